@@ -5,14 +5,14 @@
 //! arrive. Only `calls` counts arrivals. The fault is its kind, aim and settings, not its name: another
 //! fault beside it, which may change how this one is called, does not change whom it strikes.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::call::FaultedCall;
 use super::kind::Effect;
-use super::past::{PastCalls, repeated};
-use super::site::{CallSite, KnownCall};
 use super::spec::{FaultSpec, setting_of};
 use mcprove_settings::sync::lock;
 use mcprove_trace::decision::{decide, share};
@@ -20,10 +20,125 @@ use mcprove_trace::{FaultKind, Special, Strike};
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
 /// new each time.
-pub const DIFFERENT_CALLS_MAX: usize = 1_000_000;
+const DIFFERENT_CALLS_MAX: usize = 1_000_000;
 
 /// How many tools are remembered as hidden: a client may call tools that never were.
 const HIDDEN_TOOLS_MAX: usize = 10_000;
+
+/// How many different tools are remembered of the past.
+const TOOLS_MAX: usize = 10_000;
+
+/// One call, as far as it matters to faults.
+#[derive(Debug, Clone, Copy)]
+pub struct CallSite<'a> {
+    /// The name of the server.
+    pub server: &'a str,
+    /// The name of the tool.
+    pub tool: &'a str,
+    /// The arguments, as JSON; empty for none.
+    pub arguments: &'a str,
+}
+
+/// A call whose number is found out once, whoever asks, and only if somebody does: the arguments have to be
+/// taken apart for it.
+pub struct KnownCall<'a> {
+    site: CallSite<'a>,
+    identity: OnceCell<u64>,
+}
+
+impl<'a> KnownCall<'a> {
+    pub fn new(site: CallSite<'a>) -> Self {
+        Self {
+            site,
+            identity: OnceCell::new(),
+        }
+    }
+
+    pub fn site(&self) -> CallSite<'a> {
+        self.site
+    }
+
+    /// One number for one very call: server, tool and arguments, whatever the order of their keys.
+    pub fn identity(&self) -> u64 {
+        *self.identity.get_or_init(|| identity(self.site))
+    }
+}
+
+fn identity(call: CallSite<'_>) -> u64 {
+    // Some clients send no arguments as an empty object.
+    let given = if call.arguments.is_empty() {
+        "{}"
+    } else {
+        call.arguments
+    };
+    let canonical = mcprove_trace::canonical::canonical(given);
+    let arguments = canonical.as_deref().unwrap_or(given);
+    let hash = decide(0, call.server, 0);
+    decide(decide(hash, call.tool, 1), arguments, 2)
+}
+
+/// The calls that came before, and how often each fault struck.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastCalls {
+    /// How many calls there were, by server and tool.
+    calls: HashMap<(String, String), u64>,
+    /// How often each very call came again.
+    repetitions: HashMap<u64, u64>,
+    /// How often each fault struck, by its name.
+    struck: HashMap<String, u64>,
+}
+
+impl PastCalls {
+    /// A call came.
+    pub fn add_call(&mut self, call: CallSite<'_>) {
+        let tool = (call.server.to_owned(), call.tool.to_owned());
+        repeated(&mut self.calls, tool, TOOLS_MAX, 1);
+        repeated(
+            &mut self.repetitions,
+            identity(call),
+            DIFFERENT_CALLS_MAX,
+            0,
+        );
+    }
+
+    /// A fault struck one.
+    pub fn add_strike(&mut self, fault: &str) {
+        repeated(&mut self.struck, fault.to_owned(), TOOLS_MAX, 1);
+    }
+
+    /// How many calls there were of the tools that are meant.
+    pub fn aimed(&self, is_meant: impl Fn(&str, &str) -> bool) -> u64 {
+        let calls = self.calls.iter();
+        let meant = calls.filter(|((server, tool), _)| is_meant(server, tool));
+        meant.map(|(_, count)| count).sum()
+    }
+
+    pub fn struck(&self, fault: &str) -> u64 {
+        self.struck.get(fault).copied().unwrap_or_default()
+    }
+
+    pub fn repetitions(&self) -> &HashMap<u64, u64> {
+        &self.repetitions
+    }
+}
+
+/// Counts something once more, from `first` on; `None` if there are `max` others already, and it is not remembered.
+fn repeated<K: Eq + Hash>(
+    counts: &mut HashMap<K, u64>,
+    key: K,
+    max: usize,
+    first: u64,
+) -> Option<u64> {
+    if let Some(count) = counts.get_mut(&key) {
+        *count += 1;
+        return Some(*count);
+    }
+    if counts.len() >= max {
+        return None;
+    }
+    counts.insert(key, first);
+    Some(first)
+}
 
 /// A fault, ready to strike.
 struct Armed {

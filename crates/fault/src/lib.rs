@@ -9,9 +9,7 @@ pub mod file;
 mod injector;
 mod kind;
 mod ordinals;
-mod past;
 mod reply;
-mod site;
 mod spec;
 mod timed;
 
@@ -19,15 +17,13 @@ mod timed;
 mod tests;
 
 pub use call::FaultedCall;
-pub use injector::{FaultCount, Injection, Injector};
+pub use injector::{CallSite, FaultCount, Injection, Injector, KnownCall, PastCalls};
 pub use kind::{kinds, settings_of};
 pub use mcprove_trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
-pub use past::PastCalls;
 pub use reply::{
     FAILURE_CODE, HANG_CODE, HANG_LIMIT, HANG_MESSAGE, error as error_reply, raw_id,
     status as status_reply,
 };
-pub use site::{CallSite, KnownCall};
 pub use spec::{FaultError, FaultSpec, Target, tell_apart};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use mcprove_settings::quantity::optional_seconds;
 use serde::{Deserialize, Serialize};
 
-use super::injector::{FaultCount, Injection, Injector};
-use super::site::CallSite;
+use super::injector::{CallSite, FaultCount, Injection, Injector};
 use super::spec::{FaultSpec, Target};
 
 /// When a fault is on, since the start of what is measured.

@@ -3,14 +3,11 @@
 //! [`LoadConfig`] is read from TOML or YAML, which have the same structure, and written as TOML
 //! with secrets taken out. Its settings are those of [`sections`].
 
-mod example;
-mod faults;
 mod scenario;
 pub mod schema;
 pub mod sections;
 mod server;
 mod settings;
-mod thresholds;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -26,10 +23,15 @@ use mcprove_settings::tree::{Document, Wanted};
 use crate::drive::Scenario;
 use crate::run::{LoadFault, Run, Thresholds};
 
-pub use example::example;
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{TRANSPORTS, address, read_env, read_headers};
 pub use settings::read_parts;
+
+/// The configuration that `mcprove example-config` prints: everything explained in comments. What is not commented out
+/// is valid as it is, for a server that its user edits.
+pub fn example() -> &'static str {
+    include_str!("example.toml")
+}
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {

@@ -8,7 +8,7 @@ use mcprove_settings::setting::{Elsewhere, Setting, SettingType, cannot_both, fi
 use mcprove_settings::tree::Node;
 
 use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
-use super::settings::section_advice;
+use super::settings;
 use crate::drive::scenario::{Entry, Given, find, names};
 use crate::drive::{LoadSettings, Scenario};
 
@@ -114,7 +114,7 @@ fn advice(name: &str) -> Option<Message> {
         "kind" | "name" | "scenario" => Some("did you mean \"type\"?".into()),
         "baseline_concurrent" => Some("did you mean \"concurrent\"?".into()),
         "baseline_duration" => Some("did you mean \"duration\"?".into()),
-        name => section_advice("scenario", name),
+        name => settings::advice(name),
     }
 }
 

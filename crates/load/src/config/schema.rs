@@ -9,8 +9,8 @@ use mcprove_settings::setting::{Elsewhere, Setting, SettingType};
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::faults;
 use super::sections::{SECTIONS, TOOL_CALL, TYPE, defaults, owners, scenario_settings};
+use super::settings::faults_schema;
 use crate::drive::scenario::{ENTRIES, Entry};
 
 /// The schema.
@@ -51,7 +51,7 @@ pub fn sections() -> Map<String, Value> {
     let description = json!("Another place for `protocol` of [session]");
     insert(&mut protocol, "description", description);
     all.insert("protocol".into(), protocol);
-    all.insert("faults".into(), faults::schema());
+    all.insert("faults".into(), faults_schema());
     all
 }
 

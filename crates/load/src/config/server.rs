@@ -13,7 +13,7 @@ use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::json;
 
-use super::settings::section_advice;
+use super::settings::advice;
 
 /// The transports.
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse", "ws"];
@@ -55,7 +55,7 @@ pub struct ServerSettings {
 
 /// A program, or a program and its first arguments.
 #[derive(Debug, Default)]
-struct CommandWords(Option<Vec<String>>);
+struct CommandWords(Vec<String>);
 
 impl SettingType for CommandWords {
     const KIND: Kind = Kind::Other("text, or list of texts", || {
@@ -74,7 +74,7 @@ impl SettingType for CommandWords {
             reader.wrong(field, "a program", "write [\"python\", \"-m\", \"my_mcp\"]");
             return None;
         }
-        Some(Self(Some(words)))
+        Some(Self(words))
     }
 }
 
@@ -91,21 +91,12 @@ impl SettingType for TextTable {
     });
 }
 
-/// A server as the section describes it.
-pub struct ServerPlan {
-    pub server: Server,
-    /// Whether the transport was left to the address.
-    pub fall_back_to_sse: bool,
-}
-
 pub const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
 
-/// Reads the section; none only when there were problems.
-pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
-    let section = reader.section_of(node, table("server"), ServerSettings::declared(), |name| {
-        section_advice("server", name)
-    });
+/// Reads the section, and tells whether the transport was left to the address; none only when there were problems.
+pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
+    let section = reader.section_of(node, table("server"), ServerSettings::declared(), advice);
     let mut given = ServerSettings::initial();
     fill(&mut given, reader, &section);
     let server = match (section.get("url"), given.transport.as_deref()) {
@@ -130,10 +121,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<ServerPlan> {
     let mut server = server?;
     server.startup_timeout = given.startup_timeout.unwrap_or(server.startup_timeout);
     server.shutdown_timeout = given.shutdown_timeout.unwrap_or(server.shutdown_timeout);
-    Some(ServerPlan {
-        fall_back_to_sse: section.get("transport").is_none(),
-        server,
-    })
+    Some((server, section.get("transport").is_none()))
 }
 
 fn read_command(
@@ -152,7 +140,7 @@ fn read_command(
         reader.problem(&headers.span, message, hint);
     }
     let env = read_env(reader, section);
-    let (program, first) = given.command.0.as_ref()?.split_first()?;
+    let (program, first) = given.command.0.split_first()?;
     let mut server = Server::stdio(program).args(first).args(&given.args);
     refuse_redacted(reader, section, "args", &server.args);
     server.env = env;

@@ -1,22 +1,26 @@
-//! The file as a whole, and its sections `[session]` and `[output]`.
+//! The file as a whole, and its sections `[thresholds]`, `[[faults]]`, `[session]` and `[output]`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcprove_client::server::Server;
 use mcprove_client::session::{
     Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
 };
 use mcprove_client::transport::MAX_FRAME;
-use mcprove_settings::kind::Kind;
-use mcprove_settings::message::{Message, message, section as table, setting};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{SettingItem, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Node};
+use mcprove_fault::FaultWindow;
+use mcprove_fault::file::{Item, list_schema, read_list};
+use mcprove_settings::kind::{Kind, properties};
+use mcprove_settings::message::{Message, Part, message, section as table, setting};
+use mcprove_settings::reader::{Reader, Section, near};
+use mcprove_settings::setting::{SettingItem, SettingTable, SettingType, Settings, fill};
+use mcprove_settings::tree::{Data, Field, Node};
+use serde_json::{Value, json};
 
 use super::sections::SECTIONS;
-use super::server::ServerPlan;
-use super::{Format, LoadConfig, OutputSettings, SessionSettings};
-use super::{faults, scenario, server, thresholds};
+use super::{Format, LoadConfig, OutputSettings, SessionSettings, scenario, server};
+use crate::drive::{Scenario, Step};
+use crate::run::{LoadFault, Thresholds, ToolThresholds, WITH_FAULTS, takes_faults};
 
 /// What stands at the top of a file.
 const TOP: &[&str] = &[
@@ -102,12 +106,9 @@ pub fn read_config(
     root: &Node,
     given: Option<&Server>,
 ) -> Option<LoadConfig> {
-    let top = reader.section(root, "the file", TOP, top_advice);
+    let top = reader.section(root, "the file", TOP, advice);
     let server = match (given, top.get("server")) {
-        (Some(server), _) => Some(ServerPlan {
-            server: server.clone(),
-            fall_back_to_sse: true,
-        }),
+        (Some(server), _) => Some((server.clone(), true)),
         (None, Some(field)) => server::read(reader, &field.value),
         (None, None) => missing(
             reader,
@@ -117,12 +118,12 @@ pub fn read_config(
         ),
     };
     let mut session = SessionSettings::default();
-    if let Some(server) = &server {
-        session.fall_back_to_sse = server.fall_back_to_sse;
+    if let Some((_, falls_back)) = server {
+        session.fall_back_to_sse = falls_back;
     }
     let config = read_parts(reader, &top, &session);
     Some(LoadConfig {
-        server: server?.server,
+        server: server?.0,
         ..config?
     })
 }
@@ -135,9 +136,12 @@ pub fn read_parts(
     session: &SessionSettings,
 ) -> Option<LoadConfig> {
     let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
-    let thresholds = thresholds::read(reader, node("thresholds"));
+    let mut thresholds = Thresholds::default();
+    let limits = read_section(&mut thresholds, reader, node("thresholds"), "thresholds");
+    let hang = limits.get("hang_timeout").map(|_| thresholds.hang_timeout);
+    let grace = limits.get("grace_period").map(|_| thresholds.grace_period);
     let scenario = match top.get("scenario") {
-        Some(field) => scenario::read(reader, &field.value, thresholds.hang_limits),
+        Some(field) => scenario::read(reader, &field.value, (hang, grace)),
         None => missing(
             reader,
             top,
@@ -149,9 +153,12 @@ pub fn read_parts(
             ],
         ),
     };
-    let injected = top
-        .get("faults")
-        .map(|field| (field, faults::read(reader, field)));
+    let mut faults = Vec::new();
+    if let Some(field) = top.get("faults") {
+        for item in read_list(reader, field, FAULT_EXTRA) {
+            faults.push(read_fault(reader, item));
+        }
+    }
     let protocol = read_protocol(reader, top).unwrap_or(session.protocol);
     let mut session = session.clone();
     read_section(&mut session, reader, node("session"), "session");
@@ -159,13 +166,13 @@ pub fn read_parts(
     let mut output = OutputSettings::default();
     read_section(&mut output, reader, node("output"), "output");
     let scenario = scenario?;
-    thresholds::check_names(reader, node("thresholds"), &scenario);
-    if let Some((field, injected)) = &injected {
-        faults::check(reader, field, injected, &scenario);
+    check_limited_tools(reader, &limits, &scenario);
+    if let Some(field) = top.get("faults") {
+        check_faults(reader, field, &faults, &scenario);
     }
     Some(LoadConfig {
-        thresholds: thresholds.thresholds,
-        faults: injected.map(|(_, faults)| faults).unwrap_or_default(),
+        thresholds,
+        faults,
         session,
         output,
         ..LoadConfig::new(Server::http(""), scenario)
@@ -184,15 +191,9 @@ fn missing<T>(
 }
 
 /// The section that a misplaced key belongs to.
-fn top_advice(name: &str) -> Option<Message> {
-    section_advice("", name)
-}
-
-/// The same for a key in the wrong section.
-pub fn section_advice(section: &str, name: &str) -> Option<Message> {
-    let owner = SECTIONS.iter().find(|other| {
-        other.name != section && (other.settings)().iter().any(|it| it.has_name(name))
-    })?;
+pub fn advice(name: &str) -> Option<Message> {
+    let mut sections = SECTIONS.iter();
+    let owner = sections.find(|other| (other.settings)().iter().any(|it| it.has_name(name)))?;
     Some(message!["it belongs below ", table(owner.name)])
 }
 
@@ -214,12 +215,153 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolC
 }
 
 /// Fills settings from a section of their own.
-fn read_section<T: Settings>(
+fn read_section<'n, T: Settings>(
     settings: &mut T,
     reader: &mut Reader<'_>,
-    node: &Node,
+    node: &'n Node,
     name: &'static str,
-) {
-    let section = reader.section_of(node, table(name), T::declared(), top_advice);
+) -> Section<'n> {
+    let section = reader.section_of(node, table(name), T::declared(), advice);
     fill(settings, reader, &section);
+    section
+}
+
+impl SettingTable for ToolThresholds {
+    const LABEL: Part = table("thresholds.tools");
+
+    fn advice(name: &str) -> Option<Message> {
+        let is_overall = Thresholds::declared().iter().any(|it| it.name == name);
+        is_overall.then(|| message!["it is for all tools together, below ", table("thresholds")])
+    }
+}
+
+/// A limit for a tool that is never called would always hold.
+fn check_limited_tools(reader: &mut Reader<'_>, limits: &Section<'_>, scenario: &Scenario) {
+    let Some(called) = called(scenario) else {
+        return;
+    };
+    let tools = limits.get("tools").map(|field| field.value.fields());
+    for tool in tools.into_iter().flatten() {
+        if !called.contains(&tool.name.as_str()) {
+            let message = format!("the scenario does not call {:?}", tool.name);
+            let hint = near(&called, &tool.name).map_or_else(
+                || format!("it calls {}", called.join(", ")),
+                |close| format!("did you mean {close:?}?"),
+            );
+            reader.problem(&tool.span, message, hint);
+        }
+    }
+}
+
+/// The tools that are called; none when the server decides.
+fn called(scenario: &Scenario) -> Option<Vec<&str>> {
+    let patterns = scenario.kind.as_type().patterns();
+    let is_named = !scenario.tool_calls.is_empty()
+        || !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty());
+    let steps = patterns.iter().flat_map(|pattern| &pattern.steps);
+    let of_steps = steps.filter_map(|step| match step {
+        Step::Call(call) => Some(call.name.as_str()),
+        Step::ListTools => None,
+    });
+    let of_calls = scenario.tool_calls.iter().map(|call| call.name.as_str());
+    is_named.then(|| of_calls.chain(of_steps).collect())
+}
+
+/// What a fault has here besides its own keys.
+const FAULT_EXTRA: &[&str] = &["start", "duration", "max_recovery", "others_may_suffer"];
+
+/// What a fault of a load has besides those of a file of faults.
+#[derive(Debug, Settings)]
+pub struct FaultTiming {
+    /// When it begins, since the start of what is measured.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "at once")]
+    start: Option<Duration>,
+    /// How long it lasts.
+    #[setting(otherwise = "to the end")]
+    duration: Option<Duration>,
+    /// Fail when p99 and errors of other calls are not back this soon after it.
+    #[setting]
+    max_recovery: Option<Duration>,
+    /// false fails the run when a tool that it is not aimed at suffers; without it that is a warning.
+    #[setting]
+    others_may_suffer: Option<bool>,
+}
+
+impl FaultTiming {
+    pub fn of(fault: &LoadFault) -> Self {
+        Self {
+            start: fault.window.start,
+            duration: fault.window.duration,
+            max_recovery: fault.max_recovery,
+            others_may_suffer: fault.others_may_suffer,
+        }
+    }
+}
+
+fn read_fault(reader: &mut Reader<'_>, item: Item) -> LoadFault {
+    let mut timing = FaultTiming::initial();
+    for given in &item.extra {
+        let field = as_told(given);
+        let mut names = FaultTiming::declared().iter().map(|it| it.name);
+        let is_truth = matches!(given.value.data, Data::Boolean(_));
+        if given.name == "others_may_suffer" && !is_truth {
+            let hint =
+                "write false to fail the run if a tool that the fault is not aimed at suffers";
+            reader.wrong(&field, "true or false", hint);
+        } else if let Some(index) = names.position(|name| name == given.name) {
+            timing.read(index, reader, &field);
+        }
+    }
+    LoadFault {
+        window: FaultWindow {
+            start: timing.start,
+            duration: timing.duration,
+        },
+        max_recovery: timing.max_recovery,
+        others_may_suffer: timing.others_may_suffer,
+        ..LoadFault::new(item.spec)
+    }
+}
+
+/// A part of a line, such as `start=5s`, by a name that cannot be taken for a flag: `--duration` is that
+/// of the load. Keys of a map have a place of their own.
+fn as_told(field: &Field) -> Field {
+    let mut told = field.clone();
+    if field.span == field.value.span {
+        told.name = format!("{}=", field.name.replace('_', "-"));
+    }
+    told
+}
+
+/// A fault falls into a load in time, and within it.
+fn check_faults(reader: &mut Reader<'_>, field: &Field, faults: &[LoadFault], scenario: &Scenario) {
+    if faults.is_empty() {
+        return;
+    }
+    if !takes_faults(&scenario.kind) {
+        let message = format!("the scenario {} takes no faults", scenario.kind.name());
+        reader.problem(&field.span, message, format!("use {WITH_FAULTS}"));
+        return;
+    }
+    let Some(duration) = scenario.kind.duration() else {
+        return;
+    };
+    for fault in faults {
+        if fault.window.start.is_some_and(|start| start >= duration) {
+            let name = &fault.spec.name;
+            let message = format!("the fault {name:?} starts when the load is over");
+            reader.problem(&field.span, message, "let it start earlier");
+        }
+    }
+}
+
+/// The schema of `[[faults]]`.
+pub fn faults_schema() -> Value {
+    let mut list = list_schema(properties(FaultTiming::declared()));
+    if let Some(fields) = list.as_object_mut() {
+        let description = "Faults that are injected while the load lasts";
+        fields.insert("type".to_owned(), json!(["array", "null"]));
+        fields.insert("description".to_owned(), json!(description));
+    }
+    list
 }

@@ -9,7 +9,7 @@ use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redac
 use mcprove_settings::setting::{self, Settings};
 use toml::Value;
 
-use super::faults::FaultTiming;
+use super::settings::FaultTiming;
 use super::{LoadConfig, SessionSettings};
 use crate::drive::Scenario;
 use crate::run::{LoadFault, Thresholds};

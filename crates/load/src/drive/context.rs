@@ -13,7 +13,8 @@ use mcprove_client::permission::{Allowance, SkippedTool};
 use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
 use mcprove_fault::TimedInjector;
-use mcprove_settings::message::Diagnostic;
+use mcprove_score::verdict::{Outcome, Severity, Verdict};
+use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::quantity::{describe_duration, optional_seconds};
 use mcprove_settings::setting::in_seconds;
 use mcprove_settings::sync::lock;
@@ -21,7 +22,7 @@ use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::{EventStream, Fact, Recorder};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::definition::Scenario;
 use super::mix::{PreparedCall, calls_for, unknown_tool};
@@ -201,6 +202,43 @@ impl Fact for PhaseFact {
     const NAME: &'static str = "phase";
 }
 
+/// What a scenario or a check finds out itself: a verdict in the making.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct CheckFact {
+    pub detector: String,
+    pub passed: bool,
+    pub critical: bool,
+    #[serde(default)]
+    pub inconclusive: bool,
+    pub sentence: String,
+    pub hint: Message,
+    #[serde(default)]
+    pub numbers: BTreeMap<String, Value>,
+}
+
+impl Fact for CheckFact {
+    const NAME: &'static str = "check";
+}
+
+impl From<CheckFact> for Verdict {
+    fn from(check: CheckFact) -> Self {
+        let (outcome, severity) = match (check.inconclusive, check.passed, check.critical) {
+            (true, ..) => (Outcome::Inconclusive, Severity::Info),
+            (_, true, _) => (Outcome::Pass, Severity::Info),
+            (.., true) => (Outcome::Finding, Severity::Critical),
+            (.., false) => (Outcome::Finding, Severity::Warning),
+        };
+        Self {
+            detector: check.detector,
+            outcome,
+            severity,
+            numbers: check.numbers,
+            sentence: check.sentence,
+            hint: (outcome != Outcome::Pass).then_some(check.hint),
+        }
+    }
+}
+
 /// A session that is part of a run: known by its number, its process watched while it lives.
 pub struct Connection {
     /// The session.
@@ -218,7 +256,7 @@ impl Connection {
         // One that hangs in a call does not exit because of that, which has a verdict of its own.
         if closing.forced && !self.session.has_unanswered() {
             let timeout = describe_duration(self.context.server.shutdown_timeout);
-            self.context.recorder.fact(&timeout, &StayedFact {});
+            self.context.fact(&timeout, &StayedFact {});
         }
     }
 
@@ -266,7 +304,7 @@ impl Connection {
                 count: *count,
                 example: example.map_or_else(String::new, |example| example.message.clone()),
             };
-            self.context.recorder.fact(kind.explanation(), &fact);
+            self.context.fact(kind.explanation(), &fact);
         }
     }
 
@@ -397,10 +435,8 @@ impl RunContext {
 
     /// Lists the tools, and notes them for the coverage.
     pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
-        let tools = session
-            .list_tools()
-            .await
-            .map_err(|error| RunError::of_list(&error))?;
+        let listed = session.list_tools().await;
+        let tools = listed.map_err(|error| RunError::of_list(&error))?;
         self.learn_tools(session, &tools)?;
         Ok(tools)
     }
@@ -419,8 +455,8 @@ impl RunContext {
         let targets = || self.faults.iter().flat_map(|faults| faults.targets());
         let limited = self.limited_tools.iter();
         let limited = limited.map(|name| (name, "there is a threshold for"));
-        let faulted = targets().filter_map(|target| target.tool.as_ref());
-        let faulted = faulted.map(|name| (name, "a fault is aimed at"));
+        let faulted =
+            targets().filter_map(|target| Some((target.tool.as_ref()?, "a fault is aimed at")));
         for (name, what) in limited.chain(faulted) {
             if !fact.names.contains(name) {
                 let what = format!("{what} the tool {name:?}, which the server does not have");
@@ -429,15 +465,14 @@ impl RunContext {
         }
         let known = &session.facts().implementation.name;
         let mut servers = targets().filter_map(|target| target.server.as_ref());
-        match servers.find(|name| *name != known) {
-            None => Ok(()),
-            Some(name) => Err(RunError::Config(Diagnostic::new(
+        servers.find(|name| *name != known).map_or(Ok(()), |name| {
+            Err(RunError::Config(Diagnostic::new(
                 format!(
                     "a fault is aimed at the server {name:?}, but this one is called {known:?}"
                 ),
                 format!("did you mean {known:?}? Without a server the fault strikes any"),
-            ))),
-        }
+            )))
+        })
     }
 
     /// What to call, made ready: the tools that were named, or all that may be called.
@@ -466,6 +501,20 @@ impl RunContext {
             self.progress(rounds.start, total);
             rounds.next().filter(|_| self.stop.is_running())
         })
+    }
+
+    /// Notes a verdict, which the report has.
+    pub fn note_verdict(&self, verdict: &Verdict) {
+        let fact = CheckFact {
+            detector: verdict.detector.clone(),
+            passed: verdict.outcome == Outcome::Pass,
+            critical: verdict.severity == Severity::Critical,
+            inconclusive: verdict.outcome == Outcome::Inconclusive,
+            sentence: verdict.sentence.clone(),
+            hint: verdict.hint.clone().unwrap_or_default(),
+            numbers: verdict.numbers.clone(),
+        };
+        self.fact(&verdict.detector, &fact);
     }
 
     /// A phase that begins now, whose calls carry its number.

@@ -13,13 +13,11 @@ use tokio::task::JoinSet;
 
 use super::connection_slot::ConnectionSlot;
 use super::context::RunContext;
-use super::count::Count;
-use super::executor::MakeMixes;
-use super::job::Job;
+use super::executor::{Job, MakeMixes};
 use super::mix::Mixes;
 use super::pacer_thread::Arrival;
 use super::stop::StopLevel;
-use super::worker::{CallSlot, Ended, Tally, Worker};
+use super::worker::{CallSlot, Count, Ended, Tally, Worker};
 use crate::run::RunError;
 use crate::run::assemble::ALONE;
 

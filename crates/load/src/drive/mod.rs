@@ -4,14 +4,11 @@
 //! A scenario only emits events; [`run`](crate::run) makes a report of them.
 
 pub(crate) mod calibration;
-pub(crate) mod check;
 pub(crate) mod connection_slot;
 pub(crate) mod context;
-mod count;
 mod definition;
 pub(crate) mod driver;
 pub(crate) mod executor;
-mod job;
 pub(crate) mod mix;
 mod pacer;
 mod pacer_thread;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::job::Job;
+use super::executor::Job;
 use super::pacer::{Pacer, Turn};
 
 /// How long before a slot the thread wakes up to spin.

@@ -43,17 +43,13 @@ impl Schedule {
         self.add(name, duration, concurrent, true, 0)
     }
 
-    /// Adds a phase of which nothing counts; nothing at all if it takes no time.
+    /// Adds a phase of which nothing counts.
     #[must_use]
     pub fn warm_up(self, duration: Duration, concurrent: u32) -> Self {
-        if duration.is_zero() {
-            self
-        } else {
-            self.add("warm-up", duration, concurrent, false, 0)
-        }
+        self.add("warm-up", duration, concurrent, false, 0)
     }
 
-    /// Adds a phase that calls another mix.
+    /// Adds a phase that calls another mix; nothing at all if it takes no time.
     #[must_use]
     pub fn add(
         mut self,
@@ -64,15 +60,17 @@ impl Schedule {
         mix: usize,
     ) -> Self {
         let from = self.end();
-        self.phases.push(Phase {
-            index: u16::try_from(self.phases.len() + 1).unwrap_or(u16::MAX),
-            name: name.to_owned(),
-            from,
-            until: from.saturating_add(duration),
-            concurrent,
-            measured,
-            mix,
-        });
+        if !duration.is_zero() {
+            self.phases.push(Phase {
+                index: u16::try_from(self.phases.len() + 1).unwrap_or(u16::MAX),
+                name: name.to_owned(),
+                from,
+                until: from.saturating_add(duration),
+                concurrent,
+                measured,
+                mix,
+            });
+        }
         self
     }
 
@@ -83,9 +81,8 @@ impl Schedule {
 
     /// When the last phase ends.
     pub fn end(&self) -> Duration {
-        self.phases
-            .last()
-            .map_or(Duration::ZERO, |phase| phase.until)
+        let last = self.phases.last();
+        last.map_or(Duration::ZERO, |phase| phase.until)
     }
 
     /// The phase at a time since the load began; none before or after.
@@ -103,11 +100,8 @@ impl Schedule {
 
     /// The most calls in flight.
     pub fn concurrent_max(&self) -> u32 {
-        self.phases
-            .iter()
-            .map(|phase| phase.concurrent)
-            .max()
-            .unwrap_or(0)
+        let counts = self.phases.iter().map(|phase| phase.concurrent);
+        counts.max().unwrap_or(0)
     }
 }
 

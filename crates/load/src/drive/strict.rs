@@ -9,14 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use mcprove_arguments::SchemaCheck;
 use mcprove_client::session::ResultCheck;
 use mcprove_client::transport::Failure;
+use mcprove_score::verdict::Verdict;
 use mcprove_settings::message::{message, setting};
 use mcprove_settings::sync::lock;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Revision, Tool, find_strict_fault, parse_bounded};
-use mcprove_trace::stream::Recorder;
 use serde_json::Value;
-
-use super::check::CheckFact;
 
 /// What strict mode knows of the server's tools.
 #[derive(Debug, Default)]
@@ -63,18 +61,15 @@ impl Strict {
     /// Takes the schemas from the list of tools; only the first list counts.
     pub fn learn(&self, tools: &[Tool], revision: Revision) {
         let _ = self.revision.set(revision);
-        let outputs = tools
-            .iter()
-            .filter_map(|tool| {
-                let schema = tool.output_schema.as_ref()?;
-                let output = Output {
-                    check: SchemaCheck::new(schema).map_err(|error| error.to_string()),
-                    misfits: Misfits::default(),
-                };
-                Some((tool.name.clone(), output))
-            })
-            .collect();
-        let _ = self.outputs.set(outputs);
+        let outputs = tools.iter().filter_map(|tool| {
+            let schema = tool.output_schema.as_ref()?;
+            let output = Output {
+                check: SchemaCheck::new(schema).map_err(|error| error.to_string()),
+                misfits: Misfits::default(),
+            };
+            Some((tool.name.clone(), output))
+        });
+        let _ = self.outputs.set(outputs.collect());
     }
 
     /// Checks arguments that were given.
@@ -111,11 +106,10 @@ impl Strict {
         Some(output.reject(&misfit))
     }
 
-    /// Notes what was found.
-    pub fn note(&self, recorder: &Recorder) {
+    /// What was found.
+    pub fn verdict(&self) -> Verdict {
         let mut problems = Vec::new();
-        let inputs = lock(&self.inputs);
-        for (tool, failure) in inputs.iter() {
+        for (tool, failure) in lock(&self.inputs).iter() {
             problems.push(format!(
                 "the arguments given for {tool} do not fit its inputSchema ({failure})"
             ));
@@ -132,25 +126,21 @@ impl Strict {
             "is none by the protocol",
             "are none by the protocol",
         ));
-        let sentence = if problems.is_empty() {
-            "All results have the form of the protocol, and all arguments and results fit the schemas of their tools.".to_owned()
-        } else {
-            format!("Schemas were not kept: {}.", problems.join("; "))
-        };
-        let fact = CheckFact {
-            detector: "schema".to_owned(),
-            passed: problems.is_empty(),
-            critical: true,
-            inconclusive: false,
-            sentence,
-            hint: message![
+        if problems.is_empty() {
+            return Verdict::pass(
+                "schema",
+                "All results have the form of the protocol, and all arguments and results fit the schemas of their tools.",
+            );
+        }
+        Verdict::critical(
+            "schema",
+            format!("Schemas were not kept: {}.", problems.join("; ")),
+            message![
                 "correct the schema or what does not fit it; leave out ",
                 setting("strict"),
                 " to ignore this"
             ],
-            numbers: BTreeMap::new(),
-        };
-        recorder.fact("schema", &fact);
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::{CallError, Reply, Start};
@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::connection_slot::{ConnectionSlot, SlotSession};
 use super::context::RunContext;
-use super::count::Count;
 use super::driver::ALONE_TIME;
 use super::mix::{Mix, PreparedCall, PreparedPattern, PreparedStep};
 use super::token::{Identity, Tokens};
@@ -23,6 +22,23 @@ use super::workload::ErrorBehavior;
 const LATE: Duration = Duration::from_millis(1);
 /// How many crossed replies a driver notes one by one.
 const CROSSED_NOTED_MAX: u64 = 20;
+
+/// A count of one thread. Adding to it is a read and a write, not one step that keeps other threads
+/// out: that would cost each call more than the counting is worth. So two threads must not add.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    /// Adds one.
+    pub fn add(&self) {
+        self.0.store(self.get() + 1, Ordering::Relaxed);
+    }
+
+    /// How many so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// What the workers of one driver, all on its thread, count together.
 #[derive(Debug, Default)]

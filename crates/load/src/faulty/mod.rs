@@ -147,9 +147,8 @@ struct Shared {
 #[derive(Default)]
 struct State {
     calls: FxHashMap<u64, Struck>,
-    /// The requests whose answers do not simply pass: a fault waits for that of its call; a list of tools, for which
-    /// nobody waits, may be shortened.
-    waiting: FxHashMap<u64, Option<oneshot::Sender<Bytes>>>,
+    /// The requests whose answers do not simply pass.
+    waiting: FxHashMap<u64, Waiter>,
     /// Why the connection is over, if it is.
     closed: Option<Failure>,
     /// Calls that were struck, the latest last.
@@ -163,6 +162,14 @@ struct Struck {
     task: Option<AbortHandle>,
     is_sent: bool,
     ignores_cancellation: bool,
+}
+
+/// What becomes of an answer.
+enum Waiter {
+    /// The fault that acts on the call gets it.
+    Fault(oneshot::Sender<Bytes>),
+    /// It is a list of tools, which may be shortened.
+    List,
 }
 
 impl Shared {
@@ -268,7 +275,7 @@ impl Shared {
         self.change(|state| {
             state.calls.get_mut(&id)?.is_sent = true;
             let (sender, receiver) = oneshot::channel();
-            state.waiting.insert(id, Some(sender));
+            state.waiting.insert(id, Waiter::Fault(sender));
             Some(receiver)
         })
     }
@@ -276,15 +283,16 @@ impl Shared {
     /// A list of tools in which some may have vanished is looked at when it comes.
     fn expect_list(&self, id: u64) {
         self.change(|state| {
-            let lists = state.waiting.values().filter(|waiter| waiter.is_none());
+            let waiting = state.waiting.values();
+            let lists = waiting.filter(|waiter| matches!(waiter, Waiter::List));
             if lists.count() < LISTS_MAX {
-                state.waiting.insert(id, None);
+                state.waiting.insert(id, Waiter::List);
             }
         });
     }
 
-    /// Who waits for the answer to this request, if anybody does; asked for once.
-    fn take(&self, id: u64) -> Option<Option<oneshot::Sender<Bytes>>> {
+    /// What becomes of the answer to this request, where it does not pass; asked for once.
+    fn take(&self, id: u64) -> Option<Waiter> {
         self.change(|state| state.waiting.remove(&id))
     }
 
@@ -390,8 +398,8 @@ impl FaultyInbox {
     fn deliver_message(&self, frame: Bytes) {
         match answered_id(&frame).and_then(|id| self.0.take(id)) {
             // The fault may have been called off just now; then nobody wants the answer.
-            Some(Some(waiter)) => drop(waiter.send(frame)),
-            Some(None) => {
+            Some(Waiter::Fault(waiter)) => drop(waiter.send(frame)),
+            Some(Waiter::List) => {
                 let shortened = self.without_hidden(&frame);
                 self.0.inbox.deliver(shortened.unwrap_or(frame));
             }

@@ -119,7 +119,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
         return Err(error);
     }
     if let Some(strict) = &context.strict {
-        strict.note(&context.recorder);
+        context.note_verdict(&strict.verdict());
     }
     let known = std::slice::from_ref(&run.scenario);
     let report_of = |ending| {

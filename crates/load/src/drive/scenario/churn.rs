@@ -5,23 +5,11 @@
 //! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mcprove_client::session::{ProtocolChoice, Session};
-use mcprove_document::figure::counted;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::reference;
+use super::prelude::*;
 use super::session_end::{self, ExitStyle, Focus, SessionEnds};
-use super::{Judging, ScenarioType, Shape, concurrent};
-use crate::drive::context::RunContext;
-use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 /// How long the sessions take together, at least, where one process serves them all: time enough

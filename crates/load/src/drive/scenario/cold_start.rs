@@ -1,20 +1,9 @@
 //! A fresh server for each iteration: start, agree, first call, second call. A first call that is
 //! far slower than the second pays for initialisation that was put off.
 
-use std::time::Instant;
-
-use mcprove_document::figure::counted;
 use mcprove_score::cold_start::{self, ColdStartSample};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::{Fact, FactError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{ScenarioType, Shape};
-use crate::drive::context::RunContext;
-use crate::run::{Report, RunError, RunFacts};
+use super::prelude::*;
 
 /// The phase of the calls that count.
 const PHASE: u16 = 1;

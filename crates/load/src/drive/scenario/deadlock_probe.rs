@@ -2,29 +2,13 @@
 //! deadlocks. While calls hang, the server is asked whether it still lives; that tells a stuck tool
 //! from a dead event loop.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_client::session::{CallError, Reply};
-use mcprove_document::figure;
 use mcprove_score::deadlock::{
     self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
 };
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
-use mcprove_trace::stream::Fact;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::reference::call_at_once;
-use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
+use super::prelude::*;
 use crate::drive::connection_slot::process_kind;
-use crate::drive::context::{Connection, RunContext};
-use crate::drive::mix::PreparedCall;
-use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 

@@ -1,21 +1,10 @@
 //! Calls that come before a server expects them: before its list of tools is complete, and before
 //! the handshake is. To take such a call or to refuse it is fine; to hang, or to die of it, is not.
 
-use std::time::Duration;
+use mcprove_client::session::Request;
 
-use mcprove_client::session::{ConnectError, ProtocolChoice, Request};
-use mcprove_document::figure::counted;
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::reference::{self, Reference, is_answer};
-use super::{Judging, ScenarioType, Shape};
-use crate::drive::context::{Connection, RunContext, in_phase};
-use crate::run::RunError;
+use super::prelude::*;
+use super::reference::is_answer;
 
 /// The phase of the calls in their proper order.
 const PHASE: u16 = 1;

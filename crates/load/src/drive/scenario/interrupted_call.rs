@@ -5,25 +5,10 @@
 //! and to take less than the hang threshold; so a slow tool is not mistaken for a stuck one, even
 //! if a server runs the cancelled call to its end first.
 
-use std::time::{Duration, Instant};
-
 use futures_util::FutureExt;
-use mcprove_client::session::{Call, CallError, Session};
-use mcprove_document::figure::counted;
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::setting::Settings;
-use mcprove_trace::protocol::Era;
-use mcprove_trace::stream::Fact;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use mcprove_client::session::Call;
 
-use super::reference::{self, Reference};
-use super::{Judging, ScenarioType, Shape};
-use crate::drive::context::{Connection, RunContext, in_phase};
-use crate::run::RunError;
+use super::prelude::*;
 
 /// The phase of the calls that are let finish.
 const PHASE: u16 = 1;

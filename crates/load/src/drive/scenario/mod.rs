@@ -25,24 +25,15 @@ mod sustained;
 
 use std::fmt::Debug;
 use std::ops::Range;
-use std::time::Duration;
 
-use mcprove_document::figure;
-use mcprove_settings::message::{Diagnostic, message};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{self, Setting, Settings};
+use mcprove_settings::reader::Section;
+use mcprove_settings::setting::{self, Setting};
 use mcprove_settings::tree::{Data, Document, Field};
-use mcprove_trace::BoxFuture;
 use mcprove_trace::hang::HangLimits;
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::context::RunContext;
-use super::definition::{LoadSettings, Scenario};
-use super::executor::LoadPlan;
+use self::prelude::*;
+use super::definition::Scenario;
 use super::workload::Pattern;
-use crate::run::{Report, RunError, RunFacts};
 
 pub use churn::Churn;
 pub use cold_start::ColdStart;
@@ -60,6 +51,37 @@ pub use slow_mix::{FAST_ALONE, MIXED, SlowMix};
 pub use soak::{Soak, sample_interval};
 pub use spike::{BASELINE, RECOVERY, SPIKE, Spike};
 pub use sustained::Sustained;
+
+/// What a scenario is written with.
+mod prelude {
+    pub use std::sync::Arc;
+    pub use std::time::{Duration, Instant};
+
+    pub use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Reply, Session};
+    pub use mcprove_document::figure::{self, counted};
+    pub use mcprove_score::verdict::Verdict;
+    pub use mcprove_settings::message::{Diagnostic, message, setting};
+    pub use mcprove_settings::quantity::{as_milliseconds, describe_duration};
+    pub use mcprove_settings::reader::Reader;
+    pub use mcprove_settings::setting::{Settings, in_seconds};
+    pub use mcprove_trace::protocol::{Era, Revision, Tool};
+    pub use mcprove_trace::stream::{Fact, FactError};
+    pub use mcprove_trace::{BoxFuture, ErrorCategory};
+    pub use schemars::JsonSchema;
+    pub use serde::{Deserialize, Serialize};
+    pub use serde_json::{Value, json};
+
+    pub(super) use super::reference::{self, Reference, call_at_once};
+    pub(super) use super::sustained::weighted_calls;
+    pub(super) use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
+    pub(super) use crate::drive::context::{Connection, RunContext, in_phase};
+    pub use crate::drive::definition::LoadSettings;
+    pub use crate::drive::executor::LoadPlan;
+    pub(super) use crate::drive::mix::{Mix, PreparedCall, calls_for};
+    pub use crate::drive::schedule::Schedule;
+    pub use crate::run::report::PhaseReport;
+    pub use crate::run::{Report, RunError, RunFacts};
+}
 
 /// A scenario that can be chosen by name.
 pub struct Entry {
@@ -398,8 +420,8 @@ impl ScenarioKind {
         let document = Document::empty("settings");
         let mut reader = Reader::new(&document);
         if !setting::set(self.as_type_mut(), &mut reader, &Field::new(name, data)) {
-            let name = mcprove_settings::message::setting(name);
-            return Err(message![self.name().to_owned(), " has no setting ", name].into());
+            let message = message![self.name().to_owned(), " has no setting ", setting(name)];
+            return Err(message.into());
         }
         self.as_type_mut().changed(name);
         if let Some(it) = self.as_custom_mut() {

@@ -1,30 +1,17 @@
 //! Sequences of calls with pauses for thought, chosen by weight. A pattern without steps that has
 //! the name of a preset is filled in from the server's tools.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use mcprove_client::permission::judge;
 use mcprove_settings::kind::{Kind, table_schema};
-use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::reader::Reader;
+use mcprove_settings::message::{Message, Part, section};
 use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, fill, in_seconds, read_tables,
+    Setting, SettingItem, SettingTable, SettingType, fill, read_tables,
 };
 use mcprove_settings::tree::{Data, Field, Node};
-use mcprove_trace::protocol::Tool;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::{Given, ScenarioType, Shape};
-use crate::drive::context::RunContext;
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::mix::{Mix, calls_for, find};
-use crate::drive::schedule::Schedule;
+use super::prelude::*;
+use crate::drive::mix::find;
 use crate::drive::workload::{ErrorBehavior, Pattern, Step, ToolCall, check_weights};
-use crate::run::RunError;
 
 /// The names of the presets.
 pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_step"];

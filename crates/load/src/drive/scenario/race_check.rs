@@ -5,26 +5,13 @@
 //! called alone once more: one that tells the time differs then too.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use mcprove_client::session::{CallError, Reply};
-use mcprove_document::figure::counted;
 use mcprove_score::race::{self, RaceReport};
-use mcprove_settings::setting::Settings;
-use mcprove_trace::stream::{Fact, FactError};
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::reference::call_at_once;
-use super::{ScenarioType, Shape, concurrent};
+use super::prelude::*;
 use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
-use crate::drive::context::{PhaseFact, RunContext};
-use crate::drive::mix::PreparedCall;
+use crate::drive::context::PhaseFact;
 use crate::run::assemble::ALONE;
-use crate::run::{Report, RunError, RunFacts};
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;

@@ -1,25 +1,10 @@
 //! More and more calls in flight, step by step: where does the server break?
 
-use std::time::Duration;
-
-use mcprove_document::figure;
 use mcprove_score::breaking_point;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Settings, in_seconds};
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::sustained::weighted_calls;
-use super::{Given, Judging, ScenarioType, Shape};
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::schedule::Schedule;
+use super::prelude::*;
 use crate::run::assemble::ALONE;
 use crate::run::assemble::figures::{per_second, tail_ms};
-use crate::run::report::PhaseReport;
-use crate::run::{Report, RunError, RunFacts};
 
 /// The most steps that a ramp may have.
 const STEPS_MAX: u32 = 1000;
@@ -153,14 +138,13 @@ impl ScenarioType for Ramp {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let faults = facts.fault_spans();
         let phases = report.phases.iter();
-        let steps: Vec<_> = phases
-            .filter(|phase| phase.measured && phase.name != ALONE)
+        let steps = phases.filter(|phase| phase.measured && phase.name != ALONE);
+        let steps: Vec<_> = steps
             .map(|phase| breaking_step(facts, phase, &faults))
             .collect();
         let point = breaking_point::find(&steps);
-        report
-            .verdicts
-            .push(breaking_point::verdict(&steps, point.as_ref()));
+        let verdict = breaking_point::verdict(&steps, point.as_ref());
+        report.verdicts.push(verdict);
         report.breaking_point = point;
         Ok(())
     }

@@ -4,20 +4,8 @@
 //! A dropped connection is over in both directions at once, or its input is closed while the
 //! answers are still read: the two in turn, and each after a different time.
 
-use std::time::Duration;
-
-use mcprove_document::figure::counted;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::reference::{self, Reference};
+use super::prelude::*;
 use super::session_end::{self, ExitStyle, Focus, SessionEnds, Visit};
-use super::{Judging, ScenarioType, Shape, concurrent};
-use crate::drive::context::{RunContext, in_phase};
-use crate::run::{Report, RunError, RunFacts};
 
 /// The phase of the calls that have to succeed.
 const PHASE: u16 = 1;

@@ -1,20 +1,13 @@
 //! A tool that is known to work: called alone and in order before anything is done to the server,
 //! so that what fails afterwards failed because of that.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_client::session::Start;
 use mcprove_client::transport::Detail;
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::{message, setting};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
-use crate::drive::context::{Connection, RunContext, in_phase};
-use crate::drive::mix::PreparedCall;
+use super::prelude::*;
 use crate::drive::token::Tokens;
-use crate::run::RunError;
 
 /// How many tools are tried on one session.
 const TRIES_MAX: usize = 20;

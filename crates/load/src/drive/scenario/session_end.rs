@@ -8,24 +8,16 @@
 //! is left over, and the suspects with it.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use mcprove_client::process;
-use mcprove_client::session::ProtocolChoice;
 use mcprove_score::leak;
 use mcprove_score::sessions::{self, ChurnReport};
-use mcprove_score::verdict::{Outcome, Severity, Verdict};
+use mcprove_score::verdict::Outcome;
 use mcprove_settings::sync::lock;
-use mcprove_trace::stream::{Fact, FactError};
-use serde::{Deserialize, Serialize};
 use tokio::sync::RwLock;
 
-use super::reference::Reference;
-use crate::drive::context::{Connection, RunContext, in_phase};
-use crate::run::RunError;
-use crate::run::RunFacts;
+use super::prelude::*;
 use crate::run::assemble::figures::samples;
-use crate::run::report::Report;
 
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
@@ -168,10 +160,9 @@ impl SessionEnds {
         phase: u16,
     ) -> Option<Visit> {
         let visit = self.open(protocol).await?;
-        let session = &visit.connection.session;
-        let listed = session.list_tools().await;
-        let request = &reference.call.request;
-        let outcome = session.request_as(request, &in_phase(phase)).await;
+        let connection = &visit.connection;
+        let listed = connection.session.list_tools().await;
+        let outcome = connection.call(&reference.call, phase).await;
         if listed.is_err() || outcome.is_err() {
             self.count(|sessions| sessions.failed_calls += 1);
         }
@@ -188,9 +179,8 @@ impl SessionEnds {
 
     /// Whether so much was found that going on would find no more.
     pub fn is_clear(&self) -> bool {
-        let counts = lock(&self.counts);
-        let confirmed: u64 = counts.stays.iter().map(|stays| stays.confirmed).sum();
-        confirmed >= STAYED_MAX
+        let stays = &lock(&self.counts).stays;
+        stays.iter().map(|stays| stays.confirmed).sum::<u64>() >= STAYED_MAX
     }
 
     /// Leaves a session alone for a moment, if a process stayed that had none.
@@ -319,38 +309,31 @@ pub(super) enum Focus {
 
 /// The verdicts on sessions.
 fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
-    let judged =
-        sessions::verdicts(judged)
-            .into_iter()
-            .filter(|verdict| match verdict.detector.as_str() {
-                "leftovers" => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
-                _ => focus == Focus::Leaks,
-            });
-    std::iter::once(new_sessions(record))
-        .chain(judged)
-        .collect()
+    let mut verdicts = sessions::verdicts(judged);
+    verdicts.retain(|verdict| match verdict.detector.as_str() {
+        "leftovers" => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
+        _ => focus == Focus::Leaks,
+    });
+    verdicts.insert(0, new_sessions(record));
+    verdicts
 }
 
 /// Whether sessions could be opened and used after others had ended.
 fn new_sessions(record: &SessionsFact) -> Verdict {
     let tried = record.opened + record.failed_opens;
-    let verdict = if record.failed_opens > 0 || record.failed_calls > 0 {
-        let mut parts = Vec::new();
-        if record.failed_opens > 0 {
-            parts.push(format!("{} could not be opened", record.failed_opens));
-        }
-        if record.failed_calls > 0 {
-            parts.push(format!(
-                "on {} a call failed that had succeeded before",
-                record.failed_calls
-            ));
-        }
-        Verdict::finding(
+    let opens =
+        (record.failed_opens > 0).then(|| format!("{} could not be opened", record.failed_opens));
+    let calls = (record.failed_calls > 0).then(|| {
+        let count = record.failed_calls;
+        format!("on {count} a call failed that had succeeded before")
+    });
+    let failures: Vec<String> = opens.into_iter().chain(calls).collect();
+    let verdict = if !failures.is_empty() {
+        let failures = failures.join(", and ");
+        Verdict::critical(
             "new_sessions",
-            Severity::Critical,
             format!(
-                "The server does not recover from sessions that end: of {tried} sessions {}.",
-                parts.join(", and ")
+                "The server does not recover from sessions that end: of {tried} sessions {failures}."
             ),
             "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
         )

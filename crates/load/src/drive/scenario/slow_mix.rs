@@ -3,29 +3,11 @@
 //! First the fast tool alone, then both together. Which is which is told by the order of the tools
 //! that were named; without names, every tool is tried once and the extremes are taken.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_client::session::Session;
 use mcprove_score::head_of_line;
-use mcprove_settings::message::{Diagnostic, message, setting};
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::setting::{Settings, in_seconds};
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::Tool;
-use mcprove_trace::stream::{Fact, FactError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::{ScenarioType, Shape};
-use crate::drive::context::RunContext;
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::mix::{Mix, PreparedCall, calls_for};
-use crate::drive::schedule::Schedule;
+use super::prelude::*;
 use crate::drive::workload::ToolCall;
 use crate::run::assemble::figures::spread;
-use crate::run::{Report, RunError, RunFacts};
 
 /// The phase in which only the fast tool is called.
 pub const FAST_ALONE: &str = "fast alone";
@@ -181,23 +163,17 @@ fn is_late(category: ErrorCategory) -> bool {
 }
 
 fn too_few(left_out: &[String], limit: Duration) -> Diagnostic {
-    let late = if left_out.is_empty() {
-        String::new()
-    } else {
-        let (tools, limit) = (left_out.join(", "), describe_duration(limit));
-        format!(" ({tools} did not answer within {limit})")
-    };
-    let mut hint = message![
+    let needed = "slow_mix needs two tools that succeed";
+    let hint = message![
         "name the fast one, then the slow one: ",
         setting("tool_call")
     ];
-    if !left_out.is_empty() {
-        hint = message![
-            "raise ",
-            setting("hang_timeout"),
-            ", or name the fast one, then the slow one: ",
-            setting("tool_call")
-        ];
+    if left_out.is_empty() {
+        return Diagnostic::new(needed, hint);
     }
-    Diagnostic::new(format!("slow_mix needs two tools that succeed{late}"), hint)
+    let (tools, limit) = (left_out.join(", "), describe_duration(limit));
+    Diagnostic::new(
+        format!("{needed} ({tools} did not answer within {limit})"),
+        message!["raise ", setting("hang_timeout"), ", or "].and(&hint),
+    )
 }

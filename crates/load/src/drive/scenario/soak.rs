@@ -1,22 +1,10 @@
 //! A long steady load. Memory is sampled all the while; a leak or a drift of latency shows as a
 //! slope.
 
-use std::time::Duration;
-
 use mcprove_score::{drift, leak};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Settings, in_seconds};
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::sustained::weighted_calls;
-use super::{Given, ScenarioType, Shape};
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::schedule::Schedule;
+use super::prelude::*;
 use crate::run::assemble::figures::samples;
-use crate::run::{Report, RunError, RunFacts};
 
 /// How often a server's processes are looked at, at least.
 const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);

@@ -1,26 +1,12 @@
 //! A steady load with a sharp burst in it, and time to recover after it.
 
-use std::time::Duration;
-
-use mcprove_document::figure;
 use mcprove_score::spike_recovery;
 use mcprove_settings::kind::COUNT_MAX;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::quantity::{as_milliseconds, describe_duration};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Settings, cannot_both, in_seconds};
-use mcprove_trace::stream::{CallMetrics, FactError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::setting::cannot_both;
+use mcprove_trace::stream::CallMetrics;
 
-use super::sustained::weighted_calls;
-use super::{Given, ScenarioType, Shape, concurrent};
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::schedule::Schedule;
+use super::prelude::*;
 use crate::run::assemble::figures::tail_ms;
-use crate::run::report::PhaseReport;
-use crate::run::{Report, RunError, RunFacts};
 
 /// The phase before the burst.
 pub const BASELINE: &str = "baseline";
@@ -123,16 +109,9 @@ impl ScenarioType for Spike {
             return Err(RunError::Config(self.does_not_fit().into()));
         }
         let recovery = self.baseline_duration.saturating_sub(spike_end);
-        let mut schedule = Schedule::default().warm_up(load.warmup, self.baseline_concurrent);
-        for (name, duration, concurrent) in [
-            (BASELINE, self.spike_at, self.baseline_concurrent),
-            (SPIKE, self.spike_duration, self.spike_concurrent),
-            (RECOVERY, recovery, self.baseline_concurrent),
-        ] {
-            if duration > Duration::ZERO {
-                schedule = schedule.then(name, duration, concurrent);
-            }
-        }
+        let schedule = Schedule::steady(load, BASELINE, self.spike_at, self.baseline_concurrent)
+            .then(SPIKE, self.spike_duration, self.spike_concurrent)
+            .then(RECOVERY, recovery, self.baseline_concurrent);
         Ok(Some(weighted_calls(schedule)))
     }
 
@@ -175,14 +154,12 @@ impl ScenarioType for Spike {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let phase = |name: &str| {
             let mut phases = report.phases.iter();
-            phases
-                .find(|phase| phase.name == name)
-                .map(phase_calls)
-                .unwrap_or_default()
+            let found = phases.find(|phase| phase.name == name);
+            found.map(phase_calls).unwrap_or_default()
         };
-        let tools = |name: &str| facts.tools_in(name);
-        let after = tools(RECOVERY);
-        let compared = tools(BASELINE).into_iter().flatten().map(|(tool, calls)| {
+        let after = facts.tools_in(RECOVERY);
+        let before = facts.tools_in(BASELINE);
+        let compared = before.into_iter().flatten().map(|(tool, calls)| {
             let later = after.and_then(|tools| tools.get(tool));
             spike_recovery::ToolRecovery {
                 tool: tool.clone(),
@@ -204,22 +181,17 @@ impl ScenarioType for Spike {
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        let (baseline, spike) = match shape {
-            Shape::Closed => (
-                concurrent(self.baseline_concurrent),
-                self.spike_concurrent.to_string(),
-            ),
-            Shape::Open(_) => (
-                shape.clients(self.baseline_concurrent),
-                shape.rate_of(self.spike_concurrent, self.baseline_concurrent),
-            ),
+        let spike = match shape {
+            Shape::Closed => self.spike_concurrent.to_string(),
+            Shape::Open(_) => shape.rate_of(self.spike_concurrent, self.baseline_concurrent),
         };
-        let (at, length) = (
-            figure::duration(self.spike_at),
-            figure::duration(self.spike_duration),
-        );
-        let burst = format!("{spike} from {at} for {length}");
-        vec![baseline, burst, figure::duration(self.baseline_duration)]
+        let at = figure::duration(self.spike_at);
+        let length = figure::duration(self.spike_duration);
+        vec![
+            shape.clients(self.baseline_concurrent),
+            format!("{spike} from {at} for {length}"),
+            figure::duration(self.baseline_duration),
+        ]
     }
 }
 

@@ -1,18 +1,6 @@
 //! Constant load: so many calls in flight for so long.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_settings::setting::{Settings, in_seconds};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{ScenarioType, Shape};
-use crate::drive::definition::LoadSettings;
-use crate::drive::executor::LoadPlan;
-use crate::drive::mix::{Mix, calls_for};
-use crate::drive::schedule::Schedule;
-use crate::run::RunError;
+use super::prelude::*;
 
 /// Constant load for a fixed time.
 #[in_seconds]

@@ -11,8 +11,8 @@ mod measure;
 use mcprove_trace::stream::OWN_LIMIT;
 
 use super::header::{Ending, Header};
-use crate::drive::check::CheckFact;
 use crate::drive::connection_slot::GaveUpFact;
+use crate::drive::context::CheckFact;
 use crate::drive::context::PhaseFact;
 use crate::drive::driver::EndingsFact;
 use crate::drive::executor::LoadEndedFact;

@@ -1,19 +1,12 @@
 //! A scenario that another crate adds.
 
-use mcprove_settings::message::{Diagnostic, message};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{self, Settings};
+use mcprove_settings::setting;
 use mcprove_settings::tree::{Data, Document, Node};
-use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::FactError;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use super::{ScenarioType, find};
-use crate::drive::context::RunContext;
+use super::find;
+use super::prelude::*;
 use crate::drive::definition::Scenario;
-use crate::run::{Report, RunError, RunFacts};
 
 /// A scenario of another crate, with the name that it has in files.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -122,7 +115,7 @@ impl CustomScenario {
         if let Data::Table(fields) = &document.root.data {
             for field in fields {
                 if !setting::set(it.as_mut(), &mut reader, field) {
-                    let name = mcprove_settings::message::setting(&field.name);
+                    let name = setting(&field.name);
                     return Err(message![self.name.clone(), " has no setting ", name].into());
                 }
             }

@@ -5,26 +5,14 @@
 
 mod payloads;
 
-use std::time::Duration;
-
-use mcprove_client::session::{ConnectError, RawAnswer, Session};
+use mcprove_client::session::RawAnswer;
 use mcprove_client::transport::Failure;
-use mcprove_document::figure::counted;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
-use mcprove_score::verdict::Verdict;
 use mcprove_settings::number;
-use mcprove_settings::setting::{Settings, in_seconds};
-use mcprove_trace::stream::{Fact, FactError};
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use self::payloads::{Due, Frame, Payload, choose};
-use super::{Judging, ScenarioType, Shape, Success};
-use crate::drive::context::{Connection, RunContext};
-use crate::drive::mix::{PreparedCall, calls_for, free_calls};
-use crate::run::{Report, RunError, RunFacts};
+use super::prelude::*;
+use crate::drive::mix::free_calls;
 
 const PHASE: u16 = 1;
 /// How many times as long as at first a liveness check may take.
