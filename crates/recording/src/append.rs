@@ -183,8 +183,10 @@ impl Told {
             self.past.add_strike(fault);
         }
         self.last = self.last.max(line.ts);
-        let noted = data.get("session").and_then(Value::as_u64);
-        let noted = noted.and_then(|session| u32::try_from(session).ok());
+        let noted = data
+            .get("session")
+            .and_then(Value::as_u64)
+            .and_then(|session| u32::try_from(session).ok());
         for session in [line.session, noted].into_iter().flatten() {
             let next = session.checked_add(1).ok_or_else(not_a_recording)?;
             self.next_session = self.next_session.max(next);

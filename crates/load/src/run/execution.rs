@@ -18,7 +18,7 @@ use super::header::{Ending, Header};
 use super::latency_log::LatencyLog;
 use super::report::TraceStats;
 use super::watch::Watch;
-use super::{LoadFault, Run};
+use super::{LoadFault, ReportCheck, Run};
 use crate::drive::context::{RunContext, SharedRun};
 use crate::drive::sampler::Sampler;
 use crate::drive::scenario;
@@ -66,45 +66,23 @@ pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<R
 
 async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Report, RunError> {
     check(run)?;
-    let started_at = SystemTime::now();
-    let since_epoch = started_at.duration_since(SystemTime::UNIX_EPOCH);
-    let started_at_ms = since_epoch.unwrap_or_default().as_millis();
-    let started_at_ms = u64::try_from(started_at_ms).unwrap_or(u64::MAX);
-    // 80 bits; the last of them also tell directories apart.
-    let random = u128::from(draw()) << 64 | u128::from(draw());
-    let run_id = ulid::Ulid::from_parts(started_at_ms, random).to_string();
+    let header = new_header(run);
     let metrics = Arc::new(MetricsSink::new());
     let mut sinks: Vec<Arc<dyn Sink>> = vec![metrics.clone()];
     let (mut trace, mut latency_log) = (None, None);
     if let Some(base) = &run.output_dir {
-        let opened = RunDirectory::create(base, started_at, &run_id)?;
-        if run.files.trace {
+        let started_at = header.started_at();
+        let opened = RunDirectory::create(base, started_at, &header.run_id)?;
+        if header.has_trace {
             let file = Arc::new(open_trace(run, &opened.trace())?);
             sinks.push(file.clone());
             trace = Some(file);
         }
-        if let Some(config) = &run.config {
-            let config = redactor_of(run).plain(config);
-            check_toml(&config).map_err(|error| {
-                let message = format!("config.toml cannot be redacted: {error}");
-                RunError::Io(io::Error::other(message))
-            })?;
-            opened.write_config(&config)?;
-        }
+        write_config(run, &opened)?;
         latency_log = Some(LatencyLog::create(&opened.latency_log(), started_at)?);
         *directory = Some(opened);
     }
     let directory = directory.as_ref();
-    let header = Header {
-        run_id,
-        started_at_ms,
-        seed: run.scenario.load.seed.unwrap_or_else(draw_seed),
-        target: run.server.describe(),
-        scenario: run.scenario.clone(),
-        thresholds: run.thresholds.clone(),
-        faults: run.faults.clone(),
-        has_trace: trace.is_some(),
-    };
     // Whatever ends this future ends the drivers and their servers.
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
@@ -112,11 +90,8 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let context = make_context(run, header.seed, stream, directory, leash.stop(), &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
-        let names = run
-            .faults
-            .iter()
-            .map(|fault| fault.spec.name.clone())
-            .collect();
+        let faults = run.faults.iter();
+        let names = faults.map(|fault| fault.spec.name.clone()).collect();
         context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
@@ -152,12 +127,8 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let known = std::slice::from_ref(&run.scenario);
     let report_of = |ending| {
         context.recorder.merge();
-        assemble(&metrics.snapshot(), known, ending)
-            .map_err(|error| match error {
-                AssembleError::Fact(error) => RunError::Internal(error.to_string()),
-                AssembleError::Scenario(own) => RunError::Scenario(own),
-            })?
-            .ok_or_else(|| RunError::Internal("the run left no header".into()))
+        let report = assemble(&metrics.snapshot(), known, ending)?;
+        report.ok_or_else(|| RunError::Internal("the run left no header".into()))
     };
     let ending = Ending {
         duration: context.stream.started().elapsed(),
@@ -165,13 +136,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     };
     // What they find is noted, so that a report computed again has it too.
     for check in &run.checks {
-        let report = report_of(Some(ending))?;
-        let verdict = contain_call(|| check(&report)).unwrap_or_else(|words| {
-            let sentence = format!("A check of the run panicked: {words}.");
-            let hint = "correct the function that was given to the run";
-            Verdict::finding("check", Severity::Critical, sentence, hint)
-        });
-        context.note_verdict(&verdict);
+        context.note_verdict(&found_by(check, &report_of(Some(ending))?));
     }
     context.fact("", &ending);
     let mut report = report_of(None)?;
@@ -204,9 +169,59 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     Ok(report)
 }
 
+impl From<AssembleError> for RunError {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Fact(error) => Self::Internal(error.to_string()),
+            AssembleError::Scenario(own) => Self::Scenario(own),
+        }
+    }
+}
+
+/// What a check that was handed in finds.
+fn found_by(check: &ReportCheck, report: &Report) -> Verdict {
+    contain_call(|| check(report)).unwrap_or_else(|words| {
+        let sentence = format!("A check of the run panicked: {words}.");
+        let hint = "correct the function that was given to the run";
+        Verdict::critical("check", sentence, hint)
+    })
+}
+
+/// What a run that begins now is asked to do.
+fn new_header(run: &Run) -> Header {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let started_at_ms = since_epoch.unwrap_or_default().as_millis();
+    let started_at_ms = u64::try_from(started_at_ms).unwrap_or(u64::MAX);
+    // 80 bits; the last of them also tell directories apart.
+    let random = u128::from(draw()) << 64 | u128::from(draw());
+    Header {
+        run_id: ulid::Ulid::from_parts(started_at_ms, random).to_string(),
+        started_at_ms,
+        seed: run.scenario.load.seed.unwrap_or_else(draw_seed),
+        target: run.server.describe(),
+        scenario: run.scenario.clone(),
+        thresholds: run.thresholds.clone(),
+        faults: run.faults.clone(),
+        has_trace: run.output_dir.is_some() && run.files.trace,
+    }
+}
+
+fn write_config(run: &Run, directory: &RunDirectory) -> Result<(), RunError> {
+    let Some(config) = &run.config else {
+        return Ok(());
+    };
+    let config = redactor_of(run).plain(config);
+    check_toml(&config).map_err(|error| {
+        let message = format!("config.toml cannot be redacted: {error}");
+        RunError::Io(io::Error::other(message))
+    })?;
+    Ok(directory.write_config(&config)?)
+}
+
 fn open_trace(run: &Run, path: &Path) -> io::Result<TraceFile> {
-    let file = TraceFile::create(path).map_err(at("create", path))?;
-    let file = file.with_value_bytes_max(run.trace_value_bytes);
+    let file = TraceFile::create(path)
+        .map_err(at("create", path))?
+        .with_value_bytes_max(run.trace_value_bytes);
     Ok(file.with_redactor(redactor_of(run)))
 }
 

@@ -15,24 +15,29 @@ pub(super) type Knobs = BTreeMap<String, String>;
 /// What the run of `report` did.
 pub(super) fn knobs(report: &Report) -> Knobs {
     let mut kind = serde_json::to_value(&report.scenario_kind).unwrap_or_default();
-    let own = kind.as_object_mut().map(std::mem::take).unwrap_or_default();
-    let own = own.into_iter().filter(|(name, _)| name != "kind");
+    let own = kind
+        .as_object_mut()
+        .map(std::mem::take)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(name, _)| name != "kind");
     let tools: Vec<&str> = report.tools.keys().map(String::as_str).collect();
     let common = [
         ("scenario", report.scenario_kind.name().into()),
         ("sessions", report.sessions.into()),
         ("rate", report.rate.into()),
         (TOOLS, tools.join(SEPARATOR).into()),
-    ];
-    let common = common.map(|(name, value)| (name.to_owned(), value));
-    let all = own.chain(common).map(|(name, value)| {
-        let text = match value {
-            Value::String(text) => text,
-            value => value.to_string(),
-        };
-        (name.trim_end_matches("_secs").to_owned(), text)
-    });
-    all.collect()
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
+    own.chain(common)
+        .map(|(name, value)| {
+            let text = match value {
+                Value::String(text) => text,
+                value => value.to_string(),
+            };
+            (name.trim_end_matches("_secs").to_owned(), text)
+        })
+        .collect()
 }
 
 /// How the warning begins.

@@ -143,9 +143,11 @@ impl Comparer {
             )));
         }
         // Where none was given, both sides get the same seed, so that they make the same calls.
-        let mut given = self.templates.iter();
-        let seed = given.find_map(|run| run.scenario.load.seed);
-        let seed = seed.unwrap_or_else(draw_seed);
+        let seed = self
+            .templates
+            .iter()
+            .find_map(|run| run.scenario.load.seed)
+            .unwrap_or_else(draw_seed);
         for run in &mut self.templates {
             run.scenario.load.seed.get_or_insert(seed);
         }
@@ -162,21 +164,24 @@ impl Comparer {
         self.tell(&order, 0, None);
         for (place, &side) in order.iter().enumerate() {
             let gathered = &mut sides[side as usize];
-            let outcome = self.prepared(side, directory.as_deref());
-            let outcome = outcome.execute_in_directory().await;
+            let outcome = self
+                .prepared(side, directory.as_deref())
+                .execute_in_directory()
+                .await;
             if !self.stop.is_running() {
                 break;
             }
-            let judged = outcome.and_then(|(report, files)| match report.own_limit() {
-                Some(limit) => Err(limit.into()),
-                None => Ok((report, files)),
-            });
-            let (report, files) = judged.map_err(|source| CompareError::Run {
-                side,
-                number: gathered.runs.len() + 1,
-                count: self.runs,
-                source: Box::new(source),
-            })?;
+            let (report, files) = outcome
+                .and_then(|(report, files)| match report.own_limit() {
+                    Some(limit) => Err(limit.into()),
+                    None => Ok((report, files)),
+                })
+                .map_err(|source| CompareError::Run {
+                    side,
+                    number: gathered.runs.len() + 1,
+                    count: self.runs,
+                    source: Box::new(source),
+                })?;
             let run = gathered.add(&report, files.map(|files| files.path().to_owned()));
             losses.extend(report.losses);
             self.tell(&order, place + 1, Some((side, &run)));

@@ -128,9 +128,12 @@ impl ComparisonReport {
 
     /// What has a limit of its own and could not be judged, by name.
     pub fn inconclusive_gates(&self) -> Vec<&'static str> {
-        let mut metrics = self.comparison.metrics.iter();
-        let p99 = metrics.find(|found| found.metric == "p99_ms");
-        let p99 = p99.map(|found| found.change);
+        let p99 = self
+            .comparison
+            .metrics
+            .iter()
+            .find(|found| found.metric == "p99_ms")
+            .map(|found| found.change);
         let errors = Some(self.comparison.errors.change);
         [
             ("p99", self.limits.p99_ratio, p99),
@@ -144,8 +147,9 @@ impl ComparisonReport {
 
     /// Why nothing is concluded, if the sides had different loads: what differs.
     pub fn unlike(&self) -> Option<&str> {
-        let mut warnings = self.warnings.iter().filter(|_| self.comparison.unlike);
-        warnings
+        self.warnings
+            .iter()
+            .filter(|_| self.comparison.unlike)
             .find(|text| text.starts_with(like::PREFIX))
             .map(String::as_str)
     }
@@ -210,12 +214,14 @@ fn caveats(side: Side, runs: &[ComparedRun]) -> Vec<String> {
             "were limited by mcprove itself, so their times do not count",
         ),
     ];
-    let told = kinds.into_iter().filter_map(|(is_so, what)| {
-        let count = runs.iter().filter(|run| is_so(run)).count();
-        let (total, side) = (runs.len(), side.name());
-        (count > 0).then(|| format!("{count} of {total} {side} runs {what}"))
-    });
-    told.collect()
+    kinds
+        .into_iter()
+        .filter_map(|(is_so, what)| {
+            let count = runs.iter().filter(|run| is_so(run)).count();
+            let (total, side) = (runs.len(), side.name());
+            (count > 0).then(|| format!("{count} of {total} {side} runs {what}"))
+        })
+        .collect()
 }
 
 /// What a run measured, as a comparison sees it. The percentiles are those of the histogram,
