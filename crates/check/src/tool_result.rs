@@ -18,48 +18,40 @@ pub struct Fault {
 impl Fault {
     /// The first fault of a result of a tool with this output schema.
     pub fn of(result: &Value, output_schema: Option<&Value>) -> Option<Self> {
-        let of_form = |message: String| Self {
-            unquoted: message.clone(),
-            message,
-            is_of_form: true,
+        let form = find_fault(result, false);
+        let is_of_form = form.is_some();
+        let (message, unquoted) = match form {
+            Some(message) => (message, None),
+            None => misfit(result, output_schema?)?,
         };
-        find_fault(result, false)
-            .map(of_form)
-            .or_else(|| misfit(result, output_schema?))
+        Some(Self {
+            unquoted: unquoted.unwrap_or(&message).to_owned(),
+            message,
+            is_of_form,
+        })
     }
 }
 
-/// Where and why the structured content does not fit the schema that the tool gives for it.
-fn misfit(result: &Value, schema: &Value) -> Option<Fault> {
-    let of_schema = |message: String, unquoted: &str| Fault {
-        unquoted: if unquoted.is_empty() {
-            message.clone()
-        } else {
-            unquoted.to_owned()
-        },
-        message,
-        is_of_form: false,
-    };
-    let content = match result.get("structuredContent") {
-        None | Some(Value::Null) => {
-            let message =
-                "the tool has an output schema, but its result has no `structuredContent`";
-            return Some(of_schema(message.to_owned(), ""));
-        }
-        Some(content) => content,
+/// Where and why the structured content does not fit the schema that the tool gives for it, and the same without a word
+/// of what the tool answered, where that is another.
+fn misfit(result: &Value, schema: &Value) -> Option<(String, Option<&'static str>)> {
+    let content = result.get("structuredContent");
+    let Some(content) = content.filter(|content| !content.is_null()) else {
+        let message = "the tool has an output schema, but its result has no `structuredContent`";
+        return Some((message.to_owned(), None));
     };
     match SchemaCheck::new(schema) {
         Ok(check) => {
             let why = check.failure(content)?;
             let short = "`structuredContent` does not fit the outputSchema of the tool";
-            Some(of_schema(format!("{short}: {why}"), short))
+            Some((format!("{short}: {why}"), Some(short)))
         }
         Err(
             error @ (ArgumentsError::InvalidSchema { .. }
             | ArgumentsError::UnresolvedReference { .. }),
-        ) => Some(of_schema(
+        ) => Some((
             format!("the outputSchema of the tool is not valid: {error}"),
-            "",
+            None,
         )),
         // Beyond our limits, nothing can be said.
         Err(_) => None,

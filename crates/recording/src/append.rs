@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 
 use mcprove_fault::{CallSite, PastCalls};
+use mcprove_trace::TraceRecord;
 use mcprove_trace::prelude::*;
 
 use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
@@ -37,19 +38,6 @@ impl Before {
             past: PastCalls::default(),
         }
     }
-}
-
-#[derive(Deserialize)]
-struct Line<'a> {
-    ts: f64,
-    kind: Option<String>,
-    session: Option<u32>,
-    method: Option<String>,
-    tool: Option<String>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-    name: Option<String>,
-    data: Option<serde_json::Value>,
 }
 
 /// What the lines of a recording tell.
@@ -137,7 +125,7 @@ fn read(path: &Path, now: &Origin) -> io::Result<Told> {
         }
         let whole = text.strip_suffix(b"\n");
         match serde_json::from_slice(whole.unwrap_or(&text)) {
-            Ok(line) => told.add(&line, now)?,
+            Ok(line) => told.add(line, now)?,
             // Only a recording is cut: the first line says that it is one.
             Err(error) if error.is_eof() && whole.is_none() && told.started_at_ms.is_some() => {
                 told.rest = Rest::Cut;
@@ -154,70 +142,56 @@ fn read(path: &Path, now: &Origin) -> io::Result<Told> {
 }
 
 impl Told {
-    fn add(&mut self, line: &Line<'_>, now: &Origin) -> io::Result<()> {
-        if self.started_at_ms.is_none() {
-            // The first line says that it is a recording.
-            let origin = line
-                .data
+    fn add(&mut self, line: TraceRecord, now: &Origin) -> io::Result<()> {
+        let name = line.name.as_deref().unwrap_or_default();
+        let data = line.data.unwrap_or_default();
+        if name == STARTED {
+            self.open += 1;
+            let origin = Origin::deserialize(&data).map_err(|_| not_a_recording());
+            self.has_same_faults = origin
                 .as_ref()
-                .filter(|_| line.name.as_deref() == Some(STARTED))
-                .and_then(|data| Origin::deserialize(data).ok());
-            self.started_at_ms = Some(origin.ok_or_else(not_a_recording)?.started_at_ms);
-        }
-        match line.name.as_deref() {
-            Some(STARTED) => {
-                self.open += 1;
-                let origin = line.data.as_ref().map(Origin::deserialize);
-                self.has_same_faults = origin.is_some_and(|origin| {
-                    origin.is_ok_and(|it| it.faults == now.faults && it.server == now.server)
-                });
+                .is_ok_and(|it| it.faults == now.faults && it.server == now.server);
+            if self.started_at_ms.is_none() {
+                self.started_at_ms = Some(origin?.started_at_ms);
             }
-            Some(ENDED) => self.open = self.open.saturating_sub(1),
-            _ => {}
         }
-        if self.has_same_faults {
-            self.add_past(line, &now.server);
+        // The first line says that it is a recording.
+        if self.started_at_ms.is_none() {
+            return Err(not_a_recording());
+        }
+        if name == ENDED {
+            self.open = self.open.saturating_sub(1);
+        }
+        if self.has_same_faults
+            && line.kind == "request"
+            && line.method.as_deref() == Some("tools/call")
+        {
+            let arguments = line
+                .params
+                .as_ref()
+                .and_then(|params| params.get("arguments"));
+            self.past.add_call(CallSite {
+                server: &now.server,
+                tool: line.tool.as_deref().unwrap_or_default(),
+                arguments: &arguments.map(Value::to_string).unwrap_or_default(),
+            });
+        }
+        if self.has_same_faults
+            && name == "fault"
+            && let Some(fault) = data.get("fault").and_then(Value::as_str)
+        {
+            self.past.add_strike(fault);
         }
         self.last = self.last.max(line.ts);
-        let noted = line
-            .data
-            .as_ref()
-            .and_then(|data| data.get("session")?.as_u64())
+        let noted = data
+            .get("session")
+            .and_then(Value::as_u64)
             .and_then(|session| u32::try_from(session).ok());
         for session in [line.session, noted].into_iter().flatten() {
             let next = session.checked_add(1).ok_or_else(not_a_recording)?;
             self.next_session = self.next_session.max(next);
         }
         Ok(())
-    }
-
-    fn add_past(&mut self, line: &Line<'_>, server: &str) {
-        let is_call =
-            line.kind.as_deref() == Some("request") && line.method.as_deref() == Some("tools/call");
-        if is_call {
-            #[derive(Deserialize)]
-            struct Params<'a> {
-                #[serde(borrow)]
-                arguments: Option<&'a RawValue>,
-            }
-            let params = line.params.map(RawValue::get);
-            let params: Option<Params<'_>> =
-                params.and_then(|text| serde_json::from_str(text).ok());
-            let arguments = params.and_then(|params| params.arguments);
-            self.past.add_call(CallSite {
-                server,
-                tool: line.tool.as_deref().unwrap_or_default(),
-                arguments: arguments.map_or("", |arguments| arguments.get()),
-            });
-        } else if line.name.as_deref() == Some("fault") {
-            let fault = line
-                .data
-                .as_ref()
-                .and_then(|data| data.get("fault")?.as_str());
-            if let Some(fault) = fault {
-                self.past.add_strike(fault);
-            }
-        }
     }
 }
 

@@ -11,10 +11,6 @@ pub const fn float(count: u64) -> f64 {
 }
 
 /// Whether there is none, as serde asks of what it may leave out.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
 pub const fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -156,14 +156,11 @@ pub fn first_equal(calls: &[Identity<'_>]) -> Vec<usize> {
                 return place;
             };
             let known = kinds.entry(print).or_default();
-            known
-                .iter()
-                .find(|(_, kind)| kind.is_same(call))
-                .map(|(first, _)| *first)
-                .unwrap_or_else(|| {
-                    known.push((place, call));
-                    place
-                })
+            if let Some((first, _)) = known.iter().find(|(_, kind)| kind.is_same(call)) {
+                return *first;
+            }
+            known.push((place, call));
+            place
         })
         .collect()
 }

@@ -4,7 +4,7 @@
 //! The table is data; what follows from a word is decided by whoever asks (`mcprove_client::permission`).
 
 use std::collections::BTreeMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use crate::word_lists::WordLists;
 
@@ -77,7 +77,7 @@ pub(crate) static LISTS: LazyLock<WordLists> =
 /// assert_eq!(find("weather"), None);
 /// ```
 pub fn find(word: &str) -> Option<Verb> {
-    let table = table();
+    let table = &*TABLE;
     // `delete2`
     let word = word.trim_end_matches(|character: char| character.is_ascii_digit());
     if let Some(verb) = table.get(word) {
@@ -95,46 +95,34 @@ pub fn find(word: &str) -> Option<Verb> {
     derived.or_else(run_together).copied()
 }
 
-fn table() -> &'static BTreeMap<String, Verb> {
-    static TABLE: OnceLock<BTreeMap<String, Verb>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut table = BTreeMap::new();
-        let mut add = |list: &str, effect, used| {
-            for lemma in LISTS.words(list) {
-                for (word, form) in forms(lemma) {
-                    table.entry(word).or_insert(Verb {
-                        lemma,
-                        effect,
-                        used,
-                        form,
-                    });
-                }
-            }
-        };
-        add("reads", Effect::Reads, Use::Verb);
-        add("computes", Effect::Computes, Use::Verb);
-        add("adds", Effect::Adds, Use::Verb);
-        add("writes", Effect::Writes, Use::Verb);
-        add("writes_or_noun", Effect::Writes, Use::VerbOrNoun);
-        add("nouns", Effect::Writes, Use::NounOrVerb);
-        add("runs", Effect::Runs, Use::VerbOrNoun);
-        for (list, effect) in [("reading_nouns", Effect::Reads), ("acts", Effect::Writes)] {
-            for lemma in LISTS.words(list) {
-                let form = match effect {
-                    Effect::Writes => Form::Noun,
-                    _ => Form::Base,
-                };
-                table.entry(lemma.to_owned()).or_insert(Verb {
+/// The verbs by every form that they have.
+static TABLE: LazyLock<BTreeMap<String, Verb>> = LazyLock::new(|| {
+    let mut table = BTreeMap::new();
+    for (list, effect, used, only) in [
+        ("reads", Effect::Reads, Use::Verb, None),
+        ("computes", Effect::Computes, Use::Verb, None),
+        ("adds", Effect::Adds, Use::Verb, None),
+        ("writes", Effect::Writes, Use::Verb, None),
+        ("writes_or_noun", Effect::Writes, Use::VerbOrNoun, None),
+        ("nouns", Effect::Writes, Use::NounOrVerb, None),
+        ("runs", Effect::Runs, Use::VerbOrNoun, None),
+        ("reading_nouns", Effect::Reads, Use::Verb, Some(Form::Base)),
+        ("acts", Effect::Writes, Use::Verb, Some(Form::Noun)),
+    ] {
+        for lemma in LISTS.words(list) {
+            let forms = only.map_or_else(|| forms(lemma), |form| vec![(lemma.to_owned(), form)]);
+            for (word, form) in forms {
+                table.entry(word).or_insert(Verb {
                     lemma,
                     effect,
-                    used: Use::Verb,
+                    used,
                     form,
                 });
             }
         }
-        table
-    })
-}
+    }
+    table
+});
 
 /// Every form of a verb, the base first.
 fn forms(lemma: &str) -> Vec<(String, Form)> {

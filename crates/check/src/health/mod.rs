@@ -96,11 +96,10 @@ pub async fn probe(
     let tools = tokio::select! {
         tools = prober.list_tools() => tools.map_err(|error| ran_out().unwrap_or(error))?,
         () = &mut stop => {
-            prober.finish(Vec::new(), 0, true).await;
+            prober.finish(true).await;
             return Err(ProbeError::Interrupted);
         }
     };
-    let mut healths = Vec::with_capacity(tools.len());
     let mut partial = false;
     for (done, tool) in tools.iter().enumerate() {
         on_progress(Progress {
@@ -112,11 +111,13 @@ pub async fn probe(
             health = prober.examine(tool) => health,
             () = &mut stop => {
                 partial = true;
-                healths.push(ToolHealth::skipped(&tool.name, "interrupted during the call"));
-                break;
+                ToolHealth::skipped(&tool.name, "interrupted during the call")
             }
         };
-        healths.push(health);
+        prober.first.tools.push(health);
+        if partial {
+            break;
+        }
     }
     if tools.is_empty() {
         tokio::select! {
@@ -127,7 +128,7 @@ pub async fn probe(
             () = &mut stop => partial = true,
         }
     }
-    let report = prober.finish(healths, tools.len(), partial).await;
+    let report = prober.finish(partial).await;
     ran_out().map_or(Ok(report), Err)
 }
 
@@ -204,6 +205,7 @@ impl<'a> Prober<'a> {
         match session.list_tools().await {
             Ok(tools) => {
                 self.first.warnings.extend(repeated_names(&tools));
+                self.first.coverage.registered = tools.len();
                 Ok(tools)
             }
             // A server need not have tools, but should not say that it has.
@@ -340,17 +342,10 @@ impl<'a> Prober<'a> {
         self.violations.extend(more);
     }
 
-    async fn finish(
-        mut self,
-        tools: Vec<ToolHealth>,
-        registered: usize,
-        partial: bool,
-    ) -> ProbeReport {
+    async fn finish(mut self, partial: bool) -> ProbeReport {
         if let Some(session) = self.session.take() {
-            let others = self.first.prompts.iter().chain(&self.first.resources);
-            let mut called = tools.iter().chain(others).peekable();
-            let was_called = called.peek().is_some();
-            let has_failed = called.any(ToolHealth::is_failure);
+            let was_called = self.first.called().next().is_some();
+            let has_failed = self.first.called().any(ToolHealth::is_failure);
             if !partial && was_called && session.closed().is_none() {
                 // What the server sent after its last answer, such as that answer once more,
                 // arrives before the answer to this.
@@ -379,18 +374,12 @@ impl<'a> Prober<'a> {
                 self.first.warnings.push(warning);
             }
         }
-        let exercised = tools
-            .iter()
-            .filter(|tool| tool.outcome != ToolOutcome::Skipped)
-            .count();
         let mut report = self.first;
         report.violations = self.violations.iter().map(finding).collect();
         report.violations.append(&mut self.findings);
-        report.coverage = Coverage {
-            registered,
-            exercised,
-        };
-        report.tools = tools;
+        let tools = report.tools.iter();
+        let exercised = tools.filter(|tool| tool.outcome != ToolOutcome::Skipped);
+        report.coverage.exercised = exercised.count();
         report.partial = partial;
         report.outcome = report.judge();
         report.passed = report.outcome == ProbeOutcome::Passed;

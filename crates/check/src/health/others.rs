@@ -76,8 +76,9 @@ fn request(kind: &str, entry: &Value) -> Option<(String, Request)> {
         return Some((uri, request));
     }
     let name = text("name")?;
-    let arguments = entry.get("arguments").and_then(Value::as_array);
-    let arguments: Map<String, Value> = arguments
+    let arguments: Map<String, Value> = entry
+        .get("arguments")
+        .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter(|argument| argument.get("required").and_then(Value::as_bool) == Some(true))

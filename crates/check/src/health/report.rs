@@ -126,11 +126,7 @@ pub enum ToolOutcome {
 impl ProbeReport {
     /// What it comes to, by everything else in it.
     pub(super) fn judge(&self) -> ProbeOutcome {
-        let mut called = self
-            .tools
-            .iter()
-            .chain(&self.prompts)
-            .chain(&self.resources);
+        let mut called = self.called();
         let has_failed = called.clone().any(ToolHealth::is_failure);
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
         if self.partial {
@@ -142,6 +138,12 @@ impl ProbeReport {
         } else {
             ProbeOutcome::Inconclusive
         }
+    }
+
+    /// Everything that was called, or was to be.
+    pub(super) fn called(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
+        let others = self.prompts.iter().chain(&self.resources);
+        self.tools.iter().chain(others)
     }
 
     /// Keeps the end of the server's stderr.

@@ -129,73 +129,41 @@ impl RunDirectory {
     /// As [`write_report`](Self::write_report), of the reports for people only those that are wanted.
     pub(super) fn write_some(&self, report: &Report, markdown: bool, html: bool) -> Vec<Loss> {
         let losses = Losses::default();
-        let put = |path: &Path, text: &str| losses.check(path, write_private(path, text));
-        put(&self.metrics(), &report.to_json());
-        put(&self.summary(), &Summary::from(report).to_json());
+        let put = |path: &Path, text: String| losses.check(path, write_private(path, &text));
+        put(&self.metrics(), report.to_json());
+        put(&self.summary(), Summary::from(report).to_json());
+        let document = crate::report::document(report, None);
         if markdown {
-            put(
-                &self.markdown(),
-                &crate::report::document(report, None).markdown(),
-            );
+            put(&self.markdown(), document.markdown());
+        }
+        #[cfg(feature = "html")]
+        if html {
+            put(&self.html(), document.html());
         }
         #[cfg(not(feature = "html"))]
         let _ = html;
-        #[cfg(feature = "html")]
-        if html {
-            put(&self.html(), &crate::report::document(report, None).html());
-        }
         losses.all()
-    }
-
-    /// Writes `report.md`.
-    pub fn write_markdown(&self, report: &Report) -> io::Result<()> {
-        write(
-            &self.markdown(),
-            &crate::report::document(report, None).markdown(),
-        )
-    }
-
-    /// Writes `report.html`.
-    #[cfg(feature = "html")]
-    pub fn write_html(&self, report: &Report) -> io::Result<()> {
-        write(&self.html(), &crate::report::document(report, None).html())
     }
 
     /// Writes `config.toml`.
     pub(super) fn write_config(&self, text: &str) -> io::Result<()> {
-        write(&self.config(), text)
+        let path = self.config();
+        write_private(&path, text).map_err(at("write", &path))
     }
 
     /// The names of the files for people and programs that there are, in the order of reading.
     pub fn files(&self) -> Vec<&'static str> {
-        [
-            ("report.html", self.html()),
-            ("report.md", self.markdown()),
-            ("metrics.json", self.metrics()),
-            ("trace.jsonl", self.trace()),
-        ]
-        .into_iter()
-        .filter(|(_, path)| path.is_file())
-        .map(|(name, _)| name)
-        .collect()
+        ["report.html", "report.md", "metrics.json", "trace.jsonl"]
+            .into_iter()
+            .filter(|name| self.path.join(name).is_file())
+            .collect()
     }
 }
 
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    write_private(path, text).map_err(at("write", path))
-}
-
-/// The name of a directory for something that began then.
+/// The name of a directory for something that began then: `2026-05-10T14-30-00-ABCDEF`.
 pub(super) fn directory_name(started: SystemTime, id: &str) -> String {
-    format!("{}-{id}", directory_time(started))
-}
-
-/// A time as part of a directory's name: `2026-05-10T14-30-00`.
-fn directory_time(time: SystemTime) -> String {
-    humantime::format_rfc3339_seconds(time)
-        .to_string()
-        .trim_end_matches('Z')
-        .replace(':', "-")
+    let time = humantime::format_rfc3339_seconds(started).to_string();
+    format!("{}-{id}", time.trim_end_matches('Z').replace(':', "-"))
 }
 
 /// A run among others.
@@ -264,6 +232,6 @@ mod tests {
     #[test]
     fn directories_are_named_after_the_time() {
         let time = SystemTime::UNIX_EPOCH + Duration::from_mins(29_640_390);
-        assert_eq!(directory_time(time), "2026-05-10T14-30-00");
+        assert_eq!(directory_name(time, "ID"), "2026-05-10T14-30-00-ID");
     }
 }

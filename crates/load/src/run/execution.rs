@@ -18,7 +18,7 @@ use super::header::{Ending, Header};
 use super::latency_log::LatencyLog;
 use super::report::TraceStats;
 use super::watch::Watch;
-use super::{LoadFault, Run};
+use super::{LoadFault, ReportCheck, Run};
 use crate::drive::context::{RunContext, SharedRun};
 use crate::drive::sampler::Sampler;
 use crate::drive::scenario;
@@ -59,36 +59,39 @@ pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<R
     let redactor = redactor.unwrap_or_else(|| server.redactor());
     let secrets = run.scenario.secrets();
     run.session.redactor = Some(redactor.with_secrets(secrets));
-    match check(&run).and_then(|()| open(&run)) {
-        Err(error) => (Err(error), None),
-        Ok(opened) => {
-            let directory = opened.directory.clone();
-            (carry_out(&run, opened).await, directory)
-        }
-    }
+    let mut directory = None;
+    let outcome = carry_out(&run, &mut directory).await;
+    (outcome, directory)
 }
 
-async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
-    let Opened {
-        directory,
-        metrics,
-        trace,
-        latency_log,
-        stream,
-        header,
-    } = opened;
+async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Report, RunError> {
+    check(run)?;
+    let header = new_header(run);
+    let metrics = Arc::new(MetricsSink::new());
+    let mut sinks: Vec<Arc<dyn Sink>> = vec![metrics.clone()];
+    let (mut trace, mut latency_log) = (None, None);
+    if let Some(base) = &run.output_dir {
+        let started_at = header.started_at();
+        let opened = RunDirectory::create(base, started_at, &header.run_id)?;
+        if header.has_trace {
+            let file = Arc::new(open_trace(run, &opened.trace())?);
+            sinks.push(file.clone());
+            trace = Some(file);
+        }
+        write_config(run, &opened)?;
+        latency_log = Some(LatencyLog::create(&opened.latency_log(), started_at)?);
+        *directory = Some(opened);
+    }
+    let directory = directory.as_ref();
     // Whatever ends this future ends the drivers and their servers.
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
-    let stop = leash.stop();
-    let context = make_context(run, &header, stream, directory.as_ref(), stop, &losses)?;
+    let stream = EventStream::new(sinks);
+    let context = make_context(run, header.seed, stream, directory, leash.stop(), &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
-        let names = run
-            .faults
-            .iter()
-            .map(|fault| fault.spec.name.clone())
-            .collect();
+        let faults = run.faults.iter();
+        let names = faults.map(|fault| fault.spec.name.clone()).collect();
         context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
@@ -113,7 +116,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
         Err(error) => Err(RunError::of_thread(error)),
     };
     if let Err(error) = outcome {
-        if let Some(directory) = &directory {
+        if let Some(directory) = directory {
             discard(directory);
         }
         return Err(error);
@@ -124,12 +127,8 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let known = std::slice::from_ref(&run.scenario);
     let report_of = |ending| {
         context.recorder.merge();
-        assemble(&metrics.snapshot(), known, ending)
-            .map_err(|error| match error {
-                AssembleError::Fact(error) => RunError::Internal(error.to_string()),
-                AssembleError::Scenario(own) => RunError::Scenario(own),
-            })?
-            .ok_or_else(|| RunError::Internal("the run left no header".into()))
+        let report = assemble(&metrics.snapshot(), known, ending)?;
+        report.ok_or_else(|| RunError::Internal("the run left no header".into()))
     };
     let ending = Ending {
         duration: context.stream.started().elapsed(),
@@ -137,13 +136,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     };
     // What they find is noted, so that a report computed again has it too.
     for check in &run.checks {
-        let report = report_of(Some(ending))?;
-        let verdict = contain_call(|| check(&report)).unwrap_or_else(|words| {
-            let sentence = format!("A check of the run panicked: {words}.");
-            let hint = "correct the function that was given to the run";
-            Verdict::finding("check", Severity::Critical, sentence, hint)
-        });
-        context.note_verdict(&verdict);
+        context.note_verdict(&found_by(check, &report_of(Some(ending))?));
     }
     context.fact("", &ending);
     let mut report = report_of(None)?;
@@ -155,7 +148,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
             bytes: summary.bytes,
         }
     });
-    let path = directory.as_ref().map(RunDirectory::trace);
+    let path = directory.map(RunDirectory::trace);
     let traced = trace.as_deref().zip(path.as_deref());
     report.losses = context.stream.losses(traced);
     report.losses.extend(losses.all());
@@ -164,7 +157,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let redacted = redacted
         .map_err(|error| RunError::Internal(format!("the report cannot be redacted: {error}")))?;
     report = redacted.unwrap_or(report);
-    if let Some(directory) = &directory {
+    if let Some(directory) = directory {
         // What was measured is not lost with the disk.
         let files = &run.files;
         let unwritten = directory.write_some(&report, files.markdown, files.html);
@@ -176,68 +169,60 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     Ok(report)
 }
 
-/// What a run writes to, and what it is asked to do.
-struct Opened {
-    directory: Option<RunDirectory>,
-    metrics: Arc<MetricsSink>,
-    trace: Option<Arc<TraceFile>>,
-    latency_log: Option<LatencyLog>,
-    stream: EventStream,
-    header: Header,
+impl From<AssembleError> for RunError {
+    fn from(error: AssembleError) -> Self {
+        match error {
+            AssembleError::Fact(error) => Self::Internal(error.to_string()),
+            AssembleError::Scenario(own) => Self::Scenario(own),
+        }
+    }
 }
 
-fn open(run: &Run) -> Result<Opened, RunError> {
-    let started_at = SystemTime::now();
-    let since_epoch = started_at
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let started_at_ms = u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX);
+/// What a check that was handed in finds.
+fn found_by(check: &ReportCheck, report: &Report) -> Verdict {
+    contain_call(|| check(report)).unwrap_or_else(|words| {
+        let sentence = format!("A check of the run panicked: {words}.");
+        let hint = "correct the function that was given to the run";
+        Verdict::critical("check", sentence, hint)
+    })
+}
+
+/// What a run that begins now is asked to do.
+fn new_header(run: &Run) -> Header {
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let started_at_ms = since_epoch.unwrap_or_default().as_millis();
+    let started_at_ms = u64::try_from(started_at_ms).unwrap_or(u64::MAX);
     // 80 bits; the last of them also tell directories apart.
     let random = u128::from(draw()) << 64 | u128::from(draw());
-    let run_id = ulid::Ulid::from_parts(started_at_ms, random).to_string();
-    let metrics = Arc::new(MetricsSink::new());
-    let mut sinks: Vec<Arc<dyn Sink>> = vec![metrics.clone()];
-    let (mut directory, mut trace, mut latency_log) = (None, None, None);
-    if let Some(base) = &run.output_dir {
-        let opened = RunDirectory::create(base, started_at, &run_id)?;
-        if run.files.trace {
-            let path = opened.trace();
-            let file = TraceFile::create(&path)
-                .map_err(at("create", &path))?
-                .with_value_bytes_max(run.trace_value_bytes);
-            let file = Arc::new(file.with_redactor(redactor_of(run)));
-            sinks.push(file.clone());
-            trace = Some(file);
-        }
-        if let Some(config) = &run.config {
-            let config = redactor_of(run).plain(config);
-            if let Err(error) = check_toml(&config) {
-                let message = format!("config.toml cannot be redacted: {error}");
-                return Err(RunError::Io(io::Error::other(message)));
-            }
-            opened.write_config(&config)?;
-        }
-        latency_log = Some(LatencyLog::create(&opened.latency_log(), started_at)?);
-        directory = Some(opened);
-    }
-    let header = Header {
-        run_id,
+    Header {
+        run_id: ulid::Ulid::from_parts(started_at_ms, random).to_string(),
         started_at_ms,
         seed: run.scenario.load.seed.unwrap_or_else(draw_seed),
         target: run.server.describe(),
         scenario: run.scenario.clone(),
         thresholds: run.thresholds.clone(),
         faults: run.faults.clone(),
-        has_trace: trace.is_some(),
+        has_trace: run.output_dir.is_some() && run.files.trace,
+    }
+}
+
+fn write_config(run: &Run, directory: &RunDirectory) -> Result<(), RunError> {
+    let Some(config) = &run.config else {
+        return Ok(());
     };
-    Ok(Opened {
-        directory,
-        metrics,
-        trace,
-        latency_log,
-        stream: EventStream::new(sinks),
-        header,
-    })
+    let config = redactor_of(run).plain(config);
+    check_toml(&config).map_err(|error| {
+        let message = format!("config.toml cannot be redacted: {error}");
+        RunError::Io(io::Error::other(message))
+    })?;
+    Ok(directory.write_config(&config)?)
+}
+
+fn open_trace(run: &Run, path: &Path) -> io::Result<TraceFile> {
+    let file = TraceFile::create(path)
+        .map_err(at("create", path))?
+        .with_value_bytes_max(run.trace_value_bytes);
+    Ok(file.with_redactor(redactor_of(run)))
 }
 
 fn redactor_of(run: &Run) -> Redactor {
@@ -305,7 +290,7 @@ fn check(run: &Run) -> Result<(), RunError> {
 
 fn make_context(
     run: &Run,
-    header: &Header,
+    seed: u64,
     stream: EventStream,
     directory: Option<&RunDirectory>,
     stop: Stop,
@@ -343,11 +328,11 @@ fn make_context(
         }));
     }
     let timed: Vec<_> = run.faults.iter().map(LoadFault::timed).collect();
-    let faults = (!timed.is_empty()).then(|| TimedInjector::new(&timed, header.seed));
+    let faults = (!timed.is_empty()).then(|| TimedInjector::new(&timed, seed));
     Ok(RunContext::new(SharedRun::new(
         run.server.clone(),
         options,
-        (run.scenario.clone(), header.seed),
+        (run.scenario.clone(), seed),
         faults,
         stream,
         stop,

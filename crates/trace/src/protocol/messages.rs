@@ -138,20 +138,12 @@ struct ListedAnnotations {
 
 impl From<ListedAnnotations> for ToolAnnotations {
     fn from(listed: ListedAnnotations) -> Self {
-        let is_writing = listed.snake_read_only == false;
-        let is_destructive = listed.snake_destructive == true;
+        let is_writing = (listed.snake_read_only == false).then_some(false);
+        let is_destructive = (listed.snake_destructive == true).then_some(true);
         Self {
             title: listed.title,
-            read_only_hint: if is_writing {
-                Some(false)
-            } else {
-                listed.read_only_hint
-            },
-            destructive_hint: if is_destructive {
-                Some(true)
-            } else {
-                listed.destructive_hint
-            },
+            read_only_hint: is_writing.or(listed.read_only_hint),
+            destructive_hint: is_destructive.or(listed.destructive_hint),
             idempotent_hint: listed.idempotent_hint,
             open_world_hint: listed.open_world_hint,
         }
@@ -212,17 +204,9 @@ impl RpcError {
 
     /// The revisions that the server offers instead of the one it refused.
     pub fn supported_versions(&self) -> Vec<String> {
-        self.data
-            .as_ref()
-            .and_then(|data| data.get("supported"))
-            .and_then(Value::as_array)
-            .map(|versions| {
-                versions
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect()
-            })
-            .unwrap_or_default()
+        let supported = self.data.as_ref().and_then(|data| data.get("supported"));
+        let versions = supported.and_then(Value::as_array).into_iter().flatten();
+        let versions = versions.filter_map(Value::as_str);
+        versions.map(str::to_owned).collect()
     }
 }

@@ -139,7 +139,7 @@ impl ParameterHeaders {
                     for (name, schema) in schemas {
                         let place = format!("{place}/{}", escape(name));
                         let path = path.filter(|_| keyword == "properties");
-                        let path = path.map(|path| [path, &[name.clone()]].concat());
+                        let path = path.map(|path| [path, std::slice::from_ref(name)].concat());
                         self.visit(schema, &place, path.as_deref())?;
                     }
                 }

@@ -51,10 +51,32 @@ pub fn find_fault(result: &Value, has_output_schema: bool) -> Option<String> {
 pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<String> {
     find_fault(result, false).or_else(|| {
         let members = result.as_object()?;
-        let blocks = members.get("content")?.as_array()?;
-        find_foreign_block(blocks, revision)
-            .or_else(|| find_structure_fault(members, revision))
-            .or_else(|| find_type_fault(members, revision))
+        let mut blocks = members.get("content")?.as_array()?.iter();
+        let is_known = |name: &str| {
+            let mut kinds = CONTENT_KINDS.iter();
+            kinds.any(|(known, _, since)| *known == name && *since <= revision)
+        };
+        let foreign = blocks.find_map(|block| {
+            let name = block.get("type")?.as_str()?;
+            (!is_known(name)).then_some(name)
+        });
+        if let Some(foreign) = foreign {
+            return Some(format!(
+                "`content` has an item of the type {foreign:?}, which {revision} does not have"
+            ));
+        }
+        // Structured content was an object before it could be anything.
+        let must_be_object = (Revision::V2025_06_18..Revision::V2026_07_28).contains(&revision);
+        match members.get("structuredContent") {
+            Some(content) if must_be_object && !content.is_object() => {
+                let kind = kind(content);
+                return Some(format!("`structuredContent` is {kind}, not an object"));
+            }
+            _ => {}
+        }
+        let has_type = members.get("resultType").is_some_and(Value::is_string);
+        (revision >= Revision::V2026_07_28 && !has_type)
+            .then(|| "the result has no `resultType`".to_owned())
     })
 }
 
@@ -79,38 +101,6 @@ fn find_block_fault(block: &Value) -> Option<String> {
     (name == "resource" && has_resource().is_none()).then(|| {
         "`content` has a resource without a `uri`, or without `text` and `blob`".to_owned()
     })
-}
-
-/// An item of a type that the revision does not have.
-fn find_foreign_block(blocks: &[Value], revision: Revision) -> Option<String> {
-    let mut names = blocks
-        .iter()
-        .filter_map(|block| block.get("type")?.as_str());
-    let is_known = |name: &str| {
-        CONTENT_KINDS
-            .iter()
-            .any(|(known, _, since)| *known == name && *since <= revision)
-    };
-    let foreign = names.find(|name| !is_known(name))?;
-    Some(format!(
-        "`content` has an item of the type {foreign:?}, which {revision} does not have"
-    ))
-}
-
-/// Structured content was an object before it could be anything.
-fn find_structure_fault(members: &Map<String, Value>, revision: Revision) -> Option<String> {
-    let must_be_object = (Revision::V2025_06_18..Revision::V2026_07_28).contains(&revision);
-    let content = members
-        .get("structuredContent")
-        .filter(|_| must_be_object)?;
-    (!content.is_object())
-        .then(|| format!("`structuredContent` is {}, not an object", kind(content)))
-}
-
-fn find_type_fault(members: &Map<String, Value>, revision: Revision) -> Option<String> {
-    let must_have_type = revision >= Revision::V2026_07_28;
-    let has_type = members.get("resultType").is_some_and(Value::is_string);
-    (must_have_type && !has_type).then(|| "the result has no `resultType`".to_owned())
 }
 
 /// What a value is, in words that fit "is …".

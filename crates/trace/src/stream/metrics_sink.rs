@@ -142,6 +142,19 @@ impl MetricsShard {
         }
     }
 
+    /// Whose the event is. A call that is given back by a fault is counted as sent.
+    fn attribute(&mut self, event: &Event<'_>) -> Result<Attribution, SinkError> {
+        let owner = self.struck.sort(event, &mut self.rest.faults);
+        if let Some((tool, tag)) = self.struck.returned.take() {
+            self.of(tag.phase, "tools/call", Some(&tool)).send(tag.wait);
+        }
+        owner.map_err(|error| SinkError {
+            sink: NAME,
+            reason: error.to_string(),
+            events: 1,
+        })
+    }
+
     fn consider_slow(
         &mut self,
         at: Duration,
@@ -192,17 +205,7 @@ impl Named {
 impl Shard for MetricsShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
         let at = event.at;
-        let owner = self
-            .struck
-            .sort(event, &mut self.rest.faults)
-            .map_err(|error| SinkError {
-                sink: NAME,
-                reason: error.to_string(),
-                events: 1,
-            })?;
-        if let Some((tool, tag)) = self.struck.returned.take() {
-            self.of(tag.phase, "tools/call", Some(&tool)).send(tag.wait);
-        }
+        let owner = self.attribute(event)?;
         match event.kind {
             _ if owner == Attribution::Fault => {}
             EventKind::Request {

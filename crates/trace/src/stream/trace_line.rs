@@ -28,22 +28,6 @@ pub(super) fn write_line(
         write_count(line, "session", request.session);
         write_count(line, "request_id", request.id);
     }
-    let write_call =
-        |line: &mut Vec<u8>, method, tool, duration: Option<Duration>, tag: CallTag| {
-            write_text(line, "method", &redactor.field(method));
-            if let Some(tool) = tool {
-                write_text(line, "tool", &redactor.field(tool));
-            }
-            if let Some(duration) = duration {
-                write_milliseconds(line, "duration_ms", duration);
-            }
-            if tag.phase != 0 {
-                write_count(line, "phase", tag.phase);
-            }
-            if !tag.wait.is_zero() {
-                write_milliseconds(line, "wait_ms", tag.wait);
-            }
-        };
     let mut value = ("", "", value_bytes_max);
     match event.kind {
         EventKind::Request {
@@ -58,7 +42,7 @@ pub(super) fn write_line(
                 write_name(line, "client_id");
                 line.extend_from_slice(redactor.json(client_id).as_bytes());
             }
-            write_call(line, method, tool, None, tag);
+            write_call(line, (method, tool), None, tag, redactor);
             value = ("params", params, value_bytes_max.max(PARAMS_BYTES_MAX));
         }
         EventKind::Response {
@@ -69,7 +53,7 @@ pub(super) fn write_line(
             tag,
             ..
         } => {
-            write_call(line, method, tool, Some(duration), tag);
+            write_call(line, (method, tool), Some(duration), tag, redactor);
             value = ("result", result, value_bytes_max);
         }
         EventKind::Error {
@@ -80,7 +64,7 @@ pub(super) fn write_line(
             tag,
             ..
         } => {
-            write_call(line, method, tool, Some(duration), tag);
+            write_call(line, (method, tool), Some(duration), tag, redactor);
             line.extend_from_slice(b",\"error\":{\"category\":\"");
             line.extend_from_slice(failure.category.name().as_bytes());
             line.push(b'"');
@@ -129,6 +113,29 @@ pub(super) fn write_line(
     let is_cut = write_value(line, value, redactor);
     line.extend_from_slice(b"}\n");
     is_cut
+}
+
+/// Writes what all events of a call have.
+fn write_call(
+    line: &mut Vec<u8>,
+    (method, tool): (&str, Option<&str>),
+    duration: Option<Duration>,
+    tag: CallTag,
+    redactor: &Redactor,
+) {
+    write_text(line, "method", &redactor.field(method));
+    if let Some(tool) = tool {
+        write_text(line, "tool", &redactor.field(tool));
+    }
+    if let Some(duration) = duration {
+        write_milliseconds(line, "duration_ms", duration);
+    }
+    if tag.phase != 0 {
+        write_count(line, "phase", tag.phase);
+    }
+    if !tag.wait.is_zero() {
+        write_milliseconds(line, "wait_ms", tag.wait);
+    }
 }
 
 /// Writes a JSON value of at most so many bytes as it is, or, where it is too long, its first part as text.

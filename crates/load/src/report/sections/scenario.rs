@@ -20,17 +20,20 @@ const TERMINAL_ROWS_MAX: usize = 5;
 
 /// The sections of what was looked for.
 pub fn all(report: &Report) -> Vec<Section> {
-    let mut sections = Vec::new();
-    sections.extend(report.cold_start.as_ref().map(cold_start));
-    sections.extend(report.deadlock.as_ref().map(deadlock));
-    sections.extend((!report.race.is_empty()).then(|| race(report)));
-    sections.extend(report.fuzz.as_ref().map(fuzz));
-    sections.extend(report.head_of_line.as_ref().map(head_of_line));
-    sections.extend(report.session_ends.as_ref().map(growth::session_ends));
-    sections.extend(report.leak.as_ref().map(growth::leak));
-    sections.extend(report.drift.as_ref().map(growth::drift));
-    sections.extend(report.breaking_point.as_ref().map(growth::breaking_point));
-    sections
+    [
+        report.cold_start.as_ref().map(cold_start),
+        report.deadlock.as_ref().map(deadlock),
+        (!report.race.is_empty()).then(|| race(report)),
+        report.fuzz.as_ref().map(fuzz),
+        report.head_of_line.as_ref().map(head_of_line),
+        report.session_ends.as_ref().map(growth::session_ends),
+        report.leak.as_ref().map(growth::leak),
+        report.drift.as_ref().map(growth::drift),
+        report.breaking_point.as_ref().map(growth::breaking_point),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn cold_start(report: &ColdStartReport) -> Section {

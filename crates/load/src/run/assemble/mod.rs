@@ -190,10 +190,11 @@ impl RunFacts<'_> {
 
     /// Calls without an answer when the run was interrupted.
     fn unanswered(&self) -> u64 {
-        self.tells_unanswered()
-            .then(|| without_answer(&self.total))
-            .unwrap_or_default()
-            .max(self.hung_unanswered())
+        let hung = self.hung_unanswered();
+        if self.tells_unanswered() {
+            return hung.max(without_answer(&self.total));
+        }
+        hung
     }
 
     /// Of these, calls that were past the hang threshold.

@@ -10,33 +10,34 @@ const TOOLS: &str = "tools";
 const SEPARATOR: &str = ", ";
 
 /// What a run did, knob by knob.
-pub(super) struct Setup {
-    knobs: BTreeMap<String, String>,
-}
+pub(super) type Knobs = BTreeMap<String, String>;
 
-impl Setup {
-    /// What the run of `report` did.
-    pub fn of(report: &Report) -> Self {
-        let mut knobs = BTreeMap::new();
-        let mut put = |name: &str, value: &Value| {
+/// What the run of `report` did.
+pub(super) fn knobs(report: &Report) -> Knobs {
+    let mut kind = serde_json::to_value(&report.scenario_kind).unwrap_or_default();
+    let own = kind
+        .as_object_mut()
+        .map(std::mem::take)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(name, _)| name != "kind");
+    let tools: Vec<&str> = report.tools.keys().map(String::as_str).collect();
+    let common = [
+        ("scenario", report.scenario_kind.name().into()),
+        ("sessions", report.sessions.into()),
+        ("rate", report.rate.into()),
+        (TOOLS, tools.join(SEPARATOR).into()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
+    own.chain(common)
+        .map(|(name, value)| {
             let text = match value {
-                Value::String(text) => text.clone(),
+                Value::String(text) => text,
                 value => value.to_string(),
             };
-            knobs.insert(name.trim_end_matches("_secs").to_owned(), text);
-        };
-        if let Ok(Value::Object(kind)) = serde_json::to_value(&report.scenario_kind) {
-            for (name, value) in kind.iter().filter(|(name, _)| *name != "kind") {
-                put(name, value);
-            }
-        }
-        put("scenario", &report.scenario_kind.name().into());
-        put("sessions", &report.sessions.into());
-        put("rate", &report.rate.into());
-        let tools: Vec<&str> = report.tools.keys().map(String::as_str).collect();
-        put(TOOLS, &tools.join(SEPARATOR).into());
-        Self { knobs }
-    }
+            (name.trim_end_matches("_secs").to_owned(), text)
+        })
+        .collect()
 }
 
 /// How the warning begins.
@@ -55,16 +56,12 @@ pub(super) struct Differences {
     pub is_other_load: bool,
 }
 
-fn is_of_load(name: &str) -> bool {
-    LOAD_KNOBS.contains(&name) || name.contains("concurrent")
-}
-
 /// What the sides did differently; none if nothing.
-pub(super) fn differences(baseline: &[Setup], current: &[Setup]) -> Option<Differences> {
+pub(super) fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences> {
     let names: BTreeSet<&str> = baseline
         .iter()
         .chain(current)
-        .flat_map(|setup| setup.knobs.keys().map(String::as_str))
+        .flat_map(|setup| setup.keys().map(String::as_str))
         .collect();
     let different: Vec<&str> = names
         .into_iter()
@@ -93,14 +90,16 @@ pub(super) fn differences(baseline: &[Setup], current: &[Setup]) -> Option<Diffe
         .collect();
     Some(Differences {
         warning: format!("{PREFIX}{}", texts.join("; ")),
-        is_other_load: told.iter().any(|name| is_of_load(name)),
+        is_other_load: told
+            .iter()
+            .any(|name| LOAD_KNOBS.contains(name) || name.contains("concurrent")),
     })
 }
 
-fn values<'a>(setups: &'a [Setup], name: &str) -> BTreeSet<Option<&'a str>> {
+fn values<'a>(setups: &'a [Knobs], name: &str) -> BTreeSet<Option<&'a str>> {
     let values = setups
         .iter()
-        .map(|setup| setup.knobs.get(name).map(String::as_str));
+        .map(|setup| setup.get(name).map(String::as_str));
     if name == TOOLS {
         let lists = values.flatten();
         return lists
@@ -128,10 +127,10 @@ mod tests {
 
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
-    fn setup(scenario: Scenario, sessions: u32) -> Setup {
+    fn setup(scenario: Scenario, sessions: u32) -> Knobs {
         let mut report = Report::empty(scenario.kind);
         report.sessions = sessions;
-        Setup::of(&report)
+        knobs(&report)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 
-use super::{CompareError, ComparedRun, ComparisonReport, Side, Sides};
+use super::{CompareError, ComparedRun, ComparisonReport, Gathered, Side};
 use crate::drive::Stop;
 use crate::prelude::*;
 use crate::run::Run;
@@ -58,8 +58,8 @@ pub type ComparisonHandler = Arc<dyn Fn(&ComparisonProgress<'_>) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Comparer {
-    baseline: Run,
-    current: Run,
+    /// What is done, by side.
+    templates: [Run; 2],
     runs: usize,
     limits: CompareLimits,
     output_dir: Option<PathBuf>,
@@ -73,8 +73,7 @@ impl Comparer {
     /// output directories, stop handles and whether they write a trace are set by the comparison.
     pub fn new(baseline: Run, current: Run) -> Self {
         Self {
-            baseline,
-            current,
+            templates: [baseline, current],
             runs: RUNS_DEFAULT,
             limits: CompareLimits::default(),
             output_dir: None,
@@ -143,7 +142,15 @@ impl Comparer {
                 self.runs
             )));
         }
-        self.share_seed();
+        // Where none was given, both sides get the same seed, so that they make the same calls.
+        let seed = self
+            .templates
+            .iter()
+            .find_map(|run| run.scenario.load.seed)
+            .unwrap_or_else(draw_seed);
+        for run in &mut self.templates {
+            run.scenario.load.seed.get_or_insert(seed);
+        }
         let directory = self.output_dir.as_ref().map(|base| {
             let id = format!("compare-{:06x}", draw() & 0xff_ffff);
             let path = base.join(directory_name(SystemTime::now(), &id));
@@ -151,39 +158,45 @@ impl Comparer {
             let _ = std::fs::create_dir_all(base).and_then(|()| private_file::create_dir(&path));
             path
         });
-        let mut sides = Sides::default();
+        let mut sides = <[Gathered; 2]>::default();
+        let mut losses = Vec::new();
         let order = order(self.runs);
-        self.tell(0, None);
-        for (place, side) in order.iter().enumerate() {
-            let gathered = match side {
-                Side::Baseline => &mut sides.baseline,
-                Side::Current => &mut sides.current,
-            };
-            let run = self.prepared(*side, directory.as_ref());
-            let outcome = run.execute_in_directory().await;
+        self.tell(&order, 0, None);
+        for (place, &side) in order.iter().enumerate() {
+            let gathered = &mut sides[side as usize];
+            let outcome = self
+                .prepared(side, directory.as_deref())
+                .execute_in_directory()
+                .await;
             if !self.stop.is_running() {
                 break;
             }
-            let (report, files) =
-                outcome.map_err(|source| self.failed(*side, gathered.runs.len() + 1, source))?;
-            if let Some(limit) = report.own_limit() {
-                let number = gathered.runs.len() + 1;
-                return Err(self.failed(*side, number, limit.into()));
-            }
-            let files = files.map(|files| files.path().to_owned());
-            let run = gathered.add(&report, files);
-            sides.losses.extend(report.losses);
-            self.tell(place + 1, Some((*side, &run)));
+            let (report, files) = outcome
+                .and_then(|(report, files)| match report.own_limit() {
+                    Some(limit) => Err(limit.into()),
+                    None => Ok((report, files)),
+                })
+                .map_err(|source| CompareError::Run {
+                    side,
+                    number: gathered.runs.len() + 1,
+                    count: self.runs,
+                    source: Box::new(source),
+                })?;
+            let run = gathered.add(&report, files.map(|files| files.path().to_owned()));
+            losses.extend(report.losses);
+            self.tell(&order, place + 1, Some((side, &run)));
         }
-        if sides.baseline.runs.is_empty() || sides.current.runs.is_empty() {
+        let [baseline, current] = [0, 1].map(|side: usize| sides[side].runs.len());
+        if baseline == 0 || current == 0 {
             return Err(CompareError::Stopped {
-                baseline: sides.baseline.runs.len(),
-                current: sides.current.runs.len(),
+                baseline,
+                current,
                 directory: directory.filter(|directory| directory.exists()),
             });
         }
-        let partial = sides.baseline.runs.len() + sides.current.runs.len() < order.len();
-        let mut report = ComparisonReport::new(sides, &self.limits, partial);
+        let mut report = ComparisonReport::new(sides, Vec::new(), &self.limits);
+        report.partial = baseline + current < order.len();
+        report.losses = losses;
         if let Some(directory) = &directory {
             let path = directory.join("comparison.json");
             // What was compared is not lost with the disk.
@@ -194,23 +207,8 @@ impl Comparer {
         Ok((report, directory))
     }
 
-    /// Where none was given, both sides get the same seed, so that they make the same calls.
-    fn share_seed(&mut self) {
-        let seed = [&self.baseline, &self.current]
-            .into_iter()
-            .find_map(|run| run.scenario.load.seed)
-            .unwrap_or_else(draw_seed);
-        for run in [&mut self.baseline, &mut self.current] {
-            run.scenario.load.seed.get_or_insert(seed);
-        }
-    }
-
-    fn prepared(&self, side: Side, directory: Option<&PathBuf>) -> Run {
-        let template = match side {
-            Side::Baseline => &self.baseline,
-            Side::Current => &self.current,
-        };
-        let mut run = template
+    fn prepared(&self, side: Side, directory: Option<&Path>) -> Run {
+        let mut run = self.templates[side as usize]
             .clone()
             .with_trace(self.trace)
             .with_stop(self.stop.clone());
@@ -218,18 +216,8 @@ impl Comparer {
         run
     }
 
-    fn failed(&self, side: Side, number: usize, source: RunError) -> CompareError {
-        CompareError::Run {
-            side,
-            number,
-            count: self.runs,
-            source: Box::new(source),
-        }
-    }
-
-    fn tell(&self, done: usize, last: Option<(Side, &ComparedRun)>) {
+    fn tell(&self, order: &[Side], done: usize, last: Option<(Side, &ComparedRun)>) {
         if let Some(handler) = &self.on_progress {
-            let order = order(self.runs);
             handler(&ComparisonProgress {
                 done,
                 total: order.len(),

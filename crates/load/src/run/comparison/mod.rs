@@ -19,15 +19,6 @@ pub use error::CompareError;
 pub use live::{Comparer, ComparisonHandler, ComparisonProgress, order};
 pub use recorded::compare_recorded;
 
-/// What to try when the sides had different loads.
-fn unlike_advice() -> Message {
-    message![
-        "make the runs of both sides with the same scenario, tools and load, or give ",
-        setting("unlike"),
-        " to compare them all the same"
-    ]
-}
-
 /// One of the two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -92,33 +83,29 @@ pub struct ComparisonReport {
 }
 
 impl ComparisonReport {
-    /// Compares the runs that `sides` has.
-    fn new(sides: Sides, limits: &CompareLimits, partial: bool) -> Self {
-        let samples = |runs: &[ComparedRun]| -> Vec<RunSample> {
-            runs.iter().map(|run| run.sample.clone()).collect()
+    /// Compares the runs of both sides.
+    fn new(
+        [baseline, current]: [Gathered; 2],
+        mut warnings: Vec<String>,
+        limits: &CompareLimits,
+    ) -> Self {
+        let samples = |side: &Gathered| -> Vec<RunSample> {
+            side.runs.iter().map(|run| run.sample.clone()).collect()
         };
-        let Sides {
-            baseline,
-            current,
-            mut warnings,
-            losses,
-        } = sides;
-        let mut comparison =
-            compare::compare(&samples(&baseline.runs), &samples(&current.runs), limits);
+        let mut comparison = compare::compare(&samples(&baseline), &samples(&current), limits);
         if let Some(differences) = like::differences(&baseline.setups, &current.setups) {
             if differences.is_other_load && !limits.unlike {
-                comparison = comparison.undecided(unlike_advice());
+                comparison = comparison.undecided(message![
+                    "make the runs of both sides with the same scenario, tools and load, or give ",
+                    setting("unlike"),
+                    " to compare them all the same"
+                ]);
             }
             warnings.push(differences.warning);
         }
-        for (side, runs) in [
-            (Side::Baseline, &baseline.runs),
-            (Side::Current, &current.runs),
-        ] {
-            warnings.extend(caveats(side, runs));
-        }
-        let mut skipped_tools = baseline.skipped;
-        skipped_tools.extend(current.skipped);
+        warnings.extend(caveats(Side::Baseline, &baseline.runs));
+        warnings.extend(caveats(Side::Current, &current.runs));
+        let mut skipped_tools = [baseline.skipped, current.skipped].concat();
         skipped_tools.sort_by(|left, right| left.name.cmp(&right.name));
         skipped_tools.dedup();
         Self {
@@ -129,8 +116,8 @@ impl ComparisonReport {
             baseline: baseline.runs,
             current: current.runs,
             warnings,
-            partial,
-            losses,
+            partial: false,
+            losses: Vec::new(),
         }
     }
 
@@ -145,25 +132,26 @@ impl ComparisonReport {
             .comparison
             .metrics
             .iter()
-            .any(|found| found.metric == "p99_ms" && found.change == Change::Inconclusive);
-        let errors = self.comparison.errors.change == Change::Inconclusive;
-        let mut gates = Vec::new();
-        if self.limits.p99_ratio.is_some() && p99 {
-            gates.push("p99");
-        }
-        if self.limits.error_rate_increase.is_some() && errors {
-            gates.push("errors");
-        }
-        gates
+            .find(|found| found.metric == "p99_ms")
+            .map(|found| found.change);
+        let errors = Some(self.comparison.errors.change);
+        [
+            ("p99", self.limits.p99_ratio, p99),
+            ("errors", self.limits.error_rate_increase, errors),
+        ]
+        .into_iter()
+        .filter(|(_, limit, change)| limit.is_some() && *change == Some(Change::Inconclusive))
+        .map(|(name, ..)| name)
+        .collect()
     }
 
     /// Why nothing is concluded, if the sides had different loads: what differs.
     pub fn unlike(&self) -> Option<&str> {
-        let warnings = self.warnings.iter().map(String::as_str);
-        self.comparison
-            .unlike
-            .then(|| warnings.clone().find(|text| text.starts_with(like::PREFIX)))
-            .flatten()
+        self.warnings
+            .iter()
+            .filter(|_| self.comparison.unlike)
+            .find(|text| text.starts_with(like::PREFIX))
+            .map(String::as_str)
     }
 
     /// Whether there is nothing to compare with: in no run of the baseline a call succeeded, and
@@ -185,20 +173,11 @@ impl ComparisonReport {
     }
 }
 
-/// The runs of both sides, gathered.
-#[derive(Default)]
-struct Sides {
-    baseline: Gathered,
-    current: Gathered,
-    warnings: Vec<String>,
-    losses: Vec<Loss>,
-}
-
 /// The runs of one side, and what each did.
 #[derive(Default)]
 struct Gathered {
     runs: Vec<ComparedRun>,
-    setups: Vec<like::Setup>,
+    setups: Vec<like::Knobs>,
     /// What the first run did not call.
     skipped: Vec<SkippedTool>,
 }
@@ -215,7 +194,7 @@ impl Gathered {
         if self.runs.is_empty() {
             self.skipped.clone_from(&report.skipped_tools);
         }
-        self.setups.push(like::Setup::of(report));
+        self.setups.push(like::knobs(report));
         self.runs.push(run.clone());
         run
     }
@@ -223,25 +202,26 @@ impl Gathered {
 
 /// What makes the runs of a side less than they seem.
 fn caveats(side: Side, runs: &[ComparedRun]) -> Vec<String> {
-    let total = runs.len();
-    let tell = |count: usize, what: &str| {
-        (count > 0).then(|| format!("{count} of {total} {} runs {what}", side.name()))
-    };
-    let count = |is_so: fn(&ComparedRun) -> bool| runs.iter().filter(|run| is_so(run)).count();
-    [
-        tell(count(|run| run.partial), "ended early"),
-        tell(
-            count(|run| run.sample.attempted == run.sample.failed),
+    type IsSo = fn(&ComparedRun) -> bool;
+    let kinds: [(IsSo, &str); 3] = [
+        (|run| run.partial, "ended early"),
+        (
+            |run| run.sample.attempted == run.sample.failed,
             "had no call that succeeded",
         ),
-        tell(
-            count(|run| run.sample.generator_limited),
+        (
+            |run| run.sample.generator_limited,
             "were limited by mcprove itself, so their times do not count",
         ),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|(is_so, what)| {
+            let count = runs.iter().filter(|run| is_so(run)).count();
+            let (total, side) = (runs.len(), side.name());
+            (count > 0).then(|| format!("{count} of {total} {side} runs {what}"))
+        })
+        .collect()
 }
 
 /// What a run measured, as a comparison sees it. The percentiles are those of the histogram,
@@ -251,17 +231,12 @@ pub fn sample_of(report: &Report) -> RunSample {
     let any = |duration| (latency.count > 0).then(|| as_milliseconds(duration));
     let throughput = &report.throughput;
     let attempted = throughput.total_requests;
-    #[allow(clippy::cast_precision_loss)]
-    let succeeded_share = if attempted == 0 {
-        0.0
-    } else {
-        throughput.successful_requests as f64 / attempted as f64
-    };
+    let succeeded = share(throughput.successful_requests, attempted);
     RunSample {
         p50_ms: any(latency.p50),
         p95_ms: any(latency.p95),
         p99_ms: any(latency.p99),
-        throughput_per_s: throughput.requests_per_sec * succeeded_share,
+        throughput_per_s: throughput.requests_per_sec * succeeded.unwrap_or_default(),
         attempted,
         failed: report.errors.total,
         deadlocks: report.deadlock_count.into(),

@@ -2,7 +2,7 @@
 
 use mcprove_score::compare::CompareLimits;
 
-use super::{CompareError, ComparisonReport, Gathered, Sides};
+use super::{CompareError, ComparisonReport, Gathered};
 use crate::prelude::*;
 use crate::run::directory::{RunDirectory, RunEntry, list_runs, read_metrics};
 use crate::run::format::FormatError;
@@ -31,32 +31,27 @@ pub fn compare_recorded(
     current: &[PathBuf],
     limits: &CompareLimits,
 ) -> Result<ComparisonReport, CompareError> {
-    let mut sides = Sides::default();
-    for (paths, side) in [
-        (baseline, &mut sides.baseline),
-        (current, &mut sides.current),
-    ] {
+    let mut sides = <[Gathered; 2]>::default();
+    let mut warnings = Vec::new();
+    for (paths, side) in [baseline, current].into_iter().zip(&mut sides) {
         for path in paths {
-            gather(path, side, &mut sides.warnings)?;
+            gather(path, side, &mut warnings)?;
         }
         // A ULID begins with the time.
         side.runs
             .sort_by(|one, other| one.run_id.cmp(&other.run_id));
     }
-    let ids = |side: &Gathered| -> BTreeSet<String> {
-        side.runs.iter().map(|run| run.run_id.clone()).collect()
-    };
-    let both: Vec<String> = ids(&sides.baseline)
-        .intersection(&ids(&sides.current))
-        .cloned()
-        .collect();
+    let [before, now] = sides.each_ref().map(|side| -> BTreeSet<&str> {
+        side.runs.iter().map(|run| run.run_id.as_str()).collect()
+    });
+    let both: Vec<&str> = before.intersection(&now).copied().collect();
     if !both.is_empty() {
-        sides.warnings.push(format!(
+        warnings.push(format!(
             "on both sides: {}; a run compared with itself is always unchanged",
             both.join(", ")
         ));
     }
-    Ok(ComparisonReport::new(sides, limits, false))
+    Ok(ComparisonReport::new(sides, warnings, limits))
 }
 
 /// Adds the runs at `path`.

@@ -121,35 +121,22 @@ impl<'a> Envelope<'a> {
     /// Decides what the message is.
     pub fn classify(&'a self) -> Message<'a> {
         let id = self.id();
-        if !self.is_version_2 {
-            return Message::Invalid {
-                id,
-                reason: "`jsonrpc` is not \"2.0\"",
-            };
-        }
-        match (&self.method, self.result, self.error) {
+        let reason = match (&self.method, self.result, self.error) {
+            _ if !self.is_version_2 => "`jsonrpc` is not \"2.0\"",
             (Some(method), None, None) => {
                 let params = self.params.unwrap_or_default();
-                match id {
+                return match id {
                     Id::None => Message::Notification { method, params },
                     id => Message::Request { id, method, params },
-                }
+                };
             }
-            (None, Some(result), None) => Message::Response { id, result },
-            (None, None, Some(error)) => Message::Error { id, error },
-            (None, None, None) => Message::Invalid {
-                id,
-                reason: "it has no method, no result and no error",
-            },
-            (None, Some(_), Some(_)) => Message::Invalid {
-                id,
-                reason: "it has both a result and an error",
-            },
-            (Some(_), ..) => Message::Invalid {
-                id,
-                reason: "it has both a method and a result",
-            },
-        }
+            (None, Some(result), None) => return Message::Response { id, result },
+            (None, None, Some(error)) => return Message::Error { id, error },
+            (None, None, None) => "it has no method, no result and no error",
+            (None, Some(_), Some(_)) => "it has both a result and an error",
+            (Some(_), ..) => "it has both a method and a result",
+        };
+        Message::Invalid { id, reason }
     }
 }
 
