@@ -16,7 +16,6 @@
 
 mod anthropic;
 mod builder;
-mod calls;
 mod claude_code;
 mod detect;
 mod dialogue;
@@ -33,7 +32,6 @@ mod recording;
 mod responses;
 mod timestamp;
 mod tokens;
-mod turn;
 mod words;
 
 #[cfg(test)]

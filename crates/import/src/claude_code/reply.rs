@@ -36,10 +36,6 @@ impl Block {
             (None, None) => Self::Other,
         }
     }
-
-    fn is_text(&self) -> bool {
-        matches!(self, Self::Text(_))
-    }
 }
 
 impl Reply {
@@ -57,44 +53,37 @@ impl Reply {
             return;
         };
         // Nothing that is neither said nor called is counted, so it need not be compared.
-        let is_compared = |block: &&Block| **block != Block::Other;
-        let written: Vec<Block> = blocks.iter().map(Block::of).collect();
-        let compared = written.iter().filter(is_compared);
-        let count = compared.clone().count();
-        let is_from_start =
-            count >= self.blocks.len() && self.blocks.iter().zip(compared).all(|(a, b)| a == b);
+        let written = blocks.iter().map(Block::of);
+        let compared: Vec<Block> = written.filter(|block| *block != Block::Other).collect();
+        let is_from_start = compared.starts_with(&self.blocks);
         let mut known = if is_from_start { self.blocks.len() } else { 0 };
         let mut last_before = self.blocks.last().cloned();
         let mut new = Vec::new();
-        let mut written = written.into_iter();
-        blocks.retain(|_| {
-            let block = written.next().unwrap_or(Block::Other);
-            if block == Block::Other {
+        let mut compared = compared.into_iter();
+        blocks.retain(|block| {
+            let Some(block) = (Block::of(block) != Block::Other)
+                .then(|| compared.next())
+                .flatten()
+            else {
                 return true;
-            }
+            };
             let last_before = last_before.take();
             if known > 0 {
                 known -= 1;
                 return false;
             }
-            let is_new = self.is_new(&block, time) && last_before.as_ref() != Some(&block);
+            // The same, with the time of a text; a text without one is new.
+            let is_text = matches!(block, Block::Text(_));
+            let key = (block, time.filter(|_| is_text).map(str::to_owned));
+            let is_seen = self.seen.contains(&key) && !(is_text && time.is_none());
+            let is_new = !is_seen && last_before.as_ref() != Some(&key.0);
             if is_new {
-                new.push(block);
+                new.push(key);
             }
             is_new
         });
-        for block in new {
-            let time = block.is_text().then_some(time).flatten();
-            self.seen.insert((block.clone(), time.map(str::to_owned)));
-            self.blocks.push(block);
-        }
-    }
-
-    /// Whether a block was not read in an earlier line.
-    fn is_new(&self, block: &Block, time: Option<&str>) -> bool {
-        let is_untimed_text = block.is_text() && time.is_none();
-        let time = block.is_text().then_some(time).flatten();
-        let key = (block.clone(), time.map(str::to_owned));
-        is_untimed_text || !self.seen.contains(&key)
+        self.blocks
+            .extend(new.iter().map(|(block, _)| block.clone()));
+        self.seen.extend(new);
     }
 }
