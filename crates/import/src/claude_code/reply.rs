@@ -6,36 +6,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::anthropic::{self, Content};
+use crate::anthropic::{Block, Content};
 
 /// What was read of a reply.
 #[derive(Debug)]
 pub struct Reply {
     pub place: usize,
     /// The blocks, in order.
-    blocks: Vec<Block>,
+    blocks: Vec<Key>,
     /// The same, with the times of texts.
-    seen: BTreeSet<(Block, Option<String>)>,
+    seen: BTreeSet<(Key, Option<String>)>,
 }
 
-/// What tells a block from another one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Block {
-    Id(String),
-    Text(String),
-    /// Neither said nor called.
-    Other,
-}
+/// What tells a block from another one: whether it is a text, and that or its id.
+type Key = (bool, String);
 
-impl Block {
-    fn of(block: &anthropic::Block) -> Self {
-        let id = block.id.as_ref().or(block.tool_use_id.as_ref());
-        match (id, block.text.as_ref()) {
-            (Some(id), _) => Self::Id(id.clone()),
-            (None, Some(text)) => Self::Text(text.clone()),
-            (None, None) => Self::Other,
-        }
-    }
+/// None of what is neither said nor called: it is not counted, so it need not be compared.
+fn key(block: &Block) -> Option<Key> {
+    let id = block.id.as_ref().or(block.tool_use_id.as_ref());
+    let text = || Some((true, block.text.0.clone()?));
+    id.map(|id| (false, id.clone())).or_else(text)
 }
 
 impl Reply {
@@ -52,19 +42,13 @@ impl Reply {
         let Content::Blocks(blocks) = content else {
             return;
         };
-        // Nothing that is neither said nor called is counted, so it need not be compared.
-        let written = blocks.iter().map(Block::of);
-        let compared: Vec<Block> = written.filter(|block| *block != Block::Other).collect();
-        let is_from_start = compared.starts_with(&self.blocks);
+        let written: Vec<Key> = blocks.iter().filter_map(key).collect();
+        let is_from_start = written.starts_with(&self.blocks);
         let mut known = if is_from_start { self.blocks.len() } else { 0 };
         let mut last_before = self.blocks.last().cloned();
         let mut new = Vec::new();
-        let mut compared = compared.into_iter();
         blocks.retain(|block| {
-            let Some(block) = (Block::of(block) != Block::Other)
-                .then(|| compared.next())
-                .flatten()
-            else {
+            let Some(key) = key(block) else {
                 return true;
             };
             let last_before = last_before.take();
@@ -72,18 +56,17 @@ impl Reply {
                 known -= 1;
                 return false;
             }
-            // The same, with the time of a text; a text without one is new.
-            let is_text = matches!(block, Block::Text(_));
-            let key = (block, time.filter(|_| is_text).map(str::to_owned));
-            let is_seen = self.seen.contains(&key) && !(is_text && time.is_none());
-            let is_new = !is_seen && last_before.as_ref() != Some(&key.0);
+            // A text without a time is new, whatever was read.
+            let is_text = key.0;
+            let timed = (key, time.filter(|_| is_text).map(str::to_owned));
+            let is_seen = self.seen.contains(&timed) && !(is_text && time.is_none());
+            let is_new = !is_seen && last_before.as_ref() != Some(&timed.0);
             if is_new {
-                new.push(key);
+                new.push(timed);
             }
             is_new
         });
-        self.blocks
-            .extend(new.iter().map(|(block, _)| block.clone()));
+        self.blocks.extend(new.iter().map(|(key, _)| key.clone()));
         self.seen.extend(new);
     }
 }
