@@ -110,7 +110,7 @@ impl Provider for Anthropic {
     fn begin(builder: &mut RunBuilder, beside: &mut Beside) -> Result<(), ImportError> {
         builder.model(beside.model.as_deref());
         let system = std::mem::take(&mut beside.system);
-        if !matches!(system, Content::Nothing) && builder.is_new() {
+        if !matches!(system, Content::Nothing) && builder.turns.is_empty() {
             builder.open("system");
             add_content(builder, system).map_err(|error| error.within("system"))?;
         }

@@ -16,6 +16,16 @@ const NOTHING: Look = (0, None);
 /// How sure it is where no other format has this.
 const SURE: u8 = 3;
 
+/// The types of parts that only `OpenAI` has.
+const OPEN_AI_PARTS: [&str; 6] = [
+    "input_text",
+    "output_text",
+    "input_image",
+    "image_url",
+    "input_audio",
+    "refusal",
+];
+
 /// No other format has this.
 fn sure(format: Format) -> Look {
     (SURE, Some(format))
@@ -51,7 +61,8 @@ fn clearest(looks: impl Iterator<Item = Look>) -> Look {
         if look.0 > clearest.0 {
             clearest = look;
         }
-        if look.0 == SURE {
+        // Nothing says more.
+        if clearest.0 == SURE {
             break;
         }
     }
@@ -109,10 +120,8 @@ fn look_at_type(json: &str, kind: &str, outline: &Outline<'_>) -> Look {
     if is_session || is_turn {
         return sure(Format::ClaudeCode);
     }
-    if kind.ends_with("_call") || kind.ends_with("_call_output") {
-        return sure(Format::OpenAi);
-    }
     match kind {
+        _ if is_item(kind) => sure(Format::OpenAi),
         "message" => look_at_message(json),
         "reasoning" | "mcp_list_tools" => maybe(Format::OpenAi),
         _ => NOTHING,
@@ -140,47 +149,40 @@ fn look_at_messages(json: &str) -> Look {
     let messages: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
     clearest(
         messages
-            .into_iter()
+            .iter()
             .map(|message| look_at_message(message.get())),
     )
 }
 
 fn look_at_message(json: &str) -> Look {
-    let Ok(Value::Object(message)) = serde_json::from_str(json) else {
-        return NOTHING;
-    };
-    let has_any = |keys: &[&str]| keys.iter().any(|key| message.contains_key(*key));
-    let role = message.get("role").and_then(Value::as_str);
-    let kind = message.get("type").and_then(Value::as_str).unwrap_or("");
-    let is_item = kind.ends_with("_call") || kind.ends_with("_call_output");
-    let is_of_open_ai = matches!(role, Some("tool" | "function" | "developer"))
-        || has_any(&[
-            "tool_calls",
-            "function_call",
-            "tool_call_id",
-            "refusal",
-            "choices",
-        ])
-        || is_item;
+    let message: Value = serde_json::from_str(json).unwrap_or_default();
+    let has_any = |keys: &[&str]| keys.iter().any(|key| message.get(key).is_some());
+    let kind_of = |value: &Value| value["type"].as_str().unwrap_or_default().to_owned();
+    let role = message["role"].as_str();
+    let kind = kind_of(&message);
+    let keys = [
+        "tool_calls",
+        "function_call",
+        "tool_call_id",
+        "refusal",
+        "choices",
+    ];
+    let is_of_open_ai =
+        matches!(role, Some("tool" | "function" | "developer")) || has_any(&keys) || is_item(&kind);
     if is_of_open_ai {
         return sure(Format::OpenAi);
     }
     if has_any(&["stop_reason"]) {
         return sure(Format::Anthropic);
     }
-    let blocks = message.get("content").and_then(Value::as_array);
-    for block in blocks.into_iter().flatten() {
-        let kind = block.get("type").and_then(Value::as_str).unwrap_or("");
-        if ["thinking", "tool_use", "tool_result"]
-            .iter()
-            .any(|end| kind.ends_with(end))
-        {
+    let blocks = message["content"].as_array();
+    for kind in blocks.into_iter().flatten().map(kind_of) {
+        let mut ends = ["thinking", "tool_use", "tool_result"].into_iter();
+        if ends.any(|end| kind.ends_with(end)) {
             return sure(Format::Anthropic);
         }
-        match kind {
-            "input_text" | "output_text" | "input_image" | "image_url" | "input_audio"
-            | "refusal" => return sure(Format::OpenAi),
-            _ => {}
+        if OPEN_AI_PARTS.contains(&kind.as_str()) {
+            return sure(Format::OpenAi);
         }
     }
     match role {
@@ -189,6 +191,11 @@ fn look_at_message(json: &str) -> Look {
         Some(_) => maybe(Format::Anthropic),
         None => NOTHING,
     }
+}
+
+/// Whether this is the type of a call of the Responses API, or of its result.
+fn is_item(kind: &str) -> bool {
+    kind.ends_with("_call") || kind.ends_with("_call_output")
 }
 
 fn text(outline: &Outline<'_>, key: &str) -> Option<String> {

@@ -66,21 +66,16 @@ struct Transcripts {
 /// Reads every transcript of a file.
 pub fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut transcripts = Transcripts::default();
-    for element in &document.elements {
-        transcripts
-            .read::<P>(document, element.json)
-            .map_err(|error| element.locate(error))?;
-    }
-    let mut read = ImportedRuns::default();
+    document.each(|element| transcripts.read::<P>(document, element.json))?;
+    let mut notes = Vec::new();
     if transcripts.repeated > 0 {
-        read.notes.push(format!(
-            "{} that a later one repeats and goes on from, read as one run with it",
-            many(transcripts.repeated, "request")
+        let requests = many(transcripts.repeated, "request");
+        notes.push(format!(
+            "{requests} that a later one repeats and goes on from, read as one run with it"
         ));
     }
     let all = transcripts.all.into_iter();
-    read.runs.extend(all.map(RunBuilder::finish));
-    Ok(read)
+    Ok((all.map(RunBuilder::finish).collect(), notes))
 }
 
 impl Transcripts {

@@ -74,13 +74,8 @@ impl<'a> Document<'a> {
             text,
             elements: Vec::new(),
         };
-        document.elements = document.find_elements()?;
-        Ok(document)
-    }
-
-    fn find_elements(&self) -> Result<Vec<Element<'a>>, ImportError> {
         let mut lines = (1..)
-            .zip(self.text.lines())
+            .zip(text.lines())
             .map(|(number, line)| (number, line.trim()))
             .filter(|(_, line)| !line.is_empty());
         let Some(first) = lines.next() else {
@@ -96,21 +91,22 @@ impl<'a> Document<'a> {
                 json,
                 origin: Origin::Line(number),
             };
-            return Ok(all.map(element).collect());
+            document.elements.extend(all.map(element));
+            return Ok(document);
         }
-        let whole: &RawValue = self.parse(self.text)?;
-        if !whole.get().starts_with('[') {
-            return Ok(vec![Element {
-                json: whole.get(),
-                origin: Origin::Whole,
-            }]);
+        let whole: &RawValue = document.parse(text)?;
+        let json = whole.get();
+        if json.starts_with('[') {
+            let items = document.list(json)?.into_iter().enumerate();
+            document.elements.extend(items.map(|(index, json)| Element {
+                json,
+                origin: Origin::Item(index),
+            }));
+        } else {
+            let origin = Origin::Whole;
+            document.elements.push(Element { json, origin });
         }
-        let items = self.list(whole.get())?.into_iter().enumerate();
-        let element = |(index, json)| Element {
-            json,
-            origin: Origin::Item(index),
-        };
-        Ok(items.map(element).collect())
+        Ok(document)
     }
 
     /// The values, without the last of several lines where the file ends in the middle of it: whoever writes
@@ -126,6 +122,15 @@ impl<'a> Document<'a> {
             }
             _ => (&self.elements, None),
         }
+    }
+
+    /// Reads each value, with its place in errors.
+    pub fn each<'d>(
+        &'d self,
+        mut read: impl FnMut(&'d Element<'a>) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let mut elements = self.elements.iter();
+        elements.try_for_each(|element| read(element).map_err(|error| element.locate(error)))
     }
 
     /// Parses a part of the text.
@@ -160,20 +165,18 @@ impl<'a> Document<'a> {
             let is_short = (1..PATH_MAX).contains(&error.path().iter().len());
             is_short.then(|| error.path().to_string())
         });
-        let explained = match error.classify() {
-            Category::Eof => Some((
+        let (message, hint) = match (error.classify(), words::of_syntax(&reason)) {
+            (Category::Eof, _) => (
                 "the JSON ends too early".to_owned(),
                 "the file is cut off; write it again, or remove what is not whole".to_owned(),
-            )),
-            _ => words::of_syntax(&reason),
-        };
-        let (message, hint) = explained.unwrap_or_else(|| match error.classify() {
-            Category::Data => words::of_types(&reason),
+            ),
+            (_, Some(explained)) => explained,
+            (Category::Data, None) => words::of_types(&reason),
             _ => (
                 format!("this is not JSON: {}", words::of_signs(&reason)),
                 "a trace is one JSON value, or one JSON value per line".to_owned(),
             ),
-        });
+        };
         let twice = reason.strip_prefix("duplicate field `");
         let key = twice.map(|key| key.trim_end_matches('`').to_owned());
         let error = ImportError {
@@ -183,10 +186,7 @@ impl<'a> Document<'a> {
             path: key,
             hint,
         };
-        match path {
-            Some(path) => error.within(&path),
-            None => error,
-        }
+        path.iter().fold(error, |error, path| error.within(path))
     }
 
     /// A line and column in a part of the text, in the whole text.

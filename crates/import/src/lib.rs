@@ -16,7 +16,6 @@
 
 mod anthropic;
 mod builder;
-mod calls;
 mod claude_code;
 mod detect;
 mod dialogue;
@@ -33,7 +32,6 @@ mod recording;
 mod responses;
 mod timestamp;
 mod tokens;
-mod turn;
 mod words;
 
 #[cfg(test)]
@@ -132,22 +130,8 @@ struct ImportedRun {
     notes: Vec<String>,
 }
 
-/// The runs of a file.
-#[derive(Debug, Default)]
-struct ImportedRuns {
-    runs: Vec<ImportedRun>,
-    /// What is to be said of the file as a whole.
-    notes: Vec<String>,
-}
-
-impl From<Vec<ImportedRun>> for ImportedRuns {
-    fn from(runs: Vec<ImportedRun>) -> Self {
-        Self {
-            runs,
-            notes: Vec::new(),
-        }
-    }
-}
+/// The runs of a file, and what is to be said of the file as a whole.
+type ImportedRuns = (Vec<ImportedRun>, Vec<String>);
 
 /// Reads a trace, whatever its format.
 ///
@@ -206,31 +190,30 @@ pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
 }
 
 fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError> {
-    let read = match format {
+    let (imported, mut notes) = match format {
         Format::AgentTrace => native::read(document)?,
         Format::Anthropic => dialogue::read::<anthropic::Anthropic>(document)?,
         Format::OpenAi => dialogue::read::<openai::OpenAi>(document)?,
-        Format::ClaudeCode => claude_code::read(document)?.into(),
+        Format::ClaudeCode => (claude_code::read(document)?, Vec::new()),
         Format::Otlp => otlp::read(document)?,
-        Format::Recording => vec![recording::read(document)?].into(),
+        Format::Recording => (vec![recording::read(document)?], Vec::new()),
     };
-    if read.runs.is_empty() {
+    if imported.is_empty() {
         return Err(ImportError::shape(
             "there is no run in it",
             "a trace has one run at least",
         ));
     }
-    let is_one = read.runs.len() == 1;
-    let mut notes = read.notes;
-    let mut runs = Vec::with_capacity(read.runs.len());
-    for (place, imported) in read.runs.into_iter().enumerate() {
-        let prefix = if is_one {
-            String::new()
-        } else {
-            format!("run {place}: ")
-        };
-        let told = imported.notes.into_iter();
-        notes.extend(told.map(|note| format!("{prefix}{note}")));
+    let is_one = imported.len() == 1;
+    let mut runs = Vec::with_capacity(imported.len());
+    for (place, imported) in imported.into_iter().enumerate() {
+        notes.extend(imported.notes.into_iter().map(|note| {
+            if is_one {
+                note
+            } else {
+                format!("run {place}: {note}")
+            }
+        }));
         runs.push(imported.run);
     }
     Ok(Imported {

@@ -98,7 +98,7 @@ impl Provider for OpenAi {
         builder.model(beside.model.as_deref());
         // A response that continues another one has its own end.
         builder.whole.stop_reason = None;
-        let is_new = builder.is_new();
+        let is_new = builder.turns.is_empty();
         let instructions = beside.instructions.as_deref().filter(|_| is_new);
         let input = beside
             .input
@@ -158,7 +158,8 @@ fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result<(), Impo
     };
     if more > 0 {
         let choices = many(more, "other choice");
-        builder.note(format!("the response has {choices}, left out"));
+        let note = format!("the response has {choices}, left out");
+        builder.notes.push(note);
     }
     let Some(message) = first.message else {
         return Err(ImportError::shape(
@@ -213,9 +214,7 @@ fn add_message(builder: &mut RunBuilder, message: Message) -> Result<(), ImportE
 
 fn add_call(builder: &mut RunBuilder, id: &str, function: Function) {
     let arguments = function.arguments.or(function.input);
-    let args = builder
-        .calls
-        .arguments(&function.name, arguments.unwrap_or_default());
+    let args = builder.arguments(&function.name, arguments.unwrap_or_default());
     builder.call(id, tool_call(&function.name, None, args));
 }
 

@@ -53,9 +53,7 @@ pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportEr
     if kind == "message" {
         match known_role(item.role.as_deref().unwrap_or("assistant"))? {
             "assistant" => builder.open_or_resume_agent(),
-            role => {
-                builder.open(role);
-            }
+            role => builder.open(role),
         }
         return say_content(builder, &item.content);
     }
@@ -87,7 +85,7 @@ pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportEr
     let args = match kind.as_str() {
         "function_call" | "mcp_call" => {
             let arguments = item.arguments.take().unwrap_or_default();
-            builder.calls.arguments(&name, arguments)
+            builder.arguments(&name, arguments)
         }
         // A text, which stays one whatever it looks like.
         "custom_tool_call" => arguments(item.input.take().unwrap_or_default()),
@@ -97,7 +95,7 @@ pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportEr
     builder.open_or_resume_agent();
     builder.call(id, tool_call(&name, item.server_label.as_deref(), args));
     if item.status.or_empty() == "incomplete" {
-        builder.calls.unfinished(&name);
+        builder.unfinished.push(&name);
     }
     // A call that `OpenAI` made itself has its result with it.
     let output = item.output.or(item.outputs).or(item.result);

@@ -1,6 +1,6 @@
 //! Reads sessions of Claude Code: the file that it keeps, and what it prints with
 //! `--output-format stream-json`. Each line has a `type`; those of the user and of the assistant
-//! have a `message` in the form of the Anthropic API. [`lines`] tells which session a line is of.
+//! have a `message` in the form of the Anthropic API. [`sessions`] tells which session a line is of.
 //!
 //! A reply is written in several lines with the same message id, each with the blocks that are
 //! new and with the usage so far: they are one turn, and nothing is counted twice ([`reply`]). The
@@ -8,7 +8,6 @@
 //! what they say is another conversation and is left out, unless the session has nothing else. The
 //! time taken is that from the first message to the last.
 
-mod lines;
 mod reply;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcprove_settings::phrase;
 use mcprove_trace::StopReason;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use self::lines::{Kind, Line};
 use self::reply::Reply;
 use super::anthropic::{self, Content};
 use super::builder::RunBuilder;
-use super::document::Document;
+use super::document::{Document, Element};
 use super::lenient::{Maybe, Text};
 use super::named_count::many;
 use super::names::caller;
@@ -31,61 +30,46 @@ use super::{ImportError, ImportedRun, timestamp, tokens};
 /// The model of messages that Claude Code made up itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Reads every session.
-pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
-    let mut runs = Vec::new();
-    for lines in lines::sessions(document)? {
-        let session = read_session(document, &lines)?;
-        if !session.builder.is_empty() {
-            runs.push(session.finish());
-        }
-    }
-    if runs.is_empty() {
-        return Err(ImportError::shape(
-            "the session has no messages",
-            "a session has lines of the types `user` and `assistant`, each with a `message`",
-        ));
-    }
-    Ok(runs)
+/// A line of a session.
+struct Line<'a, 'd> {
+    element: &'d Element<'a>,
+    kind: Kind,
+    /// Whether it belongs to a sub-agent.
+    is_aside: bool,
 }
 
-fn read_session(document: &Document<'_>, lines: &[Line<'_>]) -> Result<Session, ImportError> {
-    let mut turns = lines.iter().filter(|line| line.kind.is_turn());
-    let is_of_sub_agent = turns.all(|line| line.is_aside);
-    let mut session = Session::default();
-    for line in lines {
-        let is_aside = line.is_aside && !is_of_sub_agent;
-        session
-            .line(document, line, is_aside)
-            .map_err(|error| line.element.locate(error))?;
-    }
-    if is_of_sub_agent && lines.iter().any(|line| line.is_aside) {
-        session.builder.note("this is the session of a sub-agent");
-    }
-    if session.calls_aside > 0 {
-        let note = format!(
-            "{} of sub-agents (sidechains), each with a `caller`",
-            many(session.calls_aside, "call")
-        );
-        session.builder.note(note);
-    }
-    Ok(session)
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    User,
+    Assistant,
+    Result,
+    #[serde(other)]
+    Other,
 }
 
-/// A session that is being read.
-#[derive(Debug, Default)]
-struct Session {
-    builder: RunBuilder,
-    /// Lines that were read: a session that is taken up again repeats some.
-    lines: BTreeSet<String>,
-    /// The replies, by their message id.
-    replies: BTreeMap<String, Reply>,
-    /// The first and the last time.
-    times: Option<(f64, f64)>,
-    /// Whether the last thing that happened is that the API failed.
-    has_failed: bool,
-    /// Calls of sub-agents.
-    calls_aside: usize,
+impl Kind {
+    /// Whether it is of the user or of the assistant.
+    fn is_turn(self) -> bool {
+        matches!(self, Self::User | Self::Assistant)
+    }
+}
+
+/// What tells where a line belongs.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Header {
+    #[serde(rename = "type")]
+    kind: Maybe<Kind>,
+    session_id: Text,
+    #[serde(rename = "session_id")]
+    printed_session_id: Text,
+    uuid: Text,
+    parent_uuid: Text,
+    is_sidechain: Maybe<bool>,
+    #[serde(rename = "parent_tool_use_id")]
+    parent: Option<IgnoredAny>,
 }
 
 /// A message of a session.
@@ -114,11 +98,94 @@ struct Outcome {
     duration_ms: Maybe<f64>,
 }
 
+/// Reads every session.
+pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
+    let mut runs = Vec::new();
+    for lines in sessions(document)? {
+        let mut turns = lines.iter().filter(|line| line.kind.is_turn());
+        let is_of_sub_agent = turns.all(|line| line.is_aside);
+        let mut session = Session::default();
+        for line in &lines {
+            let is_aside = line.is_aside && !is_of_sub_agent;
+            session
+                .line(document, line, is_aside)
+                .map_err(|error| line.element.locate(error))?;
+        }
+        if !session.builder.is_empty() {
+            let is_of_sub_agent = is_of_sub_agent && lines.iter().any(|line| line.is_aside);
+            runs.push(session.finish(is_of_sub_agent));
+        }
+    }
+    if runs.is_empty() {
+        return Err(ImportError::shape(
+            "the session has no messages",
+            "a session has lines of the types `user` and `assistant`, each with a `message`",
+        ));
+    }
+    Ok(runs)
+}
+
+/// The lines of each session, in the order in which the sessions begin. A session that is taken up again may go on under
+/// another id: its first message then names one of the other session as its parent.
+fn sessions<'a, 'd>(document: &'d Document<'a>) -> Result<Vec<Vec<Line<'a, 'd>>>, ImportError> {
+    let mut sessions: Vec<Vec<Line<'a, 'd>>> = vec![Vec::new()];
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    // The session of each line, by the id of the line.
+    let mut of_lines: BTreeMap<String, usize> = BTreeMap::new();
+    let mut current = 0;
+    for element in &document.elements {
+        let header: Header = document
+            .parse(element.json)
+            .map_err(|error| element.locate(error))?;
+        let kind = header.kind.unwrap_or(Kind::Other);
+        if let Some(id) = header.session_id.0.or(header.printed_session_id.0) {
+            if let Some(place) = places.get(&id) {
+                current = *place;
+            } else if kind.is_turn() {
+                // What is no message does not begin a session.
+                let next = if places.is_empty() { 0 } else { sessions.len() };
+                let parent = header.parent_uuid.as_ref();
+                let parent = parent.and_then(|id| of_lines.get(id)).copied();
+                current = parent.unwrap_or(next);
+                places.insert(id, current);
+            }
+        }
+        if let Maybe(Some(id)) = header.uuid {
+            of_lines.entry(id).or_insert(current);
+        }
+        if current == sessions.len() {
+            sessions.push(Vec::new());
+        }
+        sessions[current].push(Line {
+            element,
+            kind,
+            is_aside: *header.is_sidechain == Some(true) || header.parent.is_some(),
+        });
+    }
+    Ok(sessions)
+}
+
+/// A session that is being read.
+#[derive(Debug, Default)]
+struct Session {
+    builder: RunBuilder,
+    /// Lines that were read: a session that is taken up again repeats some.
+    lines: BTreeSet<String>,
+    /// The replies, by their message id.
+    replies: BTreeMap<String, Reply>,
+    /// The first and the last time.
+    times: Option<(f64, f64)>,
+    /// Whether the last thing that happened is that the API failed.
+    has_failed: bool,
+    /// Calls of sub-agents.
+    calls_aside: usize,
+}
+
 impl Session {
     fn line<'a>(
         &mut self,
         document: &Document<'a>,
-        line: &Line<'a>,
+        line: &Line<'a, '_>,
         is_aside: bool,
     ) -> Result<(), ImportError> {
         let json = line.element.json;
@@ -150,7 +217,8 @@ impl Session {
                 "this is not a complete session of Claude Code",
             ));
         };
-        if let Some(time) = line.timestamp.as_deref().and_then(timestamp::milliseconds) {
+        let time = line.timestamp.as_deref();
+        if let Some(time) = time.and_then(timestamp::milliseconds) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
@@ -173,7 +241,26 @@ impl Session {
             let model = message.model.as_deref().filter(|model| *model != SYNTHETIC);
             self.builder.model(model);
         }
-        self.open(role, line.timestamp.as_deref(), &mut message, is_aside);
+        // Begins a turn, or goes on with a reply and leaves of the message what is new.
+        match message.id.0.take() {
+            Some(id) if self.replies.contains_key(&id) => {
+                if let Some(reply) = self.replies.get_mut(&id) {
+                    self.builder.current = reply.place;
+                    reply.keep_what_is_new(&mut message.content, time);
+                }
+            }
+            id => {
+                self.builder.open(role);
+                if let Some(turn) = self.builder.turn() {
+                    turn.is_aside = is_aside;
+                }
+                if let Some(id) = id {
+                    let mut reply = Reply::new(self.builder.current);
+                    reply.keep_what_is_new(&mut message.content, time);
+                    self.replies.insert(id, reply);
+                }
+            }
+        }
         if let (true, Content::Blocks(blocks)) = (is_aside, &mut message.content) {
             let mut sidechain = json!({"type": "sidechain"});
             for (key, id) in [("agent_id", line.agent_id), ("tool_id", line.tool_id)] {
@@ -190,33 +277,8 @@ impl Session {
         anthropic::add_body(&mut self.builder, message).map_err(|error| error.within("message"))
     }
 
-    /// Begins a turn, or goes on with a reply and leaves of the message what is new.
-    fn open(
-        &mut self,
-        role: &'static str,
-        time: Option<&str>,
-        message: &mut anthropic::Message,
-        is_aside: bool,
-    ) {
-        let known = message.id.as_ref().and_then(|id| self.replies.get_mut(id));
-        if let Some(reply) = known {
-            self.builder.resume(reply.place);
-            reply.keep_what_is_new(&mut message.content, time);
-            return;
-        }
-        let place = if is_aside {
-            self.builder.open_aside(role)
-        } else {
-            self.builder.open(role)
-        };
-        if let Some(id) = message.id.0.take() {
-            let mut reply = Reply::new(place);
-            reply.keep_what_is_new(&mut message.content, time);
-            self.replies.insert(id, reply);
-        }
-    }
-
     fn result(&mut self, outcome: Outcome) {
+        let notes = &mut self.builder.notes;
         let stop_reason = match outcome.subtype.or_empty() {
             "success" if *outcome.is_error != Some(true) => Some(StopReason::Completed),
             "success" | "error_during_execution" | "error_max_structured_output_retries" => {
@@ -224,14 +286,14 @@ impl Session {
             }
             "error_max_turns" => Some(StopReason::TurnBudget),
             "error_max_budget_usd" => {
-                self.builder
-                    .note("the run had no money left, which counts as `token_budget` here");
+                let note = "the run had no money left, which counts as `token_budget` here";
+                notes.push(note.to_owned());
                 Some(StopReason::TokenBudget)
             }
             other => {
-                self.builder.note(format!(
-                    "the outcome {} does not say how the run ended",
-                    phrase::name(other)
+                let outcome = phrase::name(other);
+                notes.push(format!(
+                    "the outcome {outcome} does not say how the run ended"
                 ));
                 None
             }
@@ -245,15 +307,23 @@ impl Session {
         }
     }
 
-    fn finish(mut self) -> ImportedRun {
-        let whole = &mut self.builder.whole;
-        if whole.duration_ms.is_none() {
-            // One moment is no duration.
-            let taken = self.times.map(|(first, last)| last - first);
-            whole.duration_ms = taken.filter(|taken| *taken > 0.0);
+    fn finish(mut self, is_of_sub_agent: bool) -> ImportedRun {
+        let builder = &mut self.builder;
+        if is_of_sub_agent {
+            let note = "this is the session of a sub-agent";
+            builder.notes.push(note.to_owned());
         }
+        if self.calls_aside > 0 {
+            let calls = many(self.calls_aside, "call");
+            let note = format!("{calls} of sub-agents (sidechains), each with a `caller`");
+            builder.notes.push(note);
+        }
+        // One moment is no duration.
+        let taken = self.times.map(|(first, last)| last - first);
+        let taken = taken.filter(|taken| *taken > 0.0);
+        builder.whole.duration_ms = builder.whole.duration_ms.or(taken);
         if self.has_failed {
-            whole.stop_reason = Some(StopReason::Error);
+            builder.whole.stop_reason = Some(StopReason::Error);
         }
         self.builder.finish()
     }

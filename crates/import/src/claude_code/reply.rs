@@ -6,40 +6,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::anthropic::{self, Content};
+use crate::anthropic::{Block, Content};
 
 /// What was read of a reply.
 #[derive(Debug)]
 pub struct Reply {
     pub place: usize,
     /// The blocks, in order.
-    blocks: Vec<Block>,
+    blocks: Vec<Key>,
     /// The same, with the times of texts.
-    seen: BTreeSet<(Block, Option<String>)>,
+    seen: BTreeSet<(Key, Option<String>)>,
 }
 
-/// What tells a block from another one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Block {
-    Id(String),
-    Text(String),
-    /// Neither said nor called.
-    Other,
-}
+/// What tells a block from another one: whether it is a text, and that or its id.
+type Key = (bool, String);
 
-impl Block {
-    fn of(block: &anthropic::Block) -> Self {
-        let id = block.id.as_ref().or(block.tool_use_id.as_ref());
-        match (id, block.text.as_ref()) {
-            (Some(id), _) => Self::Id(id.clone()),
-            (None, Some(text)) => Self::Text(text.clone()),
-            (None, None) => Self::Other,
-        }
-    }
-
-    fn is_text(&self) -> bool {
-        matches!(self, Self::Text(_))
-    }
+/// None of what is neither said nor called: it is not counted, so it need not be compared.
+fn key(block: &Block) -> Option<Key> {
+    let id = block.id.as_ref().or(block.tool_use_id.as_ref());
+    let text = || Some((true, block.text.0.clone()?));
+    id.map(|id| (false, id.clone())).or_else(text)
 }
 
 impl Reply {
@@ -56,45 +42,31 @@ impl Reply {
         let Content::Blocks(blocks) = content else {
             return;
         };
-        // Nothing that is neither said nor called is counted, so it need not be compared.
-        let is_compared = |block: &&Block| **block != Block::Other;
-        let written: Vec<Block> = blocks.iter().map(Block::of).collect();
-        let compared = written.iter().filter(is_compared);
-        let count = compared.clone().count();
-        let is_from_start =
-            count >= self.blocks.len() && self.blocks.iter().zip(compared).all(|(a, b)| a == b);
+        let written: Vec<Key> = blocks.iter().filter_map(key).collect();
+        let is_from_start = written.starts_with(&self.blocks);
         let mut known = if is_from_start { self.blocks.len() } else { 0 };
         let mut last_before = self.blocks.last().cloned();
         let mut new = Vec::new();
-        let mut written = written.into_iter();
-        blocks.retain(|_| {
-            let block = written.next().unwrap_or(Block::Other);
-            if block == Block::Other {
+        blocks.retain(|block| {
+            let Some(key) = key(block) else {
                 return true;
-            }
+            };
             let last_before = last_before.take();
             if known > 0 {
                 known -= 1;
                 return false;
             }
-            let is_new = self.is_new(&block, time) && last_before.as_ref() != Some(&block);
+            // A text without a time is new, whatever was read.
+            let is_text = key.0;
+            let timed = (key, time.filter(|_| is_text).map(str::to_owned));
+            let is_seen = self.seen.contains(&timed) && !(is_text && time.is_none());
+            let is_new = !is_seen && last_before.as_ref() != Some(&timed.0);
             if is_new {
-                new.push(block);
+                new.push(timed);
             }
             is_new
         });
-        for block in new {
-            let time = block.is_text().then_some(time).flatten();
-            self.seen.insert((block.clone(), time.map(str::to_owned)));
-            self.blocks.push(block);
-        }
-    }
-
-    /// Whether a block was not read in an earlier line.
-    fn is_new(&self, block: &Block, time: Option<&str>) -> bool {
-        let is_untimed_text = block.is_text() && time.is_none();
-        let time = block.is_text().then_some(time).flatten();
-        let key = (block.clone(), time.map(str::to_owned));
-        is_untimed_text || !self.seen.contains(&key)
+        self.blocks.extend(new.iter().map(|(key, _)| key.clone()));
+        self.seen.extend(new);
     }
 }

@@ -95,11 +95,10 @@ impl UnknownKeys {
         };
         let at = last_key(parent).unwrap_or(root);
         if let Some(known) = self.kinds.get_mut(at) {
-            if known.allowed.contains(key) {
-                return;
-            }
-            if known.names.len() == NAMES_MAX || known.names.contains(key) {
-                known.count += 1;
+            let is_allowed = known.allowed.contains(key);
+            let is_told = known.names.len() == NAMES_MAX || known.names.contains(key);
+            if is_allowed || is_told {
+                known.count += usize::from(!is_allowed);
                 return;
             }
         }
@@ -113,10 +112,9 @@ impl UnknownKeys {
         let known = known.as_object().into_iter().flat_map(Map::keys);
         let known: Vec<&str> = known.map(String::as_str).collect();
         let meant = meant(&known, others, key);
-        let way = way(path);
         if let Some(meant) = meant
             && meant != "-"
-            && let Some((line, column)) = place(document, element.json, &way, meant)
+            && let Some((line, column)) = place(document, element.json, path, meant)
         {
             let (key, meant) = (phrase::name(key), phrase::name(meant));
             let slip = ImportError {
@@ -127,7 +125,7 @@ impl UnknownKeys {
                     format!("the keys of {noun} are {}", known.join(", ")),
                 )
             };
-            self.slip.get_or_insert(within(slip, &way));
+            self.slip.get_or_insert(within(slip, path));
             return;
         }
         let of_kind = self.kinds.entry(at).or_default();
@@ -136,7 +134,7 @@ impl UnknownKeys {
             return;
         }
         if of_kind.names.is_empty() {
-            let path = within(ImportError::default(), &way).path;
+            let path = within(ImportError::default(), path).path;
             of_kind.first = element.place(&path.unwrap_or_default());
             of_kind.noun = noun;
         }
@@ -166,29 +164,38 @@ impl UnknownKeys {
 
 /// Where a key stands that may be meant to be another one. Where that one is there too, it is something
 /// else.
-fn place<'a>(
+fn place(
     document: &Document<'_>,
-    json: &'a str,
-    way: &[Step],
+    json: &str,
+    path: &Path<'_>,
     meant: &str,
 ) -> Option<(usize, usize)> {
-    let (Step::Key(key), parents) = way.split_last()? else {
+    let Path::Map { parent, key } = path else {
         return None;
     };
-    let around = parents.iter().try_fold(json, |json, step| {
-        let inside: &'a RawValue = match step {
-            Step::Key(key) => serde_json::from_str::<Outline>(json).ok()?.remove(key)?,
-            Step::Index(index) => {
-                let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-                items.get(*index).copied()?
-            }
-        };
-        Some(inside.get())
-    })?;
-    let around: Outline = serde_json::from_str(around).ok()?;
+    let around: Outline = serde_json::from_str(value_at(json, parent)?).ok()?;
     let is_there = around.contains_key(meant.split('.').next()?);
     let value = around.get(key).filter(|_| !is_there)?;
     Some(document.place(value.get(), 1, 1))
+}
+
+/// The value at the end of a path.
+fn value_at<'a>(json: &'a str, path: &Path<'_>) -> Option<&'a str> {
+    let inside: &'a RawValue = match path {
+        Path::Root => return Some(json),
+        Path::Map { parent, key } => {
+            let around: Outline<'a> = serde_json::from_str(value_at(json, parent)?).ok()?;
+            around.get(key).copied()?
+        }
+        Path::Seq { parent, index } => {
+            let items: Vec<&RawValue> = serde_json::from_str(value_at(json, parent)?).ok()?;
+            items.get(*index).copied()?
+        }
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => return value_at(json, parent),
+    };
+    Some(inside.get())
 }
 
 /// The last key of a path.
@@ -203,31 +210,14 @@ fn last_key<'p>(path: &'p Path<'_>) -> Option<&'p str> {
     }
 }
 
-/// A step on the way to a value.
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// The steps of a path.
-fn way(path: &Path<'_>) -> Vec<Step> {
-    let (parent, step) = match path {
-        Path::Root => return Vec::new(),
-        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
-        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+/// An error at the end of a path.
+fn within(error: ImportError, path: &Path<'_>) -> ImportError {
+    match path {
+        Path::Root => error,
+        Path::Map { parent, key } => within(error.within(key), parent),
+        Path::Seq { parent, index } => within(error.at(*index), parent),
         Path::Some { parent }
         | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => (parent, None),
-    };
-    let mut way = way(parent);
-    way.extend(step);
-    way
-}
-
-/// An error at the end of a way.
-fn within(error: ImportError, way: &[Step]) -> ImportError {
-    way.iter().rfold(error, |error, step| match step {
-        Step::Key(key) => error.within(key),
-        Step::Index(index) => error.at(*index),
-    })
+        | Path::NewtypeVariant { parent } => within(error, parent),
+    }
 }

@@ -36,14 +36,8 @@ struct Head {
 pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut runs = Vec::new();
     let mut unknown = UnknownKeys::default();
-    for element in &document.elements {
-        read_value(document, element, &mut runs, &mut unknown)
-            .map_err(|error| element.locate(error))?;
-    }
-    Ok(ImportedRuns {
-        runs,
-        notes: unknown.notes(),
-    })
+    document.each(|element| read_value(document, element, &mut runs, &mut unknown))?;
+    Ok((runs, unknown.notes()))
 }
 
 /// Reads a trace, or one run.
@@ -86,17 +80,13 @@ fn parse<'a, Read: Deserialize<'a>>(
     match unknown.slip.take() {
         Some(slip) => Err(slip),
         None => read.map_err(|error| {
-            let error = document.explain::<Read>(element.json, &error);
-            match &error.path {
-                Some(path) if path.ends_with("].kind") => ImportError {
-                    hint: format!(
-                        "kinds of faults are {}",
-                        fault_names().collect::<Vec<_>>().join(", ")
-                    ),
-                    ..error
-                },
-                _ => error,
+            let mut error = document.explain::<Read>(element.json, &error);
+            let path = error.path.as_deref();
+            if path.is_some_and(|path| path.ends_with("].kind")) {
+                let kinds = fault_names().collect::<Vec<_>>().join(", ");
+                error.hint = format!("kinds of faults are {kinds}");
             }
+            error
         }),
     }
 }
@@ -108,11 +98,9 @@ fn check_schema(schema: &Value) -> Result<(), ImportError> {
     let shown = schema
         .as_str()
         .map_or_else(|| schema.to_string(), str::to_owned);
+    let shown = phrase::name(&shown);
     let error = ImportError::shape(
-        format!(
-            "the schema is {}, not {AGENT_TRACE_FORMAT}",
-            phrase::name(&shown)
-        ),
+        format!("the schema is {shown}, not {AGENT_TRACE_FORMAT}"),
         format!("this version reads {AGENT_TRACE_FORMAT}; look for one that knows this schema"),
     );
     Err(error.within("schema"))

@@ -79,7 +79,7 @@ pub type Time = (u64, usize);
 /// What the messages of a trace tell of calls.
 #[derive(Default)]
 pub struct Messages {
-    asked: Vec<(Time, ToolSpan)>,
+    asked: Vec<ToolSpan>,
     ids: BTreeSet<String>,
     /// How often each call without an id was asked for.
     without_id: BTreeMap<Key, usize>,
@@ -119,6 +119,7 @@ impl Messages {
     ) {
         let args = part.arguments.0.clone().map(arguments);
         let asked = ToolSpan {
+            time,
             has_arguments: args.is_some(),
             call: tool_call(part.name.or_empty(), None, args.unwrap_or_default()),
             id: part.id.0.clone().filter(|id| !id.is_empty()),
@@ -126,7 +127,7 @@ impl Messages {
         };
         if let Some(id) = &asked.id {
             if self.ids.insert(id.clone()) {
-                self.asked.push((time, asked));
+                self.asked.push(asked);
             }
             return;
         }
@@ -137,36 +138,36 @@ impl Messages {
         let known = self.without_id.entry(key).or_insert(0);
         if is_new || *in_these > *known {
             *known += 1;
-            self.asked.push((time, asked));
+            self.asked.push(asked);
         }
     }
 
     /// Adds what the spans do not tell. Returns the calls that have no span of their own.
-    pub fn add_to(self, tools: &mut Vec<(Time, ToolSpan)>) -> NamedCount {
+    pub fn add_to(self, tools: &mut Vec<ToolSpan>) -> NamedCount {
         let mut unmatched = Unmatched::default();
         let ids: BTreeMap<String, usize> = (0..)
             .zip(&*tools)
-            .filter_map(|(place, (_, tool))| Some((tool.id.clone()?, place)))
+            .filter_map(|(place, tool)| Some((tool.id.clone()?, place)))
             .collect();
-        for (place, (_, tool)) in tools.iter().enumerate() {
+        for (place, tool) in tools.iter().enumerate() {
             let is_asked_for = tool.id.as_ref().is_some_and(|id| self.ids.contains(id));
             if !is_asked_for {
                 unmatched.add(place, tool);
             }
         }
         let mut without_span = NamedCount::default();
-        for (time, asked) in self.asked {
+        for asked in self.asked {
             let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
             let place = by_id.or_else(|| unmatched.take(&asked, tools));
-            if let Some((_, tool)) = place.and_then(|place| tools.get_mut(place)) {
-                tool.add(asked);
+            if let Some(place) = place {
+                tools[place].add(asked);
             } else {
                 without_span.push(&asked.call.name);
-                tools.push((time, asked));
+                tools.push(asked);
             }
         }
         let mut answers = self.answers;
-        for (_, tool) in tools.iter_mut() {
+        for tool in tools.iter_mut() {
             let answer = tool.id.as_ref().and_then(|id| answers.remove(id));
             if let (None, Some(answer)) = (&tool.result, answer) {
                 let (is_error, result) = mcp_result(answer);
@@ -174,7 +175,7 @@ impl Messages {
                 tool.result = Some(result);
             }
         }
-        tools.sort_by_key(|(time, _)| *time);
+        tools.sort_by_key(|tool| tool.time);
         without_span
     }
 }
@@ -197,16 +198,8 @@ impl Unmatched {
     }
 
     /// The span of a call that was asked for.
-    fn take(&mut self, asked: &ToolSpan, tools: &[(Time, ToolSpan)]) -> Option<usize> {
-        let fits = |place: usize| {
-            let server = tools
-                .get(place)
-                .and_then(|(_, tool)| tool.call.server.as_ref());
-            match (server, &asked.call.server) {
-                (Some(one), Some(other)) => one == other,
-                _ => true,
-            }
-        };
+    fn take(&mut self, asked: &ToolSpan, tools: &[ToolSpan]) -> Option<usize> {
+        let fits = |place: usize| tools[place].may_have_server_of(asked);
         let key = key(asked);
         take(&mut self.without_id, &key, fits).or_else(|| match asked.id {
             // Two ids are two calls.
@@ -219,20 +212,19 @@ impl Unmatched {
 /// The first span of this name whose arguments are the same, or unknown.
 fn take(
     places: &mut BTreeMap<Key, VecDeque<usize>>,
-    (name, args): &Key,
+    same: &Key,
     fits: impl Fn(usize) -> bool,
 ) -> Option<usize> {
+    let (name, args) = same;
     let unknown = (name.clone(), None);
-    let same = (name.clone(), args.clone());
-    let any = || {
-        let mut range = places.range(unknown.clone()..);
-        let (first, _) = range.next().filter(|((other, _), _)| other == name)?;
-        Some(first.clone())
+    let key = if places.contains_key(same) {
+        same.clone()
+    } else {
+        // Those with unknown arguments come first of all with the name.
+        let (first, _) = places.range(&unknown..).next()?;
+        let is_it = *first == unknown || (args.is_none() && first.0 == *name);
+        is_it.then(|| first.clone())?
     };
-    let key = [same, unknown.clone()]
-        .into_iter()
-        .find(|key| places.contains_key(key))
-        .or_else(|| if args.is_none() { any() } else { None })?;
     let queue = places.get_mut(&key)?;
     let place = queue.front().copied().filter(|place| fits(*place))?;
     queue.pop_front();

@@ -49,10 +49,8 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut exported_again = 0_usize;
     // The place of each span in its trace.
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for element in &document.elements {
-        let export: Export = document
-            .parse(element.json)
-            .map_err(|error| element.locate(error))?;
+    document.each(|element| {
+        let export: Export = document.parse(element.json)?;
         let scopes = export.resource_spans.into_iter();
         let scopes = scopes.flat_map(|resource| resource.scope_spans);
         for mut span in scopes.flat_map(|scope| scope.spans) {
@@ -73,7 +71,8 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
                 _ => of_trace.push(span),
             }
         }
-    }
+        Ok(())
+    })?;
     let mut traces: Vec<Vec<Span>> = traces
         .into_values()
         .filter(|spans| spans.iter().any(Span::is_of_agent))
@@ -88,13 +87,12 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
         ));
     }
     traces.sort_by_key(|spans| first_start(spans));
-    let mut read = ImportedRuns::from(traces.into_iter().map(run::read).collect::<Vec<_>>());
+    let mut notes = Vec::new();
     if exported_again > 0 {
         let spans = many(exported_again, "span");
-        read.notes
-            .push(format!("{spans} exported again, counted once"));
+        notes.push(format!("{spans} exported again, counted once"));
     }
-    Ok(read)
+    Ok((traces.into_iter().map(run::read).collect(), notes))
 }
 
 /// When the trace began; one without a time is last.

@@ -6,7 +6,9 @@
 //! id. Each span stands for one inner span only: a second one is a call that was made again, and no
 //! call may hide behind another.
 
-use super::span::{Kind, Span, ToolSpan};
+use std::collections::BTreeMap;
+
+use super::span::{Kind, Span};
 
 /// How the spans of a trace stand inside each other.
 pub struct Nesting {
@@ -26,18 +28,14 @@ enum Next {
 /// Finds out about the spans of one trace, which are in the order of their start.
 pub fn find(spans: &[Span]) -> Nesting {
     let around = spans_around(spans);
-    let around_of = |at: usize| around.get(at).copied().flatten();
-    let is_in_tool = follow(spans.len(), |at| match around_of(at) {
+    let is_in_tool = follow(spans.len(), |at| match around[at] {
         None => Next::Nowhere,
-        Some(outer) => match spans.get(outer).map(|span| &span.kind) {
-            Some(Kind::Tool(_)) => Next::Found(outer),
-            _ => Next::Go(outer),
-        },
+        Some(outer) if matches!(spans[outer].kind, Kind::Tool(_)) => Next::Found(outer),
+        Some(outer) => Next::Go(outer),
     });
     let hosts = hosts(spans, &around);
-    let tellers = follow(spans.len(), |at| match hosts.get(at).copied().flatten() {
-        Some(host) => Next::Go(host),
-        None => Next::Found(at),
+    let tellers = follow(spans.len(), |at| {
+        hosts[at].map_or(Next::Found(at), Next::Go)
     });
     Nesting {
         tellers: (0..)
@@ -51,18 +49,16 @@ pub fn find(spans: &[Span]) -> Nesting {
 /// For each span the nearest one around it that is about a tool, a model or an agent; spans of
 /// HTTP and the like are looked through.
 fn spans_around(spans: &[Span]) -> Vec<Option<usize>> {
-    let mut places = std::collections::BTreeMap::new();
-    for (place, span) in spans.iter().enumerate() {
-        places.insert(span.id.as_str(), place);
-    }
+    let places = spans.iter().enumerate();
+    let places: BTreeMap<&str, usize> = places
+        .filter(|(_, span)| !span.id.is_empty())
+        .map(|(place, span)| (span.id.as_str(), place))
+        .collect();
     follow(spans.len(), |at| {
-        let parent = spans.get(at).map_or("", |span| span.parent.as_str());
-        match places.get(parent).copied() {
-            Some(outer) if !parent.is_empty() => match spans.get(outer) {
-                Some(span) if span.is_of_agent() => Next::Found(outer),
-                _ => Next::Go(outer),
-            },
-            _ => Next::Nowhere,
+        match places.get(spans[at].parent.as_str()) {
+            Some(&outer) if spans[outer].is_of_agent() => Next::Found(outer),
+            Some(&outer) => Next::Go(outer),
+            None => Next::Nowhere,
         }
     })
 }
@@ -75,34 +71,26 @@ fn hosts(spans: &[Span], around: &[Option<usize>]) -> Vec<Option<usize>> {
         .zip(around)
         .map(|(span, outer)| {
             let outer = (*outer)?;
-            let is_same = is_same(&spans.get(outer)?.kind, &span.kind);
-            let has_guest = has_guest.get_mut(outer)?;
-            if !is_same || *has_guest {
-                return None;
-            }
-            *has_guest = true;
-            Some(outer)
+            let is_guest = !has_guest[outer] && is_same(&spans[outer].kind, &span.kind);
+            has_guest[outer] |= is_guest;
+            is_guest.then_some(outer)
         })
         .collect()
 }
 
 fn is_same(outer: &Kind, inner: &Kind) -> bool {
-    match (outer, inner) {
-        (Kind::Tool(outer), Kind::Tool(inner)) => is_same_call(outer, inner),
-        (Kind::Model(_), Kind::Model(_)) => true,
-        _ => false,
-    }
-}
-
-fn is_same_call(outer: &ToolSpan, inner: &ToolSpan) -> bool {
-    let have_same_server = match (&outer.call.server, &inner.call.server) {
-        (Some(outer), Some(inner)) => outer == inner,
-        _ => true,
+    let (outer, inner) = match (outer, inner) {
+        (Kind::Tool(outer), Kind::Tool(inner)) => (outer, inner),
+        (Kind::Model(_), Kind::Model(_)) => return true,
+        _ => return false,
     };
     let have_same_arguments =
         !outer.has_arguments || !inner.has_arguments || outer.call.args == inner.call.args;
     let are_linked = outer.is_mcp || inner.is_mcp || (outer.id.is_some() && outer.id == inner.id);
-    outer.call.name == inner.call.name && have_same_server && have_same_arguments && are_linked
+    outer.call.name == inner.call.name
+        && outer.may_have_server_of(inner)
+        && have_same_arguments
+        && are_linked
 }
 
 /// Goes on from every place until something is found; what is found holds for all places on the
@@ -114,13 +102,10 @@ fn follow(count: usize, next: impl Fn(usize) -> Next) -> Vec<Option<usize>> {
     for start in 0..count {
         let mut at = start;
         let end = loop {
-            let Some(is_visited) = is_visited.get_mut(at) else {
-                break None;
-            };
-            if *is_visited {
+            if at >= count || is_visited[at] {
                 break found.get(at).copied().flatten();
             }
-            *is_visited = true;
+            is_visited[at] = true;
             way.push(at);
             match next(at) {
                 Next::Found(end) => break Some(end),
@@ -129,9 +114,7 @@ fn follow(count: usize, next: impl Fn(usize) -> Next) -> Vec<Option<usize>> {
             }
         };
         for place in way.drain(..) {
-            if let Some(found) = found.get_mut(place) {
-                *found = end;
-            }
+            found[place] = end;
         }
     }
     found

@@ -12,7 +12,7 @@ use crate::{ImportedRun, names, tokens};
 /// What a trace is about.
 #[derive(Default)]
 struct Parts {
-    tools: Vec<(Time, ToolSpan)>,
+    tools: Vec<ToolSpan>,
     /// What the messages of all replies tell of calls.
     messages: Messages,
     /// The replies of the agent itself.
@@ -58,7 +58,23 @@ pub fn read(mut spans: Vec<Span>) -> ImportedRun {
         }),
         ..AgentRun::default()
     };
-    add_calls(&mut run, parts.tools, &mut notes);
+    let mut without_arguments = NamedCount::default();
+    for (call_index, tool) in parts.tools.into_iter().enumerate() {
+        if !tool.has_arguments {
+            without_arguments.push(&tool.call.name);
+        }
+        let result = tool.result.map(|result| ToolResult {
+            call_index,
+            is_error: tool.is_error,
+            result: result.into(),
+        });
+        run.tool_results.extend(result);
+        run.tool_calls.push(tool.call);
+    }
+    notes.extend(without_arguments.note(
+        "call",
+        "whose arguments are not recorded, so they are unknown",
+    ));
     ImportedRun { run, notes }
 }
 
@@ -70,25 +86,25 @@ fn duration_ms(spans: &[Span]) -> Option<f64> {
 }
 
 /// Sorts the spans by what they are about; those that tell again only add what is missing.
-fn part(spans: Vec<Span>) -> Parts {
+fn part(mut spans: Vec<Span>) -> Parts {
     let nesting = nesting::find(&spans);
     let mut parts = Parts::default();
-    let times: Vec<(Time, Time)> = spans.iter().map(times).collect();
-    let mut kinds: Vec<Option<Kind>> = spans.into_iter().map(|span| Some(span.kind)).collect();
     for (at, teller) in nesting.tellers.into_iter().enumerate() {
-        if teller != at
-            && let Some(inner) = kinds.get_mut(at).and_then(Option::take)
-            && let Some(Some(outer)) = kinds.get_mut(teller)
-        {
+        if teller != at {
             parts.told_again += 1;
-            outer.add(inner);
+            let inner = std::mem::replace(&mut spans[at].kind, Kind::Other);
+            spans[teller].kind.add(inner);
         }
     }
     let mut agents = Vec::new();
-    for ((kind, (start, end)), is_in_tool) in kinds.into_iter().zip(times).zip(nesting.is_in_tool) {
-        match kind {
-            Some(Kind::Tool(tool)) => parts.tools.push((start, tool)),
-            Some(Kind::Model(reply)) => {
+    for (span, is_in_tool) in spans.into_iter().zip(nesting.is_in_tool) {
+        let (start, end) = times(&span);
+        match span.kind {
+            Kind::Tool(tool) => parts.tools.push(ToolSpan {
+                time: start,
+                ..tool
+            }),
+            Kind::Model(reply) => {
                 parts.messages.hear(&reply, start, end, true);
                 if is_in_tool {
                     parts.replies_in_tools.push(reply);
@@ -96,8 +112,8 @@ fn part(spans: Vec<Span>) -> Parts {
                     parts.replies.push(reply);
                 }
             }
-            Some(Kind::Agent(agent)) => agents.push((agent, start, end, is_in_tool)),
-            _ => {}
+            Kind::Agent(agent) => agents.push((agent, start, end, is_in_tool)),
+            Kind::Other => {}
         }
     }
     // An agent as a whole says what its replies said, where they have spans.
@@ -166,27 +182,6 @@ fn turn(message: &Message, role: &str) -> Turn {
     }
 }
 
-fn add_calls(run: &mut AgentRun, tools: Vec<(Time, ToolSpan)>, notes: &mut Vec<String>) {
-    let mut without_arguments = NamedCount::default();
-    for (call_index, (_, tool)) in tools.into_iter().enumerate() {
-        if !tool.has_arguments {
-            without_arguments.push(&tool.call.name);
-        }
-        if let Some(result) = tool.result {
-            run.tool_results.push(ToolResult {
-                call_index,
-                is_error: tool.is_error,
-                result: result.into(),
-            });
-        }
-        run.tool_calls.push(tool.call);
-    }
-    notes.extend(without_arguments.note(
-        "call",
-        "whose arguments are not recorded, so they are unknown",
-    ));
-}
-
 fn first_of_user(span: &ModelSpan) -> Option<String> {
     let mut input = span.input.iter();
     input
@@ -206,6 +201,12 @@ impl Kind {
 }
 
 impl ToolSpan {
+    /// Whether nothing says that another call is of another server.
+    pub fn may_have_server_of(&self, other: &Self) -> bool {
+        let servers = self.call.server.as_ref().zip(other.call.server.as_ref());
+        servers.is_none_or(|(one, other)| one == other)
+    }
+
     /// Adds what something else tells of the same call.
     pub fn add(&mut self, inner: Self) {
         self.id = self.id.take().or(inner.id);
@@ -213,16 +214,12 @@ impl ToolSpan {
             self.call.args = inner.call.args;
             self.has_arguments = true;
         }
-        if self.call.server.is_none() {
-            self.call.server = inner.call.server;
-        }
+        self.call.server = self.call.server.take().or(inner.call.server);
         // A framework may hand the model an error as if it were a result.
         if self.is_error.is_none() || inner.is_error == Some(true) {
             self.is_error = inner.is_error;
         }
-        if self.result.is_none() {
-            self.result = inner.result;
-        }
+        self.result = self.result.take().or(inner.result);
     }
 }
 
@@ -231,13 +228,11 @@ impl ModelSpan {
         self.model = self.model.take().or(inner.model);
         self.tokens = self.tokens.or(inner.tokens);
         self.finish_reason = self.finish_reason.take().or(inner.finish_reason);
-        for (own, inner) in [
-            (&mut self.input, inner.input),
-            (&mut self.output, inner.output),
-        ] {
-            if own.is_empty() {
-                *own = inner;
-            }
+        if self.input.is_empty() {
+            self.input = inner.input;
+        }
+        if self.output.is_empty() {
+            self.output = inner.output;
         }
     }
 }

@@ -6,7 +6,7 @@ use mcprove_trace::{Tokens, ToolCall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::messages::Message;
+use super::messages::{Message, Time};
 use super::value::{arguments, attributes, list, structured, text, unsigned};
 use crate::lenient::{Maybe, Text};
 use crate::names::{mcp_result, tool_call};
@@ -48,6 +48,8 @@ pub enum Kind {
 /// What a span says of a call.
 #[derive(Default)]
 pub struct ToolSpan {
+    /// When the call began.
+    pub time: Time,
     pub call: ToolCall,
     pub id: Option<String>,
     /// Whether it is told by an MCP client or server.
@@ -166,8 +168,7 @@ fn failure(status: Status, details: &Details) -> Option<String> {
     let is_error = status.code == 2 || status.code == "2" || status.code == "STATUS_CODE_ERROR";
     let kind = match details.get("error.type") {
         None | Some(Value::Null) => None,
-        Some(Value::String(kind)) => Some(kind.clone()),
-        Some(other) => Some(other.to_string()),
+        Some(other) => Some(text(other.clone()).unwrap_or_else(|| other.to_string())),
     };
     let message = status.message.0.filter(|message| !message.is_empty());
     let has_failed = is_error || kind.is_some();
@@ -221,6 +222,7 @@ fn read_tool(
         (None, None) => (None, None),
     };
     ToolSpan {
+        time: Time::default(),
         call,
         id: take(&mut details, &["gen_ai.tool.call.id"], text),
         is_mcp,
@@ -248,14 +250,13 @@ fn read_model(mut details: Details, has_failed: bool) -> ModelSpan {
         "gen_ai.usage.output_tokens",
         "gen_ai.usage.completion_tokens",
     ]);
-    let reasons = take(&mut details, &["gen_ai.response.finish_reasons"], Some);
-    let reason = match reasons.map(structured) {
-        Some(Value::Array(reasons)) => reasons.into_iter().next(),
-        other => other,
+    let mut value = |key: &str| structured(take(&mut details, &[key], Some).unwrap_or_default());
+    let reason = match value("gen_ai.response.finish_reasons") {
+        Value::Array(reasons) => reasons.into_iter().next(),
+        other => Some(other),
     };
-    let mut messages = |key: &str| take(&mut details, &[key], Some).map(structured);
     let [input_messages, output_messages] =
-        ["gen_ai.input.messages", "gen_ai.output.messages"].map(&mut messages);
+        ["gen_ai.input.messages", "gen_ai.output.messages"].map(|key| list(value(key)));
     ModelSpan {
         model: take(
             &mut details,
@@ -265,8 +266,8 @@ fn read_model(mut details: Details, has_failed: bool) -> ModelSpan {
         tokens: tokens::tokens(input, output, None),
         has_failed,
         finish_reason: reason.and_then(text),
-        input: list(input_messages.unwrap_or_default()),
-        output: list(output_messages.unwrap_or_default()),
+        input: input_messages,
+        output: output_messages,
     }
 }
 

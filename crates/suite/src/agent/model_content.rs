@@ -37,10 +37,8 @@ pub(crate) fn shown(result: &Value) -> Vec<ModelContent> {
             ModelContent::Text(text) => {
                 let count = text.chars().count();
                 if count > room {
-                    let cut = format!(
-                        "{}\n[cut: {room} of {count} characters]",
-                        shorten(&text, room)
-                    );
+                    let kept = shorten(&text, room);
+                    let cut = format!("{kept}\n[cut: {room} of {count} characters]");
                     parts.push(ModelContent::Text(cut));
                     return parts;
                 }
@@ -80,46 +78,35 @@ fn error_text(error: &Value) -> String {
 }
 
 fn part(block: &Value) -> ModelContent {
-    let text = |key: &str| block.get(key).and_then(Value::as_str);
-    let shown = match text("type") {
-        Some("image") => return picture(text("mimeType"), text("data")),
-        Some("text") => text("text").unwrap_or_default().to_owned(),
-        Some("resource") => resource(block.get("resource").unwrap_or(&Value::Null)),
-        Some("resource_link") => format!(
-            "[{}: {}]",
-            text("name").unwrap_or("resource"),
-            text("uri").unwrap_or_default()
-        ),
-        Some("audio") => left_out("audio", text("mimeType"), text("data")),
+    let text = |key: &str| block[key].as_str();
+    let media_type = text("mimeType");
+    let shown = match (text("type"), text("data")) {
+        (Some("image"), data) => match (media_type, data) {
+            (Some(media_type), Some(data))
+                if PICTURES.contains(&media_type) && data.len() <= PICTURE_BYTES_MAX =>
+            {
+                return ModelContent::Picture {
+                    media_type: media_type.to_owned(),
+                    data: data.to_owned(),
+                };
+            }
+            _ => left_out("image", media_type, data),
+        },
+        (Some("audio"), data) => left_out("audio", media_type, data),
+        (Some("text"), _) => text("text").unwrap_or_default().to_owned(),
+        (Some("resource"), _) => {
+            let text = |key: &str| block["resource"][key].as_str();
+            let name = text("uri").unwrap_or("resource");
+            let left_out = || left_out(name, text("mimeType"), text("blob"));
+            text("text").map_or_else(left_out, str::to_owned)
+        }
+        (Some("resource_link"), _) => {
+            let (name, uri) = (text("name").unwrap_or("resource"), text("uri"));
+            format!("[{name}: {}]", uri.unwrap_or_default())
+        }
         _ => block.to_string(),
     };
     ModelContent::Text(shown)
-}
-
-fn picture(media_type: Option<&str>, data: Option<&str>) -> ModelContent {
-    match (media_type, data) {
-        (Some(media_type), Some(data))
-            if PICTURES.contains(&media_type) && data.len() <= PICTURE_BYTES_MAX =>
-        {
-            ModelContent::Picture {
-                media_type: media_type.to_owned(),
-                data: data.to_owned(),
-            }
-        }
-        _ => ModelContent::Text(left_out("image", media_type, data)),
-    }
-}
-
-fn resource(resource: &Value) -> String {
-    let text = |key: &str| resource.get(key).and_then(Value::as_str);
-    match text("text") {
-        Some(text) => text.to_owned(),
-        None => left_out(
-            text("uri").unwrap_or("resource"),
-            text("mimeType"),
-            text("blob"),
-        ),
-    }
 }
 
 /// That something is there.
@@ -131,16 +118,13 @@ fn left_out(what: &str, media_type: Option<&str>, data: Option<&str>) -> String 
 
 /// The texts alone, for providers whose results are texts; of a picture it is told that it is there.
 pub(crate) fn as_text(parts: &[ModelContent]) -> String {
-    let texts: Vec<String> = parts
-        .iter()
-        .map(|part| match part {
-            ModelContent::Text(text) => text.clone(),
-            ModelContent::Picture { media_type, data } => {
-                left_out("image", Some(media_type), Some(data))
-            }
-        })
-        .collect();
-    texts.join("\n")
+    let texts = parts.iter().map(|part| match part {
+        ModelContent::Text(text) => text.clone(),
+        ModelContent::Picture { media_type, data } => {
+            left_out("image", Some(media_type), Some(data))
+        }
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

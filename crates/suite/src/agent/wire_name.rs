@@ -28,7 +28,10 @@ pub struct WireNames {
 impl WireNames {
     /// Names these tools.
     pub fn new(tools: &[OfferedTool]) -> Self {
-        let plain: Vec<String> = tools.iter().map(plain).collect();
+        let plain = tools
+            .iter()
+            .map(|tool| format!("{}{SEPARATOR}{}", tool.server, tool.name));
+        let plain: Vec<String> = plain.collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for name in &plain {
             *counts.entry(name).or_default() += 1;
@@ -58,10 +61,6 @@ impl WireNames {
     }
 }
 
-fn plain(tool: &OfferedTool) -> String {
-    format!("{}{SEPARATOR}{}", tool.server, tool.name)
-}
-
 fn is_allowed_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
@@ -72,17 +71,9 @@ fn is_allowed(name: &str) -> bool {
 
 /// The name as far as it can be kept, and a number.
 fn numbered(tool: &OfferedTool, name: &str) -> String {
-    let kept: String = name
-        .chars()
-        .map(|character| {
-            if is_allowed_character(character) {
-                character
-            } else {
-                '_'
-            }
-        })
-        .take(LENGTH_MAX - SUFFIX_LENGTH)
-        .collect();
+    let kept = name.replace(|character: char| !is_allowed_character(character), "_");
+    // All that is left is one byte for each character.
+    let kept = kept.get(..LENGTH_MAX - SUFFIX_LENGTH).unwrap_or(&kept);
     // No name has a zero byte, so that no two pairs are the same.
     let pair = tool.server.bytes().chain([0]).chain(tool.name.bytes());
     let number = fnv_1a(pair);

@@ -9,7 +9,7 @@ use mcprove_check::negative_path::{Examination, Probe, Sessions, Subject, Verdic
 use mcprove_check::pulse::{AfterAnswer, Pulse};
 use mcprove_check::tool_result::Fault;
 use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, Session, SessionOptions};
+use mcprove_client::session::{CallError, Session};
 use mcprove_client::transport::Detail;
 use mcprove_score::gate::{Expectation, Matcher, judge};
 use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, is_content_kind};
@@ -81,12 +81,28 @@ pub(super) async fn explore(
     options: &DraftOptions,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Explored, ProbeError> {
-    let mut connection = Connection::open(server, &options.session).await?;
-    let tools = connection.tools().await?;
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let recorder = EventStream::unobserved().recorder();
+    let session = Session::connect_recorded(server, options.session.clone(), recorder).await?;
+    let name = session.facts().implementation.name.clone();
+    let tools = match session.list_tools().await {
+        Ok(tools) => tools,
+        // A server need not have tools.
+        Err(error) if error.code() == Some(METHOD_NOT_FOUND) => Vec::new(),
+        Err(error) => {
+            let stderr = session.stderr_tail();
+            return Err(ProbeError::List { error, stderr });
+        }
+    };
+    let mut visit = Visit {
+        server,
+        options,
+        names: tools.iter().map(|tool| tool.name.as_str()).collect(),
+        session: Some(Arc::new(session)),
+        pulse: Arc::default(),
+        hung: 0,
+    };
     let mut seen = HashSet::new();
     let mut explored = Vec::new();
-    let mut hung = 0;
     for (done, tool) in tools.iter().enumerate() {
         on_progress(Progress {
             tool: &tool.name,
@@ -94,161 +110,124 @@ pub(super) async fn explore(
             total: tools.len(),
         });
         if explored.len() < TOOLS_MAX && seen.insert(tool.name.as_str()) {
-            let mut visit = Visit {
-                options,
-                connection: &mut connection,
-                names: &names,
-                hung: &mut hung,
-            };
             explored.push(visit.explore(tool).await);
         }
     }
-    let server = connection.name.clone();
-    let is_ping_unanswered = connection.pulse.is_answered() == Some(false);
-    connection.close().await;
+    let is_ping_unanswered = visit.pulse.is_answered() == Some(false);
+    if let Some(session) = visit.session {
+        session.end().await;
+    }
     Ok(Explored {
-        server,
+        server: name,
         left_out: tools.len().saturating_sub(explored.len()),
         tools: explored,
         is_ping_unanswered,
     })
 }
 
-/// A visit to one tool.
-struct Visit<'a, 's> {
+/// A visit to a server, on a session that is replaced when it hangs or dies.
+struct Visit<'a> {
+    server: &'a Server,
     options: &'a DraftOptions,
-    connection: &'a mut Connection<'s>,
-    names: &'a [&'a str],
-    hung: &'a mut usize,
+    /// The names of all its tools.
+    names: Vec<&'a str>,
+    session: Option<Arc<Session>>,
+    pulse: Arc<Pulse>,
+    /// How many tools hung.
+    hung: usize,
 }
 
-impl Visit<'_, '_> {
+impl Visit<'_> {
     async fn explore(&mut self, tool: &Tool) -> ExploredTool {
-        let mut explored = self.look_at(tool).await;
-        if explored.skip.is_some() {
-            self.prepare(tool, &mut explored);
-        }
-        explored
-    }
-
-    /// What a test of a tool needs that was not called: it is there for whoever takes `skip:` away.
-    fn prepare(&self, tool: &Tool, explored: &mut ExploredTool) {
-        explored.expectations = vec![succeeds()];
+        let mut explored = ExploredTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            arguments: json!({}),
+            expectations: vec![succeeds()],
+            ..ExploredTool::default()
+        };
+        explored.skip = self.call_well(tool, &mut explored).await.err();
         let names = self.names.iter().copied();
-        let schema = &tool.input_schema;
-        match Subject::new(&tool.name, names, schema, &explored.arguments) {
-            Ok(subject) => {
+        let subject = Subject::new(&tool.name, names, &tool.input_schema, &explored.arguments);
+        match (subject, explored.skip.is_some()) {
+            (Ok(subject), false) => self.call_badly(&subject, &mut explored).await,
+            // What a test needs of a tool that was not called: it is there for whoever takes `skip:` away.
+            (Ok(subject), true) => {
                 let probes = Probe::ALL.into_iter();
                 explored.checks = probes
                     .filter(|probe| probe.request(&subject).is_ok())
                     .collect();
             }
-            Err(error) => explored.unchecked = Some(error.to_string()),
+            (Err(error), true) => explored.unchecked = Some(error.to_string()),
+            // Without a subject nothing bad can be made, and nothing is lost.
+            (Err(_), false) => {}
         }
-    }
-
-    async fn look_at(&mut self, tool: &Tool) -> ExploredTool {
-        let mut explored = ExploredTool {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            arguments: json!({}),
-            ..ExploredTool::default()
-        };
-        match arguments::minimal(&tool.input_schema) {
-            Ok(arguments) => explored.arguments = arguments,
-            Err(error) => {
-                explored.skip = Some(format!("no arguments fit its schema: {error}"));
-                return explored;
-            }
-        }
-        if let Some(reason) = self.options.allowance.refusal(tool) {
-            explored.skip = Some(format!("not called: {reason}"));
-            explored.is_left_alone = true;
-            return explored;
-        }
-        if *self.hung >= HUNG_MAX {
-            explored.skip = Some(format!("not called: {HUNG_MAX} tools before it hung"));
-            return explored;
-        }
-        match self.call(tool, &explored.arguments).await {
-            Ok(expectations) => explored.expectations = expectations,
-            Err(reason) => {
-                explored.skip = Some(reason);
-                return explored;
-            }
-        }
-        self.ask_badly(tool, &mut explored).await;
         explored
     }
 
-    /// Calls the tool a few times: what held each time, or why it cannot be tested.
-    async fn call(&mut self, tool: &Tool, args: &Value) -> Result<Vec<(String, Value)>, String> {
+    /// Calls the tool a few times, and notes what held each time; or why it cannot be tested.
+    async fn call_well(&mut self, tool: &Tool, explored: &mut ExploredTool) -> Result<(), String> {
+        explored.arguments = arguments::minimal(&tool.input_schema)
+            .map_err(|error| format!("no arguments fit its schema: {error}"))?;
+        if let Some(reason) = self.options.allowance.refusal(tool) {
+            explored.is_left_alone = true;
+            return Err(format!("not called: {reason}"));
+        }
+        if self.hung >= HUNG_MAX {
+            return Err(format!("not called: {HUNG_MAX} tools before it hung"));
+        }
         let mut documents = Vec::new();
         for _ in 0..CALLS {
-            let session = self.connection.session().await?;
+            let session = self.session().await?;
             let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
             if tool.requires_task() && cannot_run {
                 return Err("runs only as a task, which this session does not have".to_owned());
             }
             let timeout = self.options.session.call_timeout;
-            let outcome = session.call_tool_within(&tool.name, args, timeout).await;
-            let result = outcome
-                .and_then(|reply| reply.parse::<Value>())
-                .map_err(|error| {
-                    if is_end(error.category()) {
-                        *self.hung += 1;
-                        self.connection.replace();
-                    }
-                    how_it_failed(&error)
-                })?;
+            let called = session.call_tool_within(&tool.name, &explored.arguments, timeout);
+            let result = called.await.and_then(|reply| reply.parse::<Value>());
+            let result = result.map_err(|error| {
+                if is_end(error.category()) {
+                    self.hung += 1;
+                    self.replace();
+                }
+                how_it_failed(&error)
+            })?;
             // The same that a run holds against it.
             if let Some(fault) = Fault::of(&result, tool.output_schema.as_ref()) {
                 let why = fault.unquoted;
                 return Err(format!("its result breaks the protocol: {why}"));
             }
-            let pulse = Arc::clone(&self.connection.pulse);
-            if let AfterAnswer::Ended(_) = pulse.after_answer(&session, true).await {
-                self.connection.replace();
-                return Err(
-                    "failed when this file was made: the server was gone after its answer"
-                        .to_owned(),
-                );
+            if let AfterAnswer::Ended(_) = self.pulse().after_answer(&session, true).await {
+                self.replace();
+                let why = "failed when this file was made: the server was gone after its answer";
+                return Err(why.to_owned());
             }
             documents.push(json!({ "is_error": false, "result": result }));
         }
-        let candidates = candidates(tool, documents.first());
-        let held = candidates.into_iter().filter(|(target, matcher)| {
-            let Ok(matcher) = Matcher::from_value(matcher) else {
-                return false;
-            };
-            let expectation = Expectation {
-                target: target.clone(),
-                matcher,
-            };
-            let holds = |document: &Value| judge(&expectation, document, &[]) == Ok(None);
-            documents.iter().all(holds)
+        explored.expectations = candidates(tool, &documents[0]);
+        explored.expectations.retain(|(target, matcher)| {
+            Matcher::from_value(matcher).is_ok_and(|matcher| {
+                let target = target.clone();
+                let expectation = Expectation { target, matcher };
+                let holds = |document: &Value| judge(&expectation, document, &[]) == Ok(None);
+                documents.iter().all(holds)
+            })
         });
-        Ok(held.collect())
+        Ok(())
     }
 
-    async fn ask_badly(&mut self, tool: &Tool, explored: &mut ExploredTool) {
-        let names = self.names.iter().copied();
-        // Without a subject nothing bad can be made, and nothing is lost.
-        let Ok(subject) = Subject::new(&tool.name, names, &tool.input_schema, &explored.arguments)
-        else {
-            return;
-        };
+    async fn call_badly(&mut self, subject: &Subject<'_>, explored: &mut ExploredTool) {
         let examination = Examination {
-            subject: &subject,
+            subject,
             probes: &Probe::ALL,
             timeout: self.options.probe_timeout,
         };
-        let report = examine(&examination, self.connection).await;
-        for report in report.probes {
+        for report in examine(&examination, self).await.probes {
             match report.verdict {
                 Verdict::Passed => explored.checks.push(report.probe),
                 Verdict::Failed(_) => explored.findings.push(Finding {
-                    tool: tool.name.clone(),
+                    tool: explored.name.clone(),
                     probe: report.probe,
                     message: report.unquoted.unwrap_or_default(),
                 }),
@@ -264,23 +243,19 @@ fn succeeds() -> (String, Value) {
 }
 
 /// What a test could expect, by the first result.
-fn candidates(tool: &Tool, document: Option<&Value>) -> Vec<(String, Value)> {
-    let mut candidates = vec![succeeds()];
-    let kind = document.and_then(|document| document.pointer("/result/content/0/type")?.as_str());
+fn candidates(tool: &Tool, document: &Value) -> Vec<(String, Value)> {
+    let kind = document.pointer("/result/content/0/type");
     // Any other is a text of the server's own.
-    if let Some(kind) = kind.filter(|kind| is_content_kind(kind)) {
-        let target = "result.content[0].type".to_owned();
-        candidates.push((target, json!({ "exact": kind })));
-    }
-    let schema = tool
-        .output_schema
-        .as_ref()
-        .filter(|schema| schema.to_string().len() <= SCHEMA_BYTES_MAX);
-    if let Some(schema) = schema {
-        let target = "result.structuredContent".to_owned();
-        candidates.push((target, json!({ "schema": schema })));
-    }
-    candidates
+    let kind = kind
+        .and_then(Value::as_str)
+        .filter(|kind| is_content_kind(kind));
+    let kind = kind.map(|kind| ("result.content[0].type", json!({ "exact": kind })));
+    let is_small = |schema: &&Value| schema.to_string().len() <= SCHEMA_BYTES_MAX;
+    let schema = tool.output_schema.as_ref().filter(is_small);
+    let schema = schema.map(|schema| ("result.structuredContent", json!({ "schema": schema })));
+    let more = kind.into_iter().chain(schema);
+    let more = more.map(|(target, matcher)| (target.to_owned(), matcher));
+    [succeeds()].into_iter().chain(more).collect()
 }
 
 /// Why a call failed, without a word of what the server said: that may be private.
@@ -307,68 +282,20 @@ const fn is_end(category: ErrorCategory) -> bool {
     )
 }
 
-/// A session that is replaced when it hangs or dies.
-struct Connection<'s> {
-    server: &'s Server,
-    options: SessionOptions,
-    session: Option<Arc<Session>>,
-    name: String,
-    pulse: Arc<Pulse>,
-}
-
-impl<'s> Connection<'s> {
-    async fn open(server: &'s Server, options: &SessionOptions) -> Result<Self, ProbeError> {
-        let recorder = EventStream::unobserved().recorder();
-        let session = Session::connect_recorded(server, options.clone(), recorder).await?;
-        Ok(Self {
-            server,
-            options: options.clone(),
-            name: session.facts().implementation.name.clone(),
-            session: Some(Arc::new(session)),
-            pulse: Arc::default(),
-        })
-    }
-
-    async fn tools(&self) -> Result<Vec<Tool>, ProbeError> {
-        let Some(session) = &self.session else {
-            return Ok(Vec::new());
-        };
-        match session.list_tools().await {
-            Ok(tools) => Ok(tools),
-            // A server need not have tools.
-            Err(error) if error.code() == Some(METHOD_NOT_FOUND) => Ok(Vec::new()),
-            Err(error) => Err(ProbeError::List {
-                error,
-                stderr: session.stderr_tail(),
-            }),
-        }
-    }
-
-    async fn close(self) {
-        if let Some(session) = self.session {
-            session.end().await;
-        }
-    }
-}
-
-impl Sessions for Connection<'_> {
+impl Sessions for Visit<'_> {
     fn session(&mut self) -> BoxFuture<'_, Result<Arc<Session>, String>> {
         Box::pin(async {
-            if let Some(session) = &self.session
-                && session.closed().is_none()
-            {
-                return Ok(Arc::clone(session));
+            let open = self.session.take();
+            if let Some(session) = open.filter(|session| session.closed().is_none()) {
+                return Ok(Arc::clone(self.session.insert(session)));
             }
-            self.session = None;
             let recorder = EventStream::unobserved().recorder();
-            let session =
-                Session::connect_recorded(self.server, self.options.clone(), recorder).await;
+            let options = self.options.session.clone();
+            let session = Session::connect_recorded(self.server, options, recorder).await;
             let session = session.map_err(|_| "the server could not be reached again")?;
             // The list says how the tools want to be called.
             let _ = session.list_tools().await;
-            let session = Arc::new(session);
-            self.session = Some(Arc::clone(&session));
-            Ok(session)
+            Ok(Arc::clone(self.session.insert(Arc::new(session))))
         })
     }
 

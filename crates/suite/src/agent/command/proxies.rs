@@ -148,15 +148,13 @@ async fn before_address(
     record: &Path,
     mock: Option<Listening>,
 ) -> Result<(Value, ProxyProcess), TestError> {
-    let (kind, url, headers) = match &reached.transport {
-        Transport::Http { url, headers } => ("http", url, headers),
-        Transport::Sse { url, headers } => ("sse", url, headers),
-        _ => {
-            return Err(TestError::new(
-                format!("no proxy can stand before the server {name:?}: it speaks WebSocket"),
-                "give the server an http:// address, or a command",
-            ));
-        }
+    let transport = &reached.transport;
+    let is_websocket = matches!(transport, Transport::WebSocket { .. });
+    let Some((url, headers)) = transport.address().filter(|_| !is_websocket) else {
+        return Err(TestError::new(
+            format!("no proxy can stand before the server {name:?}: it speaks WebSocket"),
+            "give the server an http:// address, or a command",
+        ));
     };
     let mut origin = Origin::new("proxy", name);
     origin.seed = Some(context.seed);
@@ -179,7 +177,7 @@ async fn before_address(
         let message = format!("the proxy of the server {name:?} cannot listen: {error}");
         TestError::new(message, error.hint())
     })?;
-    let entry = json!({ "type": kind, "url": proxy.url() });
+    let entry = json!({ "type": transport.name(), "url": proxy.url() });
     let (stop, stopped) = oneshot::channel();
     let task = tokio::spawn(proxy.run(async move {
         // Dropped is stopped too.

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, Reply, Session, ViolationKind};
 use mcprove_servers::mock::MockSpec;
 use mcprove_settings::message::Spelling;
@@ -131,15 +132,11 @@ async fn connect(
     seed: u64,
 ) -> Result<Session, TestError> {
     let name = &plan.name;
-    let (options, recorder) = (plan.session.options(), EventStream::unobserved().recorder());
-    let session = match &plan.reach {
-        Reach::Server(server) => {
-            let server = environment.fill_server(server).map_err(|error| {
-                let message = format!("server {name:?} cannot be started: {error}");
-                TestError::new(message, SET_VARIABLE)
-            })?;
-            Session::connect_recorded(&server, options, recorder).await
-        }
+    let server = match &plan.reach {
+        Reach::Server(server) => environment.fill_server(server).map_err(|error| {
+            let message = format!("server {name:?} cannot be started: {error}");
+            TestError::new(message, SET_VARIABLE)
+        })?,
         Reach::Mock { spec, faults } => {
             // Faults are aimed at it by the name that it has in the suite.
             let spec = MockSpec {
@@ -152,10 +149,11 @@ async fn connect(
                     "check the file of its tools with `mcprove validate`",
                 )
             })?;
-            let (output, input) = mock.spawn_in_memory();
-            Session::connect_streams(output, input, options, recorder).await
+            Server::in_memory(name, move || mock.spawn_in_memory())
         }
     };
+    let recorder = EventStream::unobserved().recorder();
+    let session = Session::connect_recorded(&server, plan.session.options(), recorder).await;
     session.map_err(|error| {
         let message = format!("server {name:?} cannot be used: {error}");
         let hint = error.hint().spelled(Spelling::Yaml);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mcprove_fault::Injection;
 use mcprove_settings::text::shorten;
-use mcprove_trace::{BoxFuture, Json, StopReason, ToolCall, ToolResult};
+use mcprove_trace::{Json, StopReason, ToolCall, ToolResult};
 use serde_json::Value;
 
 use super::{End, Running};
@@ -139,30 +139,32 @@ impl Running<'_> {
         })
     }
 
-    fn make<'c>(
-        &'c self,
-        plan: &'c Result<PlannedCall<'c>, String>,
+    async fn make(
+        &self,
+        plan: &Result<PlannedCall<'_>, String>,
         timeout: Duration,
-    ) -> BoxFuture<'c, Result<MetCall, TestError>> {
-        Box::pin(async move {
-            let planned = match plan {
-                Ok(planned) => planned,
-                Err(why) => {
-                    return Ok(MetCall {
-                        answer: failed(why, Duration::ZERO),
-                        mark: None,
-                    });
-                }
-            };
-            let call = ToolRequest {
-                server: &planned.tool.server,
-                tool: &planned.tool.name,
-                args: &planned.args,
-                timeout,
-            };
-            let injection = planned.injection.as_ref();
-            self.faults.carry_out(injection, self.toolbox, call).await
-        })
+    ) -> Result<MetCall, TestError> {
+        let PlannedCall {
+            tool,
+            args,
+            injection,
+        } = match plan {
+            Ok(planned) => planned,
+            Err(why) => {
+                let (answer, mark) = (failed(why, Duration::ZERO), None);
+                return Ok(MetCall { answer, mark });
+            }
+        };
+        let call = ToolRequest {
+            server: &tool.server,
+            tool: &tool.name,
+            args,
+            timeout,
+        };
+        let faults = &self.faults;
+        faults
+            .carry_out(injection.as_ref(), self.toolbox, call)
+            .await
     }
 }
 

@@ -109,7 +109,7 @@ impl Given {
             let shown = if redact_value(name, value) == *value && !is_known {
                 escaped(value)
             } else {
-                self.hide(value);
+                self.secrets.push(value.clone());
                 self.variable(name)
             };
             self.lines
@@ -123,7 +123,7 @@ impl Given {
         if whole == redacted {
             return escaped(whole);
         }
-        self.hide(whole);
+        self.secrets.push(whole.to_owned());
         if whole.contains(char::is_whitespace) {
             // Redaction may have changed the spaces.
             return self.variable(before);
@@ -146,17 +146,9 @@ impl Given {
 
     /// A variable by this name, as it is written.
     fn variable(&mut self, name: &str) -> String {
-        let name: String = name
-            .trim_matches(|letter: char| !letter.is_ascii_alphanumeric())
-            .chars()
-            .map(|letter| {
-                if letter.is_ascii_alphanumeric() {
-                    letter.to_ascii_uppercase()
-                } else {
-                    '_'
-                }
-            })
-            .collect();
+        let is_other = |letter: char| !letter.is_ascii_alphanumeric();
+        let name = name.trim_matches(is_other).replace(is_other, "_");
+        let name = name.to_ascii_uppercase();
         let wanted = match name.chars().next() {
             None => "SECRET".to_owned(),
             Some(first) if first.is_ascii_digit() => format!("SECRET_{name}"),
@@ -171,10 +163,6 @@ impl Given {
         let written = format!("${{{name}}}");
         self.variables.push(name);
         written
-    }
-
-    fn hide(&mut self, secret: &str) {
-        self.secrets.push(secret.to_owned());
     }
 
     /// What a server said, without the secrets that it was given.

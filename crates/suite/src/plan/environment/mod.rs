@@ -227,22 +227,23 @@ impl Environment {
 
     /// The same for every text in a value.
     pub fn fill_value(&self, value: &Value) -> Result<Value, FillError> {
-        Ok(match value {
-            Value::String(text) => Value::String(self.fill(text)?),
-            Value::Array(values) => {
-                let filled: Result<_, _> =
-                    values.iter().map(|value| self.fill_value(value)).collect();
-                Value::Array(filled?)
-            }
-            Value::Object(fields) => {
-                let filled: Result<_, _> = fields
-                    .iter()
-                    .map(|(name, value)| Ok((name.clone(), self.fill_value(value)?)))
-                    .collect();
-                Value::Object(filled?)
-            }
-            other => other.clone(),
-        })
+        let mut filled = value.clone();
+        self.fill_in(&mut filled)?;
+        Ok(filled)
+    }
+
+    fn fill_in(&self, value: &mut Value) -> Result<(), FillError> {
+        match value {
+            Value::String(text) => *text = self.fill(text)?,
+            Value::Array(values) => values
+                .iter_mut()
+                .try_for_each(|value| self.fill_in(value))?,
+            Value::Object(fields) => fields
+                .values_mut()
+                .try_for_each(|value| self.fill_in(value))?,
+            _ => {}
+        }
+        Ok(())
     }
 }
 
