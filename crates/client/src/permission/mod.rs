@@ -4,10 +4,8 @@
 //! What is not known is not called.
 
 mod act;
-mod name;
 mod prose;
 mod schema;
-mod sentences;
 mod words;
 
 use std::collections::BTreeSet;
@@ -180,11 +178,11 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     }
     let [name, title, other_title, description] = texts.map(visible);
     let adds = schema::has_numbers_only(&tool.input_schema);
-    let saying = name::read(&name);
+    let saying = words::read_name(&name);
     for (place, saying) in [
         ("name", saying.clone()),
-        ("title", name::read(&title)),
-        ("title", name::read(&other_title)),
+        ("title", words::read_name(&title)),
+        ("title", words::read_name(&other_title)),
     ] {
         if let Some((effect, word)) = saying
             && match effect {
@@ -203,7 +201,7 @@ fn allow(tool: &Tool) -> Result<Reason, Reason> {
     };
     if is_read_only
         && schema::takes_text(&tool.input_schema)
-        && let Some(word) = name::runs(&name)
+        && let Some(word) = words::runs(&name)
     {
         return Err(in_name(word));
     }

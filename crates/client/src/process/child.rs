@@ -79,7 +79,7 @@ impl Child {
             SpawnError::new(message, "call this from within a tokio runtime")
         })?;
         error::check_command(server)?;
-        let convert = |error| SpawnError::from_io(server, error);
+        let convert = |error: std::io::Error| SpawnError::from_io(server, &error);
         let (drained, draining) = watch::channel(());
         let (answer, started) = oneshot::channel();
         thread::Builder::new()

@@ -37,9 +37,9 @@ impl SpawnError {
     }
 
     /// What `source` means for starting the server.
-    pub(super) fn from_io(server: &Server, source: io::Error) -> Self {
+    pub(super) fn from_io(server: &Server, source: &io::Error) -> Self {
         let program = redact_text(&server.command);
-        if let Some(limit) = OwnLimit::of_start(&source) {
+        if let Some(limit) = OwnLimit::of_start(source) {
             let message = format!("{limit}, so `{program}` was not started");
             return Self {
                 limit: Some(limit),

@@ -3,22 +3,25 @@
 //!
 //! A process that exited stays a zombie until it was swept up after, so that its id, which is
 //! also the id of the group, cannot come to mean another process meanwhile.
+//!
+//! Processes on Unix: started by us, or by a supervisor on our behalf.
 
 use std::collections::HashSet;
-use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{self, Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{process, thread};
+use std::{io, thread};
 
 use mcprove_settings::sync::lock;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+use super::supervisor::Link;
 use super::tree::{Claim, Identity, Snapshot};
-use super::{MARK_VARIABLE, Process};
+use super::{MARK_VARIABLE, Process, SpawnError, program};
+use crate::server::Server;
 
 /// How long descendants may take to follow a process that exited on its own.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -325,4 +328,37 @@ struct Seen {
 fn has_children() -> bool {
     let any = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     waitid(WaitId::All, any).is_ok()
+}
+
+/// Starts the command of `server`, and waits until it runs.
+pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
+    program::check_program(server)?;
+    let token = new_token();
+    if let Some(supervisor) = &server.supervisor {
+        let (link, pipes) = Link::start(server, supervisor, token)?;
+        return Ok((Arc::new(link), pipes));
+    }
+    let mut command = Command::new(&server.command);
+    command
+        .args(&server.args)
+        .envs(&server.env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if let Some(directory) = &server.working_dir {
+        command.current_dir(directory);
+    }
+    let convert = |error: std::io::Error| SpawnError::from_io(server, &error);
+    let (family, child) = Family::start(command, token).map_err(convert)?;
+    let pipes = child
+        .stdin
+        .zip(child.stdout)
+        .zip(child.stderr)
+        .map(|((stdin, stdout), stderr)| Pipes {
+            stdin,
+            stdout,
+            stderr,
+        });
+    let missing = || convert(io::Error::other("a standard stream is not piped"));
+    Ok((Arc::new(family), pipes.ok_or_else(missing)?))
 }

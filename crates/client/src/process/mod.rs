@@ -54,8 +54,6 @@ mod stderr;
 mod supervisor;
 #[cfg(unix)]
 mod tree;
-#[cfg(unix)]
-mod unix;
 mod usage;
 #[cfg(windows)]
 mod windows;
@@ -63,7 +61,7 @@ mod windows;
 use std::process::ExitStatus;
 
 #[cfg(unix)]
-use unix as platform;
+use family as platform;
 #[cfg(windows)]
 use windows as platform;
 

@@ -65,7 +65,7 @@ pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     command.wrap(KillOnDrop).wrap(JobObject);
     let mut child = command
         .spawn()
-        .map_err(|error| SpawnError::from_io(server, error))?;
+        .map_err(|error| SpawnError::from_io(server, &error))?;
     let pipes = Pipes {
         stdin: child.stdin().take(),
         stdout: child.stdout().take(),

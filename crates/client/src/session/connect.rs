@@ -46,10 +46,22 @@ async fn try_connect(
             return finish(again, agreed);
         }
         Err(Disagreement::NotStreamable(failed)) => {
-            if let Some(legacy) = legacy_address(server, &options)
+            // The same address as an HTTP+SSE server, if it may be one.
+            let legacy = match server.transport.clone() {
+                Transport::Http { url, headers } if options.fall_back_to_sse => Some(Server {
+                    transport: Transport::Sse { url, headers },
+                    ..server.clone()
+                }),
+                _ => None,
+            };
+            if let Some(legacy) = legacy
                 && let Ok(legacy) = Attempt::open(&legacy, &options, recorder).await
             {
-                let agreed = legacy.initialize(asked_handshake(&options)).await;
+                let asked = match options.protocol {
+                    ProtocolChoice::Revision(asked) if asked.era() == Era::Handshake => asked,
+                    _ => Revision::LATEST_HANDSHAKE,
+                };
+                let agreed = legacy.initialize(asked).await;
                 return finish(legacy, agreed);
             }
             Err(Disagreement::Failed(failed))
@@ -94,25 +106,5 @@ fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Sess
                 closed.unwrap_or_else(|| Failure::disconnected("the server closed the connection"));
             Err(attempt.failed(&CallError::unsent(failure)))
         }
-    }
-}
-
-/// The same address as an HTTP+SSE server, if it may be one.
-fn legacy_address(server: &Server, options: &SessionOptions) -> Option<Server> {
-    match &server.transport {
-        Transport::Http { url, headers } if options.fall_back_to_sse => {
-            let (url, headers) = (url.clone(), headers.clone());
-            let mut legacy = server.clone();
-            legacy.transport = Transport::Sse { url, headers };
-            Some(legacy)
-        }
-        _ => None,
-    }
-}
-
-fn asked_handshake(options: &SessionOptions) -> Revision {
-    match options.protocol {
-        ProtocolChoice::Revision(revision) if revision.era() == Era::Handshake => revision,
-        _ => Revision::LATEST_HANDSHAKE,
     }
 }

@@ -19,8 +19,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::call::Ending;
 use super::call::{Call, CallError, InFlight, Reply};
-use super::conclusion::Ending;
 use super::deadlines::{earliest, watch_deadlines};
 use super::options::SessionOptions;
 use super::raw::RawTraffic;
@@ -94,25 +94,19 @@ pub struct Start<'a> {
     pub phase: u16,
 }
 
-/// Why a request was not sent.
-pub enum Refused {
-    /// The server does not read; wait for room and try again.
-    Full,
-    /// It cannot be sent at all.
-    Failed(CallError),
-}
-
-impl From<Refused> for CallError {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Full => Self::unsent(not_reading()),
-            Refused::Failed(error) => error,
-        }
+impl From<SendError> for CallError {
+    fn from(error: SendError) -> Self {
+        Self::unsent(error.into())
     }
 }
 
-pub fn not_reading() -> Failure {
-    Failure::timeout("the server does not read its input")
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Full => Self::timeout("the server does not read its input"),
+            SendError::Closed(failure) => failure,
+        }
+    }
 }
 
 impl Core {
@@ -176,7 +170,7 @@ impl Core {
         self: &Arc<Self>,
         request: &Request,
         start: &Start<'_>,
-    ) -> Result<Call, Refused> {
+    ) -> Result<Call, SendError> {
         let id = self.send_request(request, start, None)?;
         Ok(Call::new(Arc::clone(self), id))
     }
@@ -186,7 +180,7 @@ impl Core {
         &self,
         request: &Request,
         start: &Start<'_>,
-    ) -> Result<Result<Reply, CallError>, Refused> {
+    ) -> Result<Result<Reply, CallError>, SendError> {
         // Who is to be woken is known from the start, which spares a second look.
         let id = poll_fn(|context| {
             Poll::Ready(self.send_request(request, start, Some(context.waker())))
@@ -201,8 +195,8 @@ impl Core {
         request: &Request,
         start: &Start<'_>,
         waker: Option<&Waker>,
-    ) -> Result<u64, Refused> {
-        let channel = self.channel().map_err(refuse)?;
+    ) -> Result<u64, SendError> {
+        let channel = self.channel().map_err(SendError::Closed)?;
         let label = request.label();
         let params = start.params.unwrap_or(&request.params);
         let now = Instant::now();
@@ -219,7 +213,7 @@ impl Core {
         let mut state = self.lock();
         let state = &mut *state;
         if let Some(failure) = &state.closed {
-            return Err(refuse(failure.clone()));
+            return Err(SendError::Closed(failure.clone()));
         }
         let id = state.next_id;
         state.scratch.clear();
@@ -253,10 +247,7 @@ impl Core {
         };
         if let Err(error) = channel.send(message) {
             state.waiting.remove(&id);
-            return Err(match error {
-                SendError::Full => Refused::Full,
-                SendError::Closed(failure) => refuse(failure),
-            });
+            return Err(error);
         }
         state.next_id += 1;
         if self.recorder.is_observed() {
@@ -386,8 +377,4 @@ impl State {
             self.abandoned.insert(id);
         }
     }
-}
-
-fn refuse(failure: Failure) -> Refused {
-    Refused::Failed(CallError::unsent(failure))
 }

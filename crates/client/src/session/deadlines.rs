@@ -10,7 +10,7 @@ use mcprove_trace::{ErrorCategory, EventKind};
 use serde_json::json;
 
 use super::call::CallError;
-use super::conclusion::Ending;
+use super::call::Ending;
 use super::core::{Core, Waiting};
 use super::request::Label;
 use super::violation::ViolationKind;

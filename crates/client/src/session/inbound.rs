@@ -13,7 +13,7 @@ use mcprove_trace::protocol::{
 };
 use serde_json::{Value, json};
 
-use super::conclusion::Ending;
+use super::call::Ending;
 use super::core::Core;
 use super::raw::RawAnswer;
 use super::respond::Response;
@@ -71,7 +71,7 @@ impl Inbox for Core {
         match frame.iter().find(|byte| !byte.is_ascii_whitespace()) {
             None => {}
             Some(b'[') => self.receive_batch(&frame),
-            Some(_) => self.receive_message(frame),
+            Some(_) => self.receive_message(&frame),
         }
     }
 
@@ -140,29 +140,29 @@ impl Core {
             );
         }
         for member in members {
-            self.receive_message(frame.slice_ref(member.as_bytes()));
+            self.receive_message(&frame.slice_ref(member.as_bytes()));
         }
     }
 
-    fn receive_message(&self, frame: Bytes) {
-        let envelope = match Envelope::parse(&frame) {
+    fn receive_message(&self, frame: &Bytes) {
+        let envelope = match Envelope::parse(frame) {
             Ok(envelope) => envelope,
             Err(error) => {
                 let reason = error.to_string();
-                self.receive_broken(&frame, &reason);
+                self.receive_broken(frame, &reason);
                 return;
             }
         };
         match envelope.classify() {
             Message::Response { id, result } => {
                 if let Id::Number(number) = id {
-                    let span = protocol::span_of(&frame, result);
+                    let span = protocol::span_of(frame, result);
                     if self.settle(number, Ending::Result(frame.clone(), span)) {
                         return;
                     }
                 }
                 if !self.takes_stray(id, RawAnswer::of_result(result)) {
-                    self.receive_unattributed(&frame, "a result without an id");
+                    self.receive_unattributed(frame, "a result without an id");
                 }
             }
             Message::Error { id, error } => {
@@ -181,7 +181,7 @@ impl Core {
                 let failure = Failure::malformed(format!(
                     "the reply is not a valid JSON-RPC message: {reason}"
                 ));
-                let shown = show(&frame);
+                let shown = show(frame);
                 let broken = RawAnswer::new(true, &format!("a broken answer: {shown}"));
                 if !self.settle(id, Ending::Failure(failure))
                     && !self.takes_raw(Id::Number(id), broken)
@@ -190,7 +190,7 @@ impl Core {
                     self.violate(ViolationKind::InvalidMessage, message);
                 }
             }
-            Message::Invalid { reason, .. } => self.receive_unattributed(&frame, reason),
+            Message::Invalid { reason, .. } => self.receive_unattributed(frame, reason),
         }
     }
 
@@ -200,7 +200,7 @@ impl Core {
             match id {
                 Id::None => return false,
                 Id::Number(id) => self.note_stray_reply(id),
-                id => {
+                id @ Id::Other(_) => {
                     let message = format!("an answer to request {id}, which was never sent");
                     self.violate(ViolationKind::UnknownReply, message);
                 }

@@ -5,7 +5,6 @@
 
 mod agreement;
 mod call;
-mod conclusion;
 mod connect;
 mod connect_error;
 mod core;
@@ -16,7 +15,6 @@ pub mod options;
 mod raw;
 mod request;
 mod respond;
-mod rounds;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -30,7 +28,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-use self::core::{Core, Refused, not_reading};
+use self::core::Core;
 
 pub use self::core::{ListChanges, Start};
 use mcprove_settings::own_limits::OwnLimit;
@@ -38,7 +36,7 @@ use mcprove_trace::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
 use mcprove_trace::stream::{EventStream, Recorder};
 
 use crate::server::Server;
-use crate::transport::{Closing, Failure};
+use crate::transport::{Closing, Failure, SendError};
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;
@@ -192,12 +190,12 @@ impl Session {
         loop {
             match self.core.request_as(request, start).await {
                 Ok(outcome) => return outcome,
-                Err(Refused::Failed(error)) => return Err(error),
-                Err(Refused::Full) => {
+                Err(closed @ SendError::Closed(_)) => return Err(closed.into()),
+                Err(SendError::Full) => {
                     let channel = self.core.channel().map_err(CallError::unsent)?;
                     let room = tokio::time::timeout(self.core.patience(request), channel.room());
                     if room.await.is_err() {
-                        return Err(CallError::unsent(not_reading()));
+                        return Err(SendError::Full.into());
                     }
                 }
             }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Session;
-use super::core::{Core, State, not_reading};
+use super::core::{Core, State};
 use super::inbound::{on_one_line, show};
 use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
 
@@ -209,10 +209,7 @@ impl Session {
             method: "",
             name: None,
         };
-        self.core.send_raw(&message).map_err(|error| match error {
-            SendError::Closed(failure) => failure,
-            SendError::Full => not_reading(),
-        })
+        Ok(self.core.send_raw(&message)?)
     }
 
     /// The members of `_meta` in every request, as JSON without the braces around them.
@@ -259,7 +256,7 @@ impl Session {
             };
             tokio::time::timeout(patience, sending)
                 .await
-                .unwrap_or_else(|_| Err(not_reading()))?;
+                .unwrap_or_else(|_| Err(SendError::Full.into()))?;
         }
         Ok(exchange)
     }

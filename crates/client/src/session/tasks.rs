@@ -1,15 +1,17 @@
 //! Calls that run as tasks: the server hands out a handle, and the result is fetched when it is
 //! done. In 2025-11-25 the client asks for a task; in the stateless era the server decides.
+//!
+//! Requests that take several rounds: in the stateless era a server that needs something from the
+//! client answers `input_required`, and the client asks again with what was required.
 
 use std::time::{Duration, Instant};
 
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Revision, RpcError};
+use mcprove_trace::protocol::{Era, Revision, RpcError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::rounds::malformed;
 use super::{CallError, Reply, Request, Session};
 use crate::transport::Failure;
 
@@ -19,6 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const POLL_INTERVAL_MAX: Duration = Duration::from_secs(5);
 /// How long the server shall keep the result.
 const TASK_TTL: Duration = Duration::from_mins(10);
+/// How long the server may take to hear that nobody waits for a task any more.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,18 +77,20 @@ impl Session {
         let handle: Value = created.parse()?;
         let mut task: Task = read_task(handle.get("task"), &created)?;
         loop {
-            match task.status.as_str() {
-                // `tasks/result` answers when the task is done; while it needs input, the
-                // server's questions arrive as requests of their own.
-                "completed" | "failed" | "cancelled" | "input_required" => {
-                    let left = timeout.saturating_sub(began.elapsed());
-                    let mut reply = self
-                        .task_request("tasks/result", &task.id, left, tool)
-                        .await?;
-                    reply.duration = began.elapsed();
-                    return Ok(reply);
+            // `tasks/result` answers when the task is done; while it needs input, the
+            // server's questions arrive as requests of their own.
+            if matches!(
+                task.status.as_str(),
+                "completed" | "failed" | "cancelled" | "input_required"
+            ) {
+                let left = timeout.saturating_sub(began.elapsed());
+                let mut reply = self.task_request("tasks/result", &task, left).await?;
+                if is_error(&reply.parse()?) {
+                    let message = format!("tool {tool:?} reported an error");
+                    return Err(reply.refused(Failure::new(ErrorCategory::ToolError, message)));
                 }
-                _ => {}
+                reply.duration = began.elapsed();
+                return Ok(reply);
             }
             task = self.look_again(&task, began, timeout).await?.0;
         }
@@ -139,7 +145,10 @@ impl Session {
     ) -> Result<(Task, Reply), CallError> {
         let left = timeout.saturating_sub(began.elapsed());
         if left <= task.pause() {
-            self.give_up(task).await;
+            // Whether the server listens changes nothing for us.
+            let _ = self
+                .task_request("tasks/cancel", task, CANCEL_TIMEOUT)
+                .await;
             let message = format!(
                 "the task is still {} after {}",
                 task.status,
@@ -148,7 +157,7 @@ impl Session {
             return Err(CallError::unsent(Failure::timeout(message)));
         }
         tokio::time::sleep(task.pause()).await;
-        let reply = self.task_request("tasks/get", &task.id, left, "").await?;
+        let reply = self.task_request("tasks/get", task, left).await?;
         let state: Value = reply.parse()?;
         let task = read_task(state.get("task").or(Some(&state)), &reply)?;
         Ok((task, reply))
@@ -157,29 +166,12 @@ impl Session {
     async fn task_request(
         &self,
         method: &str,
-        task_id: &str,
-        left: Duration,
-        tool: &str,
+        task: &Task,
+        timeout: Duration,
     ) -> Result<Reply, CallError> {
-        let request = Request::new(method)
-            .params(&json!({ "taskId": task_id }))
-            .timeout(left);
-        let reply = self.request(&request).await?;
-        if !tool.is_empty() && is_error(&reply.parse()?) {
-            let message = format!("tool {tool:?} reported an error");
-            return Err(reply.refused(Failure::new(ErrorCategory::ToolError, message)));
-        }
-        Ok(reply)
-    }
-
-    /// Tells the server that nobody waits for the task any more.
-    async fn give_up(&self, task: &Task) {
         let params = json!({ "taskId": task.id });
-        let request = Request::new("tasks/cancel")
-            .params(&params)
-            .timeout(Duration::from_secs(1));
-        // Whether it listens changes nothing for us.
-        let _ = self.request(&request).await;
+        let request = Request::new(method).params(&params).timeout(timeout);
+        self.request(&request).await
     }
 }
 
@@ -213,4 +205,111 @@ fn finished(task: &Task, reply: &Reply) -> Result<Reply, CallError> {
 
 fn is_error(result: &Value) -> bool {
     result.get("isError") == Some(&Value::Bool(true))
+}
+
+/// A server that still asks after this many rounds is going in circles.
+const ROUNDS_MAX: usize = 10;
+
+#[derive(Deserialize)]
+struct ResultHead {
+    #[serde(default, rename = "resultType")]
+    result_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InputRequired {
+    #[serde(default)]
+    input_requests: Map<String, Value>,
+    #[serde(default)]
+    request_state: Option<String>,
+}
+
+impl Session {
+    /// Sends a request and sees it through all its rounds.
+    pub async fn request_in_rounds(
+        &self,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<Reply, CallError> {
+        let mut next = request.clone();
+        for _ in 0..ROUNDS_MAX {
+            let reply = self.request(&next).await?;
+            if self.era() == Era::Handshake {
+                return Ok(reply);
+            }
+            match result_type(&reply)?.as_deref() {
+                None | Some("complete") => return Ok(reply),
+                Some("input_required") => next = self.with_input(request, &reply)?,
+                Some("task") => return self.follow_stateless_task(&reply, timeout).await,
+                Some(other) => {
+                    let message = format!("the result has the unknown resultType {other:?}");
+                    return Err(malformed(&reply, message));
+                }
+            }
+        }
+        let message = format!("the server still asks for input after {ROUNDS_MAX} rounds");
+        Err(CallError::unsent(Failure::malformed(message)))
+    }
+
+    /// The original request again, with the answers to what the server asked.
+    fn with_input(&self, original: &Request, reply: &Reply) -> Result<Request, CallError> {
+        let required: InputRequired = reply.parse()?;
+        let responses = self.answer_all(&required.input_requests)?;
+        let mut params: Value =
+            serde_json::from_str(&original.params).unwrap_or_else(|_| Map::new().into());
+        if let Some(members) = params.as_object_mut() {
+            if !required.input_requests.is_empty() {
+                members.insert("inputResponses".into(), Value::Object(responses));
+            }
+            if let Some(state) = required.request_state {
+                members.insert("requestState".into(), state.into());
+            }
+        }
+        let mut next = original.clone();
+        next.params = params.to_string();
+        Ok(next)
+    }
+
+    /// Answers a map of questions by the session's responder.
+    pub(super) fn answer_all(
+        &self,
+        questions: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, CallError> {
+        let mut responses = Map::new();
+        for (key, question) in questions {
+            let method = question
+                .get("method")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let params = question.get("params").unwrap_or(&Value::Null);
+            match self.core.respond(method, params) {
+                Ok(response) => {
+                    responses.insert(key.clone(), response);
+                }
+                // There is no way to send an error, so the call ends here, declined by us.
+                Err((_, message)) => {
+                    let failure =
+                        Failure::cancelled(format!("the tool asked for {method}: {message}"));
+                    return Err(CallError::unsent(failure));
+                }
+            }
+        }
+        Ok(responses)
+    }
+}
+
+/// The type of a result; `None` where it has none, which older servers do.
+fn result_type(reply: &Reply) -> Result<Option<String>, CallError> {
+    if memchr::memmem::find(reply.result().as_bytes(), b"\"resultType\"").is_none() {
+        return Ok(None);
+    }
+    // Nothing of the rest is kept, however much it is.
+    serde_json::from_str::<ResultHead>(reply.result())
+        .map(|head| head.result_type)
+        .map_err(|error| malformed(reply, format!("the result cannot be read: {error}")))
+}
+
+pub fn malformed(reply: &Reply, message: String) -> CallError {
+    reply.refused(Failure::malformed(message))
 }

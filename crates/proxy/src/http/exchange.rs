@@ -15,10 +15,10 @@ use mcprove_trace::ErrorCategory;
 use tokio::sync::mpsc;
 
 use super::body::{self, ProxyBody};
+use super::events::{BodyKind, body_kind, remove_hop_by_hop};
 use super::faulted::{Answered, answer_struck};
-use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
+use super::hub::SESSION_ID;
 use super::hub::{Hub, OldStream};
-use super::sessions::SESSION_ID;
 use super::tap::{TOO_LONG, Tap};
 use crate::LOOK_BYTES_MAX;
 use crate::answers::{Ending, Observer};

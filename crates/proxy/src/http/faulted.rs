@@ -14,9 +14,9 @@ use mcprove_trace::{ErrorCategory, Special};
 use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
 use super::body::{BodyError, ProxyBody, Said, Unread};
+use super::events::{BodyKind, body_kind, remove_hop_by_hop};
 use super::events::{Piece, RawEvents, encode};
 use super::exchange::{bad_gateway, plain};
-use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
 use super::hub::{Hub, OldStream};
 use super::tap::TOO_LONG;
 use crate::faulted::{FaultTransport, strike};

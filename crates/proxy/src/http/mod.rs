@@ -12,9 +12,7 @@ mod body;
 mod events;
 mod exchange;
 mod faulted;
-mod headers;
 mod hub;
-mod sessions;
 mod tap;
 mod upstream;
 

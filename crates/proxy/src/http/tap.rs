@@ -13,8 +13,8 @@ use mcprove_servers::hosting::http_limits::Gathered;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::sse::Event;
 
+use super::events::BodyKind;
 use super::events::{Piece, RawEvents, encode};
-use super::headers::BodyKind;
 use super::hub::{Hub, OldStream};
 use crate::LOOK_BYTES_MAX;
 use crate::answers::{Ending, Observer};

@@ -4,7 +4,6 @@
 //! invalid JSON, blank lines, a last line without a line break. Answers are matched with calls by id, in
 //! each direction by itself. Batches pass untouched.
 
-mod debts;
 mod ending;
 mod ends;
 mod flow;

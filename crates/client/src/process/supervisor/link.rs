@@ -43,7 +43,7 @@ impl Link {
         supervisor: &Path,
         token: String,
     ) -> Result<(Self, Pipes), SpawnError> {
-        let convert = |error| SpawnError::from_io(server, error);
+        let convert = |error: io::Error| SpawnError::from_io(server, &error);
         let unusable = |source: io::Error| SpawnError::supervisor(supervisor, &source);
         // The paths of others count from where they start.
         let program = std::path::absolute(supervisor).map_err(unusable)?;

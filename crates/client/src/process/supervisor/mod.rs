@@ -15,8 +15,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[cfg(unix)]
-mod launch;
-#[cfg(unix)]
 mod link;
 #[cfg(unix)]
 mod message;
@@ -60,7 +58,7 @@ pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
         if role == SUPERVISE {
             Some(work::run())
         } else if role == LAUNCH {
-            Some(launch::run(&mut arguments))
+            Some(work::launch(&mut arguments))
         } else {
             None
         }

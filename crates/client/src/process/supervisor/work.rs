@@ -1,17 +1,25 @@
 //! What a supervisor does. It has two threads: one waits for the server and its descendants, the
 //! other for orders and for the end of the program that gave them.
+//!
+//! The last step before a server runs: asks the kernel to be killed with the supervisor, puts back
+//! the limit on open files, and becomes the server.
+//!
+//! Only the process itself can ask, between its birth and the start of the server. Running code
+//! there without another start of the program needs `unsafe`.
 
-use std::io::{self, Read as _};
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitCode;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::thread;
 
+use mcprove_settings::own_limits as limits;
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stdin, stdin};
 
-use super::launch;
+use super::LAUNCH;
 use super::message::{KILL, Order, Report, TERMINATE};
 use crate::process::Process as _;
 use crate::process::family::Family;
@@ -87,7 +95,7 @@ fn supervise(socket: &UnixStream) -> io::Result<()> {
 
 fn start(socket: &UnixStream) -> io::Result<Family> {
     let (order, [input, output, error]) = Order::receive(socket)?;
-    let mut command = launch::command(order.descriptors, &order.program)?;
+    let mut command = launch_command(order.descriptors, &order.program)?;
     command
         .args(&order.args)
         .envs(&order.env)
@@ -112,4 +120,69 @@ fn obey(mut orders: &UnixStream, family: &Family) {
         }
     }
     family.kill();
+}
+
+/// The exit code when the server cannot be started, as of a shell.
+const NOT_STARTED: u8 = 127;
+
+/// The command that starts a server through this program.
+fn launch_command(descriptors: Option<u64>, program: &str) -> io::Result<Command> {
+    // The file itself, even if another one took its place meanwhile.
+    let ourselves = if cfg!(target_os = "linux") {
+        "/proc/self/exe".into()
+    } else {
+        std::env::current_exe()?
+    };
+    let mut command = Command::new(ourselves);
+    command
+        .arg(LAUNCH)
+        .arg(std::process::id().to_string())
+        .arg(descriptors.map_or_else(|| "-".to_owned(), |limit| limit.to_string()))
+        .arg(program);
+    Ok(command)
+}
+
+/// Becomes the server, as `arguments` say it; returns if that fails.
+pub fn launch(arguments: &mut dyn Iterator<Item = OsString>) -> ExitCode {
+    let error = become_server(arguments);
+    let _ = writeln!(io::stderr(), "mcprove: {error}");
+    NOT_STARTED.into()
+}
+
+fn become_server(arguments: &mut dyn Iterator<Item = OsString>) -> io::Error {
+    let mut number = || {
+        let text = arguments.next()?;
+        text.to_str().map(|text| text.parse::<u64>().ok())
+    };
+    let (Some(parent), Some(limit), Some(program)) = (number(), number(), arguments.next()) else {
+        return io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("usage: {LAUNCH} PARENT DESCRIPTORS PROGRAM [ARGUMENT…]"),
+        );
+    };
+
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+        if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
+            return error.into();
+        }
+        // A parent that died before this could not be noticed by the kernel.
+        let now = getppid().and_then(|pid| u64::try_from(pid.as_raw_nonzero().get()).ok());
+        if now != parent {
+            return io::Error::other("the supervisor of this server is gone");
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = parent;
+
+    if let Some(limit) = limit {
+        limits::restore_descriptor_limit(limit);
+    }
+    let error = Command::new(&program).args(arguments).exec();
+    io::Error::new(
+        error.kind(),
+        format!("cannot start `{}`: {error}", program.display()),
+    )
 }

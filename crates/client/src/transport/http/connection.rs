@@ -17,8 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::HttpOptions;
 use super::address::{Address, Wire};
-use super::framing::{Framing, Taken};
 use super::head::{self, Head, Request};
+use super::head::{Framing, Taken};
 use crate::transport::Failure;
 
 /// How much is read at once.

@@ -33,8 +33,6 @@ pub struct Headers {
     session: Option<HeaderValue>,
     /// Before any agreement: no version, no session.
     bare: Arc<HeaderMap>,
-    /// For `server/discover`, whatever is spoken.
-    discover: Arc<HeaderMap>,
     post: Arc<HeaderMap>,
     get: Arc<HeaderMap>,
     /// What `get` starts from.
@@ -72,13 +70,10 @@ impl Headers {
                 get.insert(name, value);
             }
         }
-        let mut discover = post.clone();
-        discover.insert(PROTOCOL_VERSION, version(Revision::LATEST_STATELESS));
         let bare = Arc::new(post);
         Ok(Self {
             revision: None,
             session: None,
-            discover: Arc::new(discover),
             post: Arc::clone(&bare),
             bare,
             get: Arc::new(get.clone()),
@@ -118,11 +113,13 @@ impl Headers {
         let opens_session = message.method == INITIALIZE;
         let is_discover = message.method == DISCOVER;
         let (shared, has_session) = if opens_session {
-            (&self.bare, false)
+            (Arc::clone(&self.bare), false)
         } else if is_discover {
-            (&self.discover, false)
+            let mut headers = HeaderMap::clone(&self.bare);
+            headers.insert(PROTOCOL_VERSION, version(Revision::LATEST_STATELESS));
+            (Arc::new(headers), false)
         } else {
-            (&self.post, self.session.is_some())
+            (Arc::clone(&self.post), self.session.is_some())
         };
         let is_stateless = is_discover || self.era() == Some(Era::Stateless) && !opens_session;
         let mut own = Vec::new();
@@ -140,7 +137,7 @@ impl Headers {
             }
         }
         PostHeaders {
-            shared: Arc::clone(shared),
+            shared,
             own,
             has_session,
             is_resumable: !is_stateless,

@@ -2,9 +2,9 @@
 //!
 //! [`HttpChannel`] knows the headers, the session and the streams of each revision. Messages
 //! come from the session above; answers go into its inbox. The parts, from the outside in:
-//! `pool` decides who sends when, `exchange` does one POST, `stream` reads events and resumes,
-//! `status` reads refusals, `headers` holds what every request carries; `connection` and `address`
-//! are the way to the server, on which `head` and `framing` tell messages apart.
+//! `pool` decides who sends when, `exchange` does one POST and reads refusals, `stream` reads events and resumes,
+//! `headers` holds what every request carries; `connection` and `address`
+//! are the way to the server, on which `head` tells messages apart.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -27,13 +27,11 @@ use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
 pub mod address;
 pub mod body;
 pub(super) mod connection;
-mod exchange;
-mod framing;
+pub(super) mod exchange;
 pub(super) mod head;
 pub(super) mod headers;
 pub(super) mod pool;
 pub mod post;
-pub(super) mod status;
 pub(super) mod stream;
 #[cfg(test)]
 mod tests;

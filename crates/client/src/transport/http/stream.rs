@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 use super::body::{ContentType, content_type, oversized, read_body};
 use super::connection::Connection;
+use super::exchange;
 use super::head::Request;
 use super::headers::LAST_EVENT_ID;
 use super::pool::{Job, Pool};
-use super::{exchange, status};
 use crate::transport::{Detail, Failure};
 
 /// How long to wait before reconnecting, if the server does not say.
@@ -237,7 +237,7 @@ async fn open(
     let body = read_body(&mut connection, MAX_REFUSAL)
         .await
         .unwrap_or_default();
-    let mut failure = status::failure(head.status, &body);
+    let mut failure = exchange::failure(head.status, &body);
     failure.category = ErrorCategory::Disconnected;
     failure.message = format!("the event stream cannot be opened: {}", failure.message);
     if head.status == StatusCode::NOT_FOUND && has_session {

@@ -13,10 +13,10 @@ use mcprove_trace::ErrorCategory;
 use super::http::address::Address;
 use super::http::body::{ContentType, content_type, read_body};
 use super::http::connection::Connection;
+use super::http::exchange;
 use super::http::head::Request;
 use super::http::headers::Headers;
 use super::http::pool::{Answers, Pool};
-use super::http::status;
 use super::http::stream::EventReader;
 use super::http::{HttpChannel, HttpOptions};
 use super::{Failure, Inbox};
@@ -64,7 +64,7 @@ async fn open(
         let body = read_body(&mut connection, MAX_REFUSAL)
             .await
             .unwrap_or_default();
-        let mut failure = status::failure(head.status, &body);
+        let mut failure = exchange::failure(head.status, &body);
         failure.message = format!("there is no event stream at this address: {failure}");
         return Err(failure);
     }

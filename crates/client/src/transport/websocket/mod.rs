@@ -28,8 +28,8 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use super::http::HttpOptions;
 use super::http::address::{Address, Wire};
 use super::http::body::oversized;
+use super::http::exchange;
 use super::http::headers::parse_header;
-use super::http::status;
 use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
 
 /// How many messages wait for the wire at most.
@@ -211,7 +211,7 @@ async fn open(
         ))) if offers_subprotocol => Ok(None),
         Err(Error::Http(response)) => {
             let body = response.body().as_deref().unwrap_or_default();
-            Err(status::failure(response.status(), body))
+            Err(exchange::failure(response.status(), body))
         }
         Err(error) => Err(unreachable(error)),
     }

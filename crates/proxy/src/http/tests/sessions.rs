@@ -262,7 +262,7 @@ data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
 #[test]
 fn sessions_beyond_the_limit_count_as_one() {
     use crate::http::hub::Hub;
-    use crate::http::sessions::SESSIONS_MAX;
+    use crate::http::hub::SESSIONS_MAX;
     use crate::http::upstream::Upstream;
     use crate::watch::Watch;
     let upstream = Upstream::new("http://127.0.0.1:9/mcp", Vec::new()).unwrap();
