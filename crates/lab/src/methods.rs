@@ -91,11 +91,8 @@ fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     if !lab.has_resource(uri) {
         return Err(not_found(uri, exchange));
     }
-    if exchange.subscribe(uri) {
-        Ok(json!({}))
-    } else {
-        Err(invalid("too many subscriptions; unsubscribe from some"))
-    }
+    let is_kept = exchange.subscribe(uri).then(|| json!({}));
+    is_kept.ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
 }
 
 fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
@@ -116,22 +113,15 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
         "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
         "ref/resource" => resources::values(text(reference, "uri")?, name, lab),
         other => {
-            return Err(invalid(format!(
-                "Invalid params: unknown ref type {other:?}"
-            )));
+            let text = format!("Invalid params: unknown ref type {other:?}");
+            return Err(invalid(text));
         }
     };
-    let known = known.ok_or_else(|| invalid("Invalid params: ref names nothing that is here"))?;
-    let fitting: Vec<_> = known
-        .iter()
-        .filter(|value| value.starts_with(typed))
-        .collect();
-    let values: Vec<_> = fitting.iter().take(COMPLETIONS_MAX).collect();
-    Ok(json!({
-        "completion": {
-            "values": values,
-            "total": fitting.len(),
-            "hasMore": fitting.len() > COMPLETIONS_MAX,
-        },
-    }))
+    let nothing = || invalid("Invalid params: ref names nothing that is here");
+    let mut values = known.ok_or_else(nothing)?;
+    values.retain(|value| value.starts_with(typed));
+    let total = values.len();
+    values.truncate(COMPLETIONS_MAX);
+    let has_more = total > COMPLETIONS_MAX;
+    Ok(json!({ "completion": { "values": values, "total": total, "hasMore": has_more } }))
 }

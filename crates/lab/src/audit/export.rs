@@ -73,7 +73,7 @@ mod tests {
 
     fn written(text: &str) -> String {
         let mut output = Vec::new();
-        write_cell(&Cell::Text(text), &mut output).unwrap();
+        write_cell(&Cell::Text(text.into()), &mut output).unwrap();
         String::from_utf8(output).unwrap()
     }
 
