@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::cell::Cell;
-use super::row::{AuditRow, COLUMNS};
+use super::{AuditRow, COLUMNS, Cell};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,12 +7,8 @@ use std::time::SystemTime;
 use rusqlite::types::{FromSql, Value as SqlValue};
 use rusqlite::{Connection, params_from_iter};
 
-use super::connection::Place;
-use super::error::AuditError;
-use super::filter::{Filter, Order};
-use super::row::{AuditRow, COLUMNS};
-use super::schema;
 use super::time::format_time;
+use super::{AuditError, AuditRow, COLUMNS, Filter, Order, Place, schema};
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 500;

@@ -3,11 +3,7 @@
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
-use super::cell::Cell;
-use super::checkpoint::Checkpoints;
-use super::error::LOCKED;
-use super::queue::{Batch, Queue};
-use super::row::COLUMNS;
+use super::{Batch, COLUMNS, Cell, Checkpoints, LOCKED, Queue};
 
 /// The share of the rows that goes when there are too many bytes: one in so many.
 const REMOVED_SHARE: i64 = 8;

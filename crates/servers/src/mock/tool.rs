@@ -11,7 +11,7 @@ use mcprove_settings::text::shorten;
 use mcprove_trace::canonical::canonical;
 use serde_json::{Map, Value, json};
 
-use super::spec::{Answer, Otherwise, Rule, ToolSpec, When};
+use super::{Answer, Otherwise, Rule, ToolSpec, When};
 use crate::hosting::message::{INTERNAL_ERROR, Refusal};
 use crate::hosting::tools::{structured_result, text_result};
 

@@ -9,8 +9,8 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::{AuditRow, COLUMNS};
 use super::time::format_time;
+use super::{AuditRow, COLUMNS};
 
 /// What stands in one column of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::cell::Cell;
-use super::row::{AuditRow, COLUMNS};
+use super::{AuditRow, COLUMNS, Cell};
 
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";

@@ -7,8 +7,7 @@ use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Revision, RpcError};
 use serde_json::{Value, json};
 
-use super::comparison::RowComparison;
-use super::row::AuditRow;
+use super::{AuditRow, RowComparison};
 use crate::category;
 
 /// Who sends a recorded request again: a session with a server, which this crate knows nothing of.
