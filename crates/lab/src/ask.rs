@@ -62,8 +62,8 @@ impl Question {
                 "accept" => {
                     let none = json!({});
                     let content = answer.get("content").unwrap_or(&none);
-                    SchemaCheck::new(&self.params["requestedSchema"])
-                        .is_ok_and(|check| check.failure(content).is_none())
+                    let check = SchemaCheck::new(&self.params["requestedSchema"]);
+                    check.is_ok_and(|check| check.failure(content).is_none())
                 }
                 action => matches!(action, "decline" | "cancel"),
             },
@@ -158,23 +158,20 @@ pub fn require(call: Call<'_>, questions: &[Question], state: Option<&str>) -> R
         .collect();
     if !lacking.is_empty() {
         let names: Vec<_> = lacking.keys().map(String::as_str).collect();
-        return Reply::Error(Refusal {
-            code: MISSING_CAPABILITY,
-            message: format!("Missing required client capability: {}", names.join(", ")),
-            data: Some(json!({ "requiredCapabilities": lacking })),
-        });
+        let message = format!("Missing required client capability: {}", names.join(", "));
+        let mut refusal = Refusal::new(MISSING_CAPABILITY, message);
+        refusal.data = Some(json!({ "requiredCapabilities": lacking }));
+        return refusal.into();
     }
-    let requests: Map<String, Value> = questions
-        .iter()
-        .map(
-            |Question {
-                 key,
-                 method,
-                 params,
-             }| { (key.clone(), json!({ "method": method, "params": params })) },
-        )
-        .collect();
-    let mut result = json!({ "resultType": "input_required", "inputRequests": requests });
+    let mut result = json!({ "resultType": "input_required", "inputRequests": {} });
+    for Question {
+        key,
+        method,
+        params,
+    } in questions
+    {
+        result["inputRequests"][key] = json!({ "method": method, "params": params });
+    }
     if let Some(state) = state {
         result["requestState"] = call.lab.signed_state.put(state).into();
     }

@@ -3,13 +3,14 @@
 use http::HeaderMap;
 use mcprove_arguments::SchemaCheck;
 use mcprove_servers::hosting::behaviour::Behaviour;
+use mcprove_servers::hosting::healthy::introduction;
 use mcprove_servers::hosting::message::Request;
 use mcprove_servers::hosting::{
     Arrival, Caller, Exchange, Identity, Malformed, TurnedAway, Unauthorised, Watch, async_trait,
 };
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::call::{Call, Reply, invalid, problem, send};
 use super::catalogue::{CONFORMANCE, Catalogue, Entry, LAB};
@@ -107,11 +108,8 @@ impl Lab {
             .tool(name)
             .filter(|tool| tool.entry.since <= exchange.revision);
         let tool = tool.ok_or_else(|| invalid(format!("Unknown tool: {name}")))?;
-        let none = Value::Object(Map::new());
-        let given = params.get("arguments").unwrap_or(&none);
-        let Value::Object(mut arguments) = given.clone() else {
-            return Err(invalid("Invalid params: arguments must be an object").into());
-        };
+        let mut arguments = exchange.request.arguments()?.clone();
+        let given = &Value::Object(arguments.clone());
         refuse_category(name, given)?;
         // A wrong argument is for the model to read and correct, so it is no protocol error.
         let wrong = tool.check.as_ref().and_then(|check| check.failure(given));
@@ -205,12 +203,9 @@ impl Behaviour for Lab {
         let answer = match exchange.request.method.as_str() {
             "tools/call" => Some(self.call(exchange).await),
             // As any server, but with what it tells about itself.
-            "initialize" if exchange.revision.era() == Era::Handshake => Some(Ok(json!({
-                "protocolVersion": exchange.revision,
-                "capabilities": self.capabilities(exchange.revision),
-                "serverInfo": self.identity(),
-                "instructions": self.instructions(),
-            }))),
+            "initialize" if exchange.revision.era() == Era::Handshake => {
+                Some(Ok(introduction(self, exchange.revision)))
+            }
             _ => methods::answer(self, exchange).await,
         };
         let is_answered = answer.is_some();

@@ -39,10 +39,6 @@ pub fn of_code(code: Option<i64>) -> &'static str {
 /// The category that a call of the tool `error` asks for. What asks for none that there is breaks the
 /// protocol.
 pub fn asked_for(tool: &str, arguments: &Value) -> Option<&'static str> {
-    if tool != "error" {
-        return None;
-    }
-    let category = arguments.get("category").and_then(Value::as_str)?;
-    let known = CODES.iter().find(|(known, _)| *known == category);
-    Some(known.map_or(PROTOCOL, |(name, _)| name))
+    let category = arguments.get("category").filter(|_| tool == "error")?;
+    Some(of_code(code(category.as_str()?)))
 }

@@ -83,16 +83,7 @@ pub fn tools() -> &'static [Entry] {
 /// the status with which the process is to exit. By then every request has its row in the audit. The caller
 /// then has to exit at once, without waiting for the runtime: a read of stdin may still be under way.
 pub async fn serve(options: &Options, stop: impl Future<Output = ()>) -> u8 {
-    let host = host(options, Stderr::Process);
-    let served = hosting::serve(Arc::clone(&host));
-    tokio::pin!(served);
-    tokio::select! {
-        status = &mut served => status,
-        () = stop => {
-            host.end(0);
-            served.await
-        }
-    }
+    hosting::serve_until(host(options, Stderr::Process), stop).await
 }
 
 /// Serves over the network, on the current runtime. The address may have port 0.

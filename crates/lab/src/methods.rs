@@ -1,9 +1,7 @@
 //! Every method but those of tools: resources, prompts, completion, logging.
 
-use mcprove_servers::hosting::behaviour::Behaviour;
-use mcprove_servers::hosting::healthy::cacheable;
+use mcprove_servers::hosting::healthy::{self, cacheable};
 use mcprove_servers::hosting::message::INVALID_PARAMS;
-use mcprove_servers::hosting::page::page;
 use mcprove_servers::hosting::{Exchange, LogLevel, Refusal};
 use mcprove_trace::protocol::Era;
 use serde_json::{Map, Value, json};
@@ -22,8 +20,7 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
     let is_stateless = exchange.revision.era() == Era::Stateless;
     let params = &exchange.request.params;
     let list = |name: &str, items: &[Value]| {
-        let page = page(name, items, lab.page_size(), params);
-        page.map(|page| if is_stateless { cacheable(page) } else { page })
+        healthy::list(lab, name, items, &exchange.request, exchange.revision)
     };
     let result = match exchange.request.method.as_str() {
         "resources/list" => list("resources", &lab.resources()),
@@ -62,14 +59,11 @@ async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
     let contents = lab.contents(uri, exchange).await;
     let contents = contents.ok_or_else(|| not_found(uri, exchange))?;
-    let mut result = json!({ "contents": [contents] });
-    if exchange.revision.era() == Era::Stateless {
-        result = cacheable(result);
-        if uri == own_audit::URI {
-            // Another one a moment later, and for another caller.
-            result["ttlMs"] = 0.into();
-            result["cacheScope"] = "private".into();
-        }
+    let mut result = cacheable(json!({ "contents": [contents] }), exchange.revision);
+    if exchange.revision.era() == Era::Stateless && uri == own_audit::URI {
+        // Another one a moment later, and for another caller.
+        result["ttlMs"] = 0.into();
+        result["cacheScope"] = "private".into();
     }
     Ok(result)
 }
@@ -91,11 +85,8 @@ fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     if !lab.has_resource(uri) {
         return Err(not_found(uri, exchange));
     }
-    if exchange.subscribe(uri) {
-        Ok(json!({}))
-    } else {
-        Err(invalid("too many subscriptions; unsubscribe from some"))
-    }
+    let is_kept = exchange.subscribe(uri).then(|| json!({}));
+    is_kept.ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
 }
 
 fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
@@ -116,22 +107,15 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
         "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
         "ref/resource" => resources::values(text(reference, "uri")?, name, lab),
         other => {
-            return Err(invalid(format!(
-                "Invalid params: unknown ref type {other:?}"
-            )));
+            let text = format!("Invalid params: unknown ref type {other:?}");
+            return Err(invalid(text));
         }
     };
-    let known = known.ok_or_else(|| invalid("Invalid params: ref names nothing that is here"))?;
-    let fitting: Vec<_> = known
-        .iter()
-        .filter(|value| value.starts_with(typed))
-        .collect();
-    let values: Vec<_> = fitting.iter().take(COMPLETIONS_MAX).collect();
-    Ok(json!({
-        "completion": {
-            "values": values,
-            "total": fitting.len(),
-            "hasMore": fitting.len() > COMPLETIONS_MAX,
-        },
-    }))
+    let nothing = || invalid("Invalid params: ref names nothing that is here");
+    let mut values = known.ok_or_else(nothing)?;
+    values.retain(|value| value.starts_with(typed));
+    let total = values.len();
+    values.truncate(COMPLETIONS_MAX);
+    let has_more = total > COMPLETIONS_MAX;
+    Ok(json!({ "completion": { "values": values, "total": total, "hasMore": has_more } }))
 }

@@ -102,21 +102,15 @@ fn what(row: &AuditRow) -> String {
 
 /// How it ended, in a word or two.
 fn outcome(row: &AuditRow) -> String {
-    if row.success {
-        return "ok".to_owned();
-    }
-    if row.cancelled {
-        return "cancelled".to_owned();
-    }
-    let word = match (row.error_category.as_deref(), row.error_code) {
-        (Some(category), _) => printable(category, VALUE_MAX),
-        (None, Some(_)) => "error".to_owned(),
-        (None, None) => "tool error".to_owned(),
+    let word = match row.error_category.as_deref() {
+        _ if row.success => "ok",
+        _ if row.cancelled => "cancelled",
+        Some(category) => &printable(category, VALUE_MAX),
+        None if row.error_code.is_some() => "error",
+        None => "tool error",
     };
-    match row.error_code {
-        Some(code) => format!("{word} {code}"),
-        None => word,
-    }
+    let code = row.error_code.filter(|_| !row.success && !row.cancelled);
+    code.map_or_else(|| word.to_owned(), |code| format!("{word} {code}"))
 }
 
 /// A time in milliseconds, or in seconds when it is long.
@@ -166,12 +160,13 @@ pub fn audit_row_document(row: &AuditRow) -> Document {
 fn shown_cell(cell: &Cell<'_>) -> Vec<String> {
     let lines = |text: &str| text.lines().map(str::to_owned).collect();
     match cell {
-        Cell::Empty | Cell::Text("") => vec!["-".to_owned()],
+        Cell::Empty => vec!["-".to_owned()],
+        Cell::Text(text) if text.is_empty() => vec!["-".to_owned()],
         Cell::Flag(flag) => vec![if *flag { "yes" } else { "no" }.to_owned()],
         Cell::Text(text) => lines(text),
         Cell::Json(json) => match serde_json::from_str::<Value>(json) {
             Ok(value @ (Value::Object(_) | Value::Array(_))) => lines(&format!("{value:#}")),
-            _ => vec![(*json).to_owned()],
+            _ => vec![json.to_string()],
         },
         cell => vec![cell.to_string()],
     }
@@ -210,28 +205,18 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
     let (recorded, now) = (&comparison.left, &comparison.right);
     let mut table = Table::new(["", "recorded", "now"]);
     let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
-    let sides = [recorded, now].map(|row| {
-        let (error, response) = (part(&row.error_message), part(&row.response));
-        [outcome(row), took(row.duration_ms), error, response]
-    });
-    let [recorded_parts, now_parts] = sides;
-    let names = ["outcome", "took", "error", "response"].map(str::to_owned);
-    for (name, (left, right)) in names
-        .into_iter()
-        .zip(recorded_parts.into_iter().zip(now_parts))
-    {
-        table.push([name, left, right]);
+    let parts: [(&str, &dyn Fn(&AuditRow) -> String); 4] = [
+        ("outcome", &outcome),
+        ("took", &|row| took(row.duration_ms)),
+        ("error", &|row| part(&row.error_message)),
+        ("response", &|row| part(&row.response)),
+    ];
+    for (name, part) in parts {
+        table.push([name.to_owned(), part(recorded), part(now)]);
     }
-    let is_cut = if recorded.response_cut {
-        ", as far as it was kept"
-    } else {
-        ""
-    };
-    let what_came = if comparison.same {
-        "the same"
-    } else {
-        "something else"
-    };
+    let pick = |is_so, yes, no| if is_so { yes } else { no };
+    let is_cut = pick(recorded.response_cut, ", as far as it was kept", "");
+    let what_came = pick(comparison.same, "the same", "something else");
     let mut sections = vec![Section::default().table(table)];
     sections.extend(differences(&comparison.differences));
     let asked = what(recorded);

@@ -27,8 +27,11 @@ impl Recorder {
     /// Sees a request to its end, and then writes its row.
     pub fn watch(&self, arrival: &Arrival<'_>, group: Option<&'static str>) -> Box<dyn Watch> {
         let mut row = row_of(Some(arrival.request), arrival.caller, group);
-        row.session_id = arrival.session.name().map(str::to_owned);
-        row.protocol_version = revision(arrival);
+        row.session_id = owned(arrival.session.name());
+        // That of `initialize` is known when it is answered.
+        let own = arrival.request.meta(META_VERSION).and_then(Value::as_str);
+        let agreed = || arrival.session.revision().map(|agreed| agreed.to_string());
+        row.protocol_version = owned(own).or_else(agreed);
         if row.source.is_none() {
             // Only the first request of a session says it.
             row.source = name(&arrival.session.client());
@@ -48,35 +51,31 @@ impl Recorder {
         group: Option<&'static str>,
     ) {
         const UNAUTHORISED: u16 = 401;
-        let is_unauthorised = refused.status == UNAUTHORISED;
+        let TurnedAway { status, reason, .. } = refused;
         let mut row = row_of(refused.request, caller, group);
         if refused.request.is_none() {
             // Its body was not read, or is no request; a stateless client says it in a header too.
-            let method = caller.header("mcp-method").unwrap_or_default();
-            method.clone_into(&mut row.method);
+            row.method = owned(caller.header("mcp-method")).unwrap_or_default();
         }
-        match refused.refusal {
-            Some(refusal) => {
-                let id = refused.request.map_or(&Value::Null, |request| &request.id);
-                note_refusal(refusal, id, &mut row);
-            }
-            None if refused.reason.is_empty() => {}
-            None => {
-                // A line of text.
-                row.response_chars = refused.reason.chars().count() as u64 + 1;
-                row.response = Some(Value::from(refused.reason).to_string());
-            }
+        if let Some(refusal) = refused.refusal {
+            let id = refused.request.map_or(&Value::Null, |request| &request.id);
+            note_refusal(refusal, id, &mut row);
+        } else if !reason.is_empty() {
+            // A line of text.
+            row.response_chars = reason.chars().count() as u64 + 1;
+            row.response = Some(Value::from(reason).to_string());
         }
-        row.session_id = caller.header("mcp-session-id").map(str::to_owned);
-        row.error_message = Some(format!("HTTP {}: {}", refused.status, refused.reason));
-        row.error_category = Some(if is_unauthorised { AUTH } else { PROTOCOL }.to_owned());
+        row.session_id = owned(caller.header("mcp-session-id"));
+        row.error_message = Some(format!("HTTP {status}: {reason}"));
+        let is_unauthorised = status == UNAUTHORISED;
+        row.error_category = owned(Some(if is_unauthorised { AUTH } else { PROTOCOL }));
         self.0.record_now(row);
     }
 
     /// Writes a row of what came and is no message.
     pub fn malformed(&self, refused: Malformed<'_>) {
         let mut row = row_of(None, refused.caller, None);
-        row.session_id = refused.session.name().map(str::to_owned);
+        row.session_id = owned(refused.session.name());
         row.source = name(&refused.session.client());
         row.protocol_version = refused.session.revision().map(|agreed| agreed.to_string());
         row.request_id = (!refused.id.is_null()).then(|| refused.id.to_string());
@@ -86,54 +85,44 @@ impl Recorder {
     }
 }
 
+fn owned(text: Option<&str>) -> Option<String> {
+    text.map(str::to_owned)
+}
+
 /// The row of a request of which nothing is known yet but itself.
 fn row_of(request: Option<&Request>, caller: &Caller, group: Option<&'static str>) -> AuditRow {
     let identity = caller.identity.as_ref();
+    let headers = Some(&caller.headers).filter(|headers| !headers.is_empty());
     let mut row = AuditRow {
         ts: SystemTime::now(),
         transport: caller.transport().to_owned(),
         remote_addr: caller.remote.map(|remote| remote.to_string()),
-        user_agent: caller.header("user-agent").map(str::to_owned),
+        user_agent: owned(caller.header("user-agent")),
         user: identity.map(|identity| identity.user.clone()),
-        auth_type: Some(
-            identity
-                .map_or("none", |identity| identity.auth_type)
-                .into(),
-        ),
+        auth_type: owned(Some(identity.map_or("none", |identity| identity.auth_type))),
+        headers: headers.map(|headers| redact_headers(header_texts(headers))),
         ..AuditRow::default()
     };
-    if !caller.headers.is_empty() {
-        row.headers = Some(redact_headers(header_texts(&caller.headers)));
-    }
-    if let Some(request) = request {
-        describe(request, group, &mut row);
-    }
-    row
-}
-
-fn describe(request: &Request, group: Option<&'static str>, row: &mut AuditRow) {
+    let Some(request) = request else {
+        return row;
+    };
     row.request_id = Some(request.id.to_string());
     row.method.clone_from(&request.method);
     let params = serde_json::to_string(&request.params).unwrap_or_default();
     row.request_chars = params.chars().count() as u64;
     let client = request.params.get("clientInfo");
     row.source = client.or_else(|| request.meta(META_CLIENT)).and_then(name);
+    let arguments = request.params.get("arguments");
     if request.method == "tools/call" {
         row.tool_name = Some(request.tool().to_owned());
-        row.tool_group = group.map(str::to_owned);
-        row.parameters = request.params.get("arguments").map(Value::to_string);
+        row.tool_group = owned(group);
+        row.parameters = arguments.map(Value::to_string);
     } else {
         row.parameters = Some(params);
     }
-    let arguments = request.params.get("arguments").unwrap_or(&Value::Null);
-    row.error_category = category::asked_for(request.tool(), arguments).map(str::to_owned);
-}
-
-/// The revision that a request is of; that of `initialize` is known when it is answered.
-fn revision(arrival: &Arrival<'_>) -> Option<String> {
-    let own = arrival.request.meta(META_VERSION).and_then(Value::as_str);
-    let agreed = || arrival.session.revision().map(|agreed| agreed.to_string());
-    own.map(str::to_owned).or_else(agreed)
+    let asked_for = arguments.and_then(|given| category::asked_for(request.tool(), given));
+    row.error_category = owned(asked_for);
+    row
 }
 
 /// The name and version of an implementation.
@@ -159,7 +148,10 @@ impl Watch for Observed {
                 note(&message, &mut row);
             }
         } else {
-            row.notifications_sent += u64::from(is_notification(message));
+            // What wants no answer itself.
+            let message = serde_json::from_slice::<Value>(message);
+            let is_notification = message.is_ok_and(|message| message.get("id").is_none());
+            row.notifications_sent += u64::from(is_notification);
         }
     }
 
@@ -196,14 +188,11 @@ fn note_refusal(refusal: &Refusal, id: &Value, row: &mut AuditRow) {
 /// Notes an answer.
 fn note(message: &Value, row: &mut AuditRow) {
     if let Some(error) = message.get("error") {
-        let code = error.get("code").and_then(Value::as_i64);
+        let code = error["code"].as_i64();
         row.error_code = code;
-        row.error_message = error
-            .get("message")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        row.error_category
-            .get_or_insert_with(|| category::of_code(code).to_owned());
+        row.error_message = owned(error["message"].as_str());
+        let category = &mut row.error_category;
+        category.get_or_insert_with(|| category::of_code(code).to_owned());
         row.response = Some(error.to_string());
         return;
     }
@@ -211,25 +200,19 @@ fn note(message: &Value, row: &mut AuditRow) {
         return;
     };
     if row.method == "initialize" {
-        let agreed = result.get("protocolVersion").and_then(Value::as_str);
-        row.protocol_version = agreed.map(str::to_owned);
+        row.protocol_version = owned(result["protocolVersion"].as_str());
     }
-    let blocks = result.get("content").and_then(Value::as_array);
+    let blocks = result["content"].as_array();
     row.content_blocks = blocks.map_or(0, Vec::len) as u64;
-    row.success = result.get("isError") != Some(&Value::Bool(true));
+    row.success = result["isError"] != true;
     if !row.success {
         let texts = blocks.into_iter().flatten();
         // The first text is the structured content, if there is any.
         let text = texts
             .filter_map(|block| block.get("text")?.as_str())
             .next_back();
-        row.error_message = text.map(str::to_owned);
+        row.error_message = owned(text);
         row.error_category.get_or_insert_with(|| TOOL.to_owned());
     }
     row.response = Some(result.to_string());
-}
-
-/// Whether a message that goes out before the answer wants no answer itself.
-fn is_notification(message: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(message).is_ok_and(|message| message.get("id").is_none())
 }

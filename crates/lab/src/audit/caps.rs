@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::cell::Cell;
-use super::row::AuditRow;
+use super::{AuditRow, Cell};
 
 /// The longest text of a column that is no payload, such as a name that a client chose.
 const TEXT_MAX: usize = 4096;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcprove_settings::private_file;
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::AuditError;
+use super::AuditError;
 
 /// How long a connection waits for one that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(5);

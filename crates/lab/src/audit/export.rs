@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::cell::Cell;
-use super::row::{AuditRow, COLUMNS};
+use super::{AuditRow, COLUMNS, Cell};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +72,7 @@ mod tests {
 
     fn written(text: &str) -> String {
         let mut output = Vec::new();
-        write_cell(&Cell::Text(text), &mut output).unwrap();
+        write_cell(&Cell::Text(text.into()), &mut output).unwrap();
         String::from_utf8(output).unwrap()
     }
 

@@ -4,15 +4,11 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::SystemTime;
 
-use rusqlite::types::Value as SqlValue;
-use rusqlite::{Connection, OptionalExtension, params_from_iter};
+use rusqlite::types::{FromSql, Value as SqlValue};
+use rusqlite::{Connection, params_from_iter};
 
-use super::connection::Place;
-use super::error::AuditError;
-use super::filter::{Filter, Order};
-use super::row::{AuditRow, COLUMNS};
-use super::schema;
 use super::time::format_time;
+use super::{AuditError, AuditRow, COLUMNS, Filter, Order, Place, schema};
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 500;
@@ -27,17 +23,6 @@ const BEFORE_SECOND: [(&str, &str); 2] = [
 
 /// The most names that are read of a column.
 const NAMES_MAX: usize = 1_000;
-
-/// A column with names in it, of which there are few.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameColumn {
-    /// The tools that were called.
-    Tool,
-    /// The categories of errors.
-    Category,
-    /// The methods.
-    Method,
-}
 
 /// Reads the rows of an audit. The one who writes is not held up.
 ///
@@ -121,36 +106,26 @@ impl AuditReader {
 
     /// One row.
     pub fn row(&self, id: i64) -> Result<AuditRow, AuditError> {
-        let row = self
-            .connection
-            .query_row(
-                &format!("{} WHERE id = ?1", self.select),
-                [id],
-                AuditRow::read,
-            )
-            .optional()
-            .map_err(|error| self.place.describe(&error))?;
-        row.ok_or_else(|| AuditError::NoRow {
-            path: self.place.path().to_owned(),
-            id,
+        let query = format!("{} WHERE id = ?1", self.select);
+        let row = self.connection.query_row(&query, [id], AuditRow::read);
+        row.map_err(|error| match error {
+            rusqlite::Error::QueryReturnedNoRows => AuditError::NoRow {
+                path: self.place.path().to_owned(),
+                id,
+            },
+            error => self.place.describe(&error),
         })
     }
 
     /// The id of the latest row; 0 where there is none.
     pub fn last_id(&self) -> Result<i64, AuditError> {
-        self.number("SELECT max(id) FROM requests", &[])
-            .map(Option::unwrap_or_default)
+        self.one("SELECT ifnull(max(id), 0) FROM requests", None)
     }
 
-    /// The names that stand in a column, each once, and at most 1,000 of them.
-    pub fn names(&self, column: NameColumn) -> Result<Vec<String>, AuditError> {
-        let name = match column {
-            NameColumn::Tool => "tool_name",
-            NameColumn::Category => "error_category",
-            NameColumn::Method => "method",
-        };
+    /// The names that stand in one of the [`COLUMNS`], each once, and at most 1,000 of them.
+    pub fn names(&self, column: &'static str) -> Result<Vec<String>, AuditError> {
         let query = format!(
-            "SELECT DISTINCT {name} FROM requests WHERE {name} IS NOT NULL LIMIT {NAMES_MAX}"
+            "SELECT DISTINCT {column} FROM requests WHERE {column} IS NOT NULL LIMIT {NAMES_MAX}"
         );
         let names = || {
             let mut statement = self.connection.prepare(&query)?;
@@ -162,32 +137,30 @@ impl AuditReader {
 
     /// What tells this audit from another one that takes its place under the same name.
     pub fn origin(&self) -> Result<String, AuditError> {
-        self.connection
-            .query_row("SELECT created FROM origin", [], |row| row.get(0))
-            .map_err(|error| self.place.describe(&error))
+        self.one("SELECT created FROM origin", None)
     }
 
-    fn number(&self, query: &str, values: &[SqlValue]) -> Result<Option<i64>, AuditError> {
+    fn one<T: FromSql>(&self, query: &str, value: Option<String>) -> Result<T, AuditError> {
         self.connection
-            .query_row(query, params_from_iter(values), |row| row.get(0))
+            .query_row(query, params_from_iter(value), |row| row.get(0))
             .map_err(|error| self.place.describe(&error))
     }
 
     /// Between which ids the rows of a filter are. Rows are numbered in the order in which requests
     /// ended, so those of a time are not one after the other, but close.
     fn bounds(&self, filter: &Filter) -> Result<(i64, i64), AuditError> {
-        let id = |which: &str, time: Option<SystemTime>| {
-            let query = |time| {
+        let id = |which: &str, time: Option<SystemTime>, all: i64, none: i64| match time {
+            None => Ok::<_, AuditError>(all),
+            Some(time) => {
                 let query = format!("SELECT {which} ?1");
-                self.number(&query, &[SqlValue::Text(format_time(time))])
-            };
-            time.map(query).transpose()
+                let id: Option<i64> = self.one(&query, Some(format_time(time)))?;
+                Ok(id.unwrap_or(none))
+            }
         };
-        let first = id("min(id) FROM requests WHERE ts >=", filter.since)?;
-        let last = id("max(id) FROM requests WHERE ts <=", filter.until)?;
-        let first = first.map_or(i64::MIN, |id| id.unwrap_or(i64::MAX));
-        let last = last.map_or(i64::MAX, |id| id.unwrap_or(i64::MIN));
-        let after = filter.after.map_or(i64::MIN, |id| id.saturating_add(1));
+        let (min, max) = (i64::MIN, i64::MAX);
+        let first = id("min(id) FROM requests WHERE ts >=", filter.since, min, max)?;
+        let last = id("max(id) FROM requests WHERE ts <=", filter.until, max, min)?;
+        let after = filter.after.map_or(min, |id| id.saturating_add(1));
         Ok((first.max(after), last))
     }
 }
@@ -266,25 +239,18 @@ impl Rows<'_> {
         let filter = &self.filter;
         let mut query = format!("{} WHERE id BETWEEN ? AND ?", self.reader.select);
         let mut values = vec![SqlValue::Integer(first), SqlValue::Integer(last)];
-        let text = |text: &String| SqlValue::Text(text.clone());
-        let time = |time| SqlValue::Text(format_time(time));
         // The plus keeps SQLite from the index of times, whose rows it would have to sort.
         let conditions = [
-            (" AND +ts >= ?", filter.since.map(time)),
-            (" AND +ts <= ?", filter.until.map(time)),
-            (" AND tool_name = ?", filter.tool.as_ref().map(text)),
-            (
-                " AND error_category = ?",
-                filter.category.as_ref().map(text),
-            ),
-            (" AND session_id = ?", filter.session.as_ref().map(text)),
-            (" AND method = ?", filter.method.as_ref().map(text)),
+            (" AND +ts >= ?", filter.since.map(format_time)),
+            (" AND +ts <= ?", filter.until.map(format_time)),
+            (" AND tool_name = ?", filter.tool.clone()),
+            (" AND error_category = ?", filter.category.clone()),
+            (" AND session_id = ?", filter.session.clone()),
+            (" AND method = ?", filter.method.clone()),
         ];
         for (condition, value) in conditions {
-            if let Some(value) = value {
-                query.push_str(condition);
-                values.push(value);
-            }
+            query.extend(value.as_ref().map(|_| condition));
+            values.extend(value.map(SqlValue::Text));
         }
         // As words, not values: the index of what failed is chosen by them.
         query.push_str(match filter.success {

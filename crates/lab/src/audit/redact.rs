@@ -6,7 +6,7 @@ use http::HeaderMap;
 use mcprove_settings::secret::{REDACTED, Redactor, is_secret_name, redact_value};
 use serde_json::{Map, Value};
 
-use super::row::AuditRow;
+use super::AuditRow;
 
 /// Words in the names of headers whose values are secrets, beside those that are secrets
 /// everywhere.

@@ -6,7 +6,7 @@ use rusqlite::Row;
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use super::cell::{Cell, Column};
+use super::{Cell, Column};
 
 /// The name of the format.
 pub const AUDIT_FORMAT: &str = "audit.v1";

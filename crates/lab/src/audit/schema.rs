@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::error::AuditError;
+use super::AuditError;
 
 /// Says in the head of a file that it is an audit: "mcpa".
 const APPLICATION_ID: i64 = 0x6d63_7061;

@@ -7,16 +7,10 @@ use std::thread::JoinHandle;
 use mcprove_settings::secret::Redactor;
 use rusqlite::Connection;
 
-use super::caps::Caps;
-use super::checkpoint::Checkpoints;
-use super::connection::Place;
-use super::error::AuditError;
-use super::queue::Queue;
-use super::reader::AuditReader;
 use super::redact::redact_row;
-use super::row::AuditRow;
-use super::schema;
-use super::writer::{self, Limits};
+use super::{
+    AuditError, AuditReader, AuditRow, Caps, Checkpoints, Limits, Place, Queue, schema, writer,
+};
 
 /// How many rows are kept in memory.
 pub const MEMORY_ROWS: u64 = 10_000;

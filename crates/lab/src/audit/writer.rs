@@ -1,13 +1,9 @@
 //! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Statement, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
-use super::cell::Cell;
-use super::checkpoint::Checkpoints;
-use super::error::LOCKED;
-use super::queue::{Batch, Queue};
-use super::row::COLUMNS;
+use super::{Batch, COLUMNS, Cell, Checkpoints, LOCKED, Queue};
 
 /// The share of the rows that goes when there are too many bytes: one in so many.
 const REMOVED_SHARE: i64 = 8;
@@ -30,26 +26,15 @@ pub(super) fn write_all(
     limits: Limits,
     checkpoints: &Checkpoints,
 ) {
-    let mut insert = match connection.prepare(&insert_statement()) {
-        Ok(insert) => insert,
-        Err(error) => return refuse_all(queue, &reason(&error)),
-    };
     while let Some(batch) = queue.take() {
-        let mut outcome = write(connection, &mut insert, &batch, limits);
+        let mut outcome = write(connection, &batch, limits);
         // Each attempt waits for whoever holds the file; while nobody else waits for that, it is tried
         // again.
         while outcome.as_ref().is_err_and(is_locked) && queue.can_wait() {
-            outcome = write(connection, &mut insert, &batch, limits);
+            outcome = write(connection, &batch, limits);
         }
         queue.finish(batch.rows.len(), outcome.map_err(|error| reason(&error)));
         checkpoints.written(batch.bytes, connection);
-    }
-}
-
-/// Nothing can be written: nobody is to wait for it.
-fn refuse_all(queue: &Queue, reason: &str) {
-    while let Some(batch) = queue.take() {
-        queue.finish(batch.rows.len(), Err(reason.to_owned()));
     }
 }
 
@@ -71,12 +56,8 @@ fn is_locked(error: &rusqlite::Error) -> bool {
 }
 
 /// Writes all of a batch or nothing of it.
-fn write(
-    connection: &Connection,
-    insert: &mut Statement<'_>,
-    batch: &Batch,
-    limits: Limits,
-) -> rusqlite::Result<()> {
+fn write(connection: &Connection, batch: &Batch, limits: Limits) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare(&insert_statement())?;
     let whole = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for row in &batch.rows {
         insert.execute(params_from_iter(row.cells().iter().skip(1).map(as_stored)))?;
@@ -102,8 +83,7 @@ fn as_stored<'a>(cell: &'a Cell<'_>) -> ToSqlOutput<'a> {
         Cell::Flag(flag) => ToSqlOutput::from(*flag),
         Cell::Number(number) => ToSqlOutput::from(*number),
         Cell::Milliseconds(time) => ToSqlOutput::from(*time),
-        Cell::Time(text) => ToSqlOutput::from(text.as_str()),
-        Cell::Text(text) | Cell::Json(text) => ToSqlOutput::from(*text),
+        Cell::Text(text) | Cell::Json(text) => ToSqlOutput::from(&**text),
     }
 }
 
@@ -148,11 +128,9 @@ pub(super) fn trim(connection: &Connection, limits: Limits) -> rusqlite::Result<
 
 /// The first and the last id; 0 and 0 where there is no row.
 fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
-    let read = |row: &rusqlite::Row<'_>| row.get::<_, Option<i64>>(0);
-    let mut first = connection.prepare("SELECT min(id) FROM requests")?;
-    let mut last = connection.prepare("SELECT max(id) FROM requests")?;
-    let first = first.query_row([], read)?.unwrap_or(0);
-    Ok((first, last.query_row([], read)?.unwrap_or(0)))
+    // Two questions, for SQLite answers each by a look at the end of the table, and both at once by reading all of it.
+    let ends = "SELECT ifnull((SELECT min(id) FROM requests), 0), ifnull((SELECT max(id) FROM requests), 0)";
+    connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// How many bytes are in use, without those that removed rows left.

@@ -20,18 +20,12 @@ pub enum KeyError {
     Empty,
     /// No header could carry it.
     #[error(
-        "the API key of {name:?} has characters that no header carries, or is longer than {KEY_BYTES_MAX}"
+        "the API key of {0:?} has characters that no header carries, or is longer than {KEY_BYTES_MAX}"
     )]
-    Unusable {
-        /// Whose key it is.
-        name: String,
-    },
+    Unusable(String),
     /// More than one user has the same name.
-    #[error("two API keys have the name {name:?}")]
-    Twice {
-        /// The name.
-        name: String,
-    },
+    #[error("two API keys have the name {0:?}")]
+    Twice(String),
     /// There are too many.
     #[error("there are more than {KEYS_MAX} API keys")]
     TooMany,
@@ -49,14 +43,11 @@ pub struct KeyLineError {
 
 /// The keys of a server, by the name of their users. Without any, everybody is let in.
 #[derive(Clone, Default)]
-pub struct ApiKeys {
-    keys: Vec<(String, String)>,
-}
+pub struct ApiKeys(Vec<(String, String)>);
 
 impl std::fmt::Debug for ApiKeys {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.keys.iter().map(|(name, _)| name);
-        formatter.debug_list().entries(names).finish()
+        formatter.debug_list().entries(self.names()).finish()
     }
 }
 
@@ -83,24 +74,21 @@ impl ApiKeys {
             .filter(|(name, key)| is_name(name) && !key.trim_matches('=').is_empty());
         let (name, key) = match named {
             Some((name, key)) => (name.to_owned(), key),
-            None => (format!("key-{}", self.keys.len() + 1), text),
+            None => (format!("key-{}", self.0.len() + 1), text),
         };
+        let is_usable = key.bytes().all(|byte| byte.is_ascii_graphic());
         if key.is_empty() {
-            return Err(KeyError::Empty);
+            Err(KeyError::Empty)
+        } else if !is_usable || key.len() > KEY_BYTES_MAX {
+            Err(KeyError::Unusable(name))
+        } else if self.names().any(|known| known == name) {
+            Err(KeyError::Twice(name))
+        } else if self.0.len() >= KEYS_MAX {
+            Err(KeyError::TooMany)
+        } else {
+            self.0.push((name, key.to_owned()));
+            Ok(())
         }
-        let is_usable =
-            key.len() <= KEY_BYTES_MAX && key.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_usable {
-            return Err(KeyError::Unusable { name });
-        }
-        if self.keys.iter().any(|(known, _)| *known == name) {
-            return Err(KeyError::Twice { name });
-        }
-        if self.keys.len() >= KEYS_MAX {
-            return Err(KeyError::TooMany);
-        }
-        self.keys.push((name, key.to_owned()));
-        Ok(())
     }
 
     /// Adds the keys in a text: one in each line, empty lines and those that begin with `#` left out.
@@ -115,42 +103,40 @@ impl ApiKeys {
 
     /// Whether everybody is let in.
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.0.is_empty()
     }
 
     /// The names of the users.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|(name, _)| name.as_str())
+        self.0.iter().map(|(name, _)| name.as_str())
     }
 
     /// The keys, which nothing that is written down may have.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
-        self.keys.iter().map(|(_, key)| key.clone())
+        self.0.iter().map(|(_, key)| key.clone())
     }
 
     /// Who sent these headers.
     pub(super) fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
-        if self.keys.is_empty() {
+        if self.0.is_empty() {
             return Ok(None);
         }
-        let bearer = headers.get("authorization").and_then(|value| {
-            let (scheme, token) = value.as_bytes().split_at_checked(BEARER.len())?;
-            let is_bearer = scheme.eq_ignore_ascii_case(BEARER);
-            is_bearer.then(|| token.trim_ascii())
+        let header = |name| headers.get(name).map(http::HeaderValue::as_bytes);
+        let bearer = header("authorization").and_then(|value| {
+            let (scheme, token) = value.split_at_checked(BEARER.len())?;
+            scheme.eq_ignore_ascii_case(BEARER).then_some(token)
         });
-        let plain = headers
-            .get("x-api-key")
-            .map(|value| value.as_bytes().trim_ascii());
+        let presented = [bearer, header("x-api-key")];
         let refusal = |error: &str, reason: &str| Unauthorised {
             challenge: format!("{REALM}{error}"),
             reason: reason.to_owned(),
         };
-        let mut presented = [bearer, plain].into_iter().flatten().peekable();
-        if presented.peek().is_none() {
+        if presented == [None, None] {
             let reason = "an API key is missing; send Authorization: Bearer KEY or X-Api-Key: KEY";
             return Err(refusal("", reason));
         }
-        let user = presented.fold(None, |found, key| self.find(key).or(found));
+        let presented = presented.into_iter().flatten();
+        let user = presented.fold(None, |found, key| self.find(key.trim_ascii()).or(found));
         let user = user
             .ok_or_else(|| refusal(", error=\"invalid_token\"", "the API key is not known here"))?;
         Ok(Some(Identity {
@@ -161,9 +147,10 @@ impl ApiKeys {
 
     /// Whose key it is. Looks at all of them to the end, so that the time it takes tells nothing.
     fn find(&self, presented: &[u8]) -> Option<&str> {
-        self.keys.iter().fold(None, |found, (name, key)| {
-            let is_same = are_same(key.as_bytes(), presented);
-            if is_same { Some(name.as_str()) } else { found }
+        self.0.iter().fold(None, |found, (name, key)| {
+            are_same(key.as_bytes(), presented)
+                .then_some(name.as_str())
+                .or(found)
         })
     }
 }

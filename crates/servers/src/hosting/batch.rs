@@ -4,12 +4,11 @@ use mcprove_trace::protocol::Revision;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::dispatch::{FRAME_BYTES_MAX, Peer, accept_one};
-use super::exchange::{Away, Ending, OUTPUT_QUEUE_MAX, Outgoing};
-use super::in_flight::End;
-use super::message::{INVALID_REQUEST, Refusal, TOO_BUSY};
-use super::session::Session;
-use super::watch::Ended;
+use super::dispatch::accept_one;
+use super::{
+    Away, End, Ended, Ending, FRAME_BYTES_MAX, INVALID_REQUEST, OUTPUT_QUEUE_MAX, Outgoing, Peer,
+    Refusal, Session, TOO_BUSY,
+};
 
 /// The most messages in a batch.
 const BATCH_MAX: usize = 1_000;

@@ -8,13 +8,10 @@ use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Revision;
 use serde_json::{Map, Value, json};
 
-use super::caller::{Caller, Identity, Unauthorised};
-use super::exchange::Exchange;
-use super::host::Host;
-use super::message::Request;
-use super::session::Session;
-use super::tools;
-use super::watch::{Arrival, Malformed, TurnedAway, Watch};
+use super::{
+    Arrival, Caller, Exchange, Host, Identity, Malformed, Request, Session, TurnedAway,
+    Unauthorised, Watch, tools,
+};
 
 /// What becomes of a frame, before anybody looks whether it is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

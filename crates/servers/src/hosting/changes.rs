@@ -5,10 +5,7 @@
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::dispatch::Peer;
-use super::exchange::{Ending, Exchange, Outgoing};
-use super::message::META_SUBSCRIPTION;
-use super::session::Session;
+use super::{Ending, Exchange, META_SUBSCRIPTION, Outgoing, Peer, Session};
 
 /// How many changes a client may be behind before it misses some.
 pub const BEHIND_MAX: usize = 256;
@@ -127,5 +124,5 @@ pub async fn listen(exchange: &Exchange) {
     while let Some(message) = next(&mut news, is_granted, Some(&meta)).await {
         exchange.send(&message).await;
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

@@ -9,15 +9,10 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::AbortHandle;
 
-use super::caller::Caller;
-use super::exchange::{Answers, Exchange, OUTPUT_QUEUE_MAX, Outgoing, Output};
-use super::healthy;
-use super::host::Host;
-use super::in_flight::End;
-use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
-use super::session::Session;
-use super::watch::{Arrival, Ended, Malformed};
-use super::{batch, changes};
+use super::{
+    Answers, Arrival, Caller, End, Ended, Exchange, Host, Malformed, Message, OUTPUT_QUEUE_MAX,
+    Outgoing, Output, PARSE_ERROR, Refusal, Request, Session, TOO_BUSY, batch, changes, healthy,
+};
 
 /// The largest message that is read.
 pub const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -12,21 +12,12 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::behaviour::Behaviour;
-use super::caller::Caller;
-use super::dispatch::BUSY_RETRY_S;
-use super::host::Host;
-use super::in_flight::End;
 use super::listener::Kind;
-use super::lock;
-use super::logging::LogLevel;
-use super::message::{
-    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, METHOD_NOT_FOUND, Refusal,
-    Request, TOO_BUSY,
+use super::{
+    BUSY_RETRY_S, Behaviour, Caller, End, Ended, Host, LogLevel, META_CAPABILITIES, META_CLIENT,
+    META_LOG_LEVEL, META_SERVER, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, Watch,
+    lock, tools,
 };
-use super::session::Session;
-use super::tools;
-use super::watch::{Ended, Watch};
 
 /// How many answers may wait to be written, for each connection.
 pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;

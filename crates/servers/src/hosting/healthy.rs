@@ -1,20 +1,13 @@
 //! How a healthy server answers: who may ask what, and every method but the call itself.
 
 use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::behaviour::Behaviour;
-use super::changes;
 use super::dispatch::weight_kept;
-use super::exchange::Exchange;
-use super::host::{Eras, Host};
-use super::message::{
-    INVALID_PARAMS, INVALID_REQUEST, META_CAPABILITIES, META_VERSION, METHOD_NOT_FOUND, Refusal,
-    Request, TOO_BUSY,
+use super::{
+    AGREEMENT_BYTES_MAX, Behaviour, Eras, Exchange, Host, INVALID_REQUEST, META_CAPABILITIES,
+    META_VERSION, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, changes, tools,
 };
-use super::page::page;
-use super::session::{AGREEMENT_BYTES_MAX, Session};
-use super::tools;
 
 /// How long a client may keep a list or a discovery, in the stateless era.
 const CACHE_TTL_MS: u64 = 1_000;
@@ -87,7 +80,7 @@ fn refuse_handshake(host: &Host, request: &Request) -> Refusal {
 }
 
 fn missing(key: &str) -> Refusal {
-    Refusal::new(INVALID_PARAMS, format!("Invalid params: _meta lacks {key}"))
+    Refusal::invalid(format!("Invalid params: _meta lacks {key}"))
 }
 
 fn method_not_found(request: &Request) -> Refusal {
@@ -106,27 +99,36 @@ pub(super) fn answer(
 ) -> Result<Answer, Refusal> {
     let is_stateless = revision.era() == Era::Stateless;
     match request.method.as_str() {
-        "initialize" if !is_stateless => Ok(Answer::Result(json!({
-            "protocolVersion": revision,
-            "capabilities": behaviour.capabilities(revision),
-            "serverInfo": behaviour.identity(),
-        }))),
+        "initialize" if !is_stateless => Ok(Answer::Result(greeting(behaviour, revision))),
         "ping" if !is_stateless => Ok(Answer::Result(json!({}))),
         "server/discover" if is_stateless => {
             Ok(Answer::Result(discovery(behaviour, eras, revision)))
         }
-        "tools/list" => list(behaviour, request, revision).map(Answer::Result),
+        "tools/list" => {
+            let tools = behaviour.tools(revision);
+            list(behaviour, "tools", &tools, request, revision).map(Answer::Result)
+        }
         "tools/call" => check_call(behaviour, request, revision),
         "subscriptions/listen" if is_stateless => Ok(Answer::Listen),
         _ => Err(method_not_found(request)),
     }
 }
 
-fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value {
-    let mut result = cacheable(json!({
-        "supportedVersions": eras.revisions(),
+/// What `initialize` is answered.
+fn greeting(behaviour: &dyn Behaviour, revision: Revision) -> Value {
+    json!({
+        "protocolVersion": revision,
         "capabilities": behaviour.capabilities(revision),
-    }));
+        "serverInfo": behaviour.identity(),
+    })
+}
+
+/// The same with what the server tells about itself.
+pub fn introduction(behaviour: &dyn Behaviour, revision: Revision) -> Value {
+    introduced(behaviour, greeting(behaviour, revision))
+}
+
+fn introduced(behaviour: &dyn Behaviour, mut result: Value) -> Value {
     let instructions = behaviour.instructions();
     if !instructions.is_empty() {
         result["instructions"] = instructions.into();
@@ -134,12 +136,19 @@ fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value
     result
 }
 
+fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value {
+    let result = json!({
+        "supportedVersions": eras.revisions(),
+        "capabilities": behaviour.capabilities(revision),
+    });
+    introduced(behaviour, cacheable(result, revision))
+}
+
 /// Settles the revision at once, so that what follows in the same write is served in it.
 fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
     let wanted = request.params.get("protocolVersion");
     let Some(wanted) = wanted.and_then(Value::as_str) else {
-        return Err(Refusal::new(
-            INVALID_PARAMS,
+        return Err(Refusal::invalid(
             "Invalid params: initialize lacks protocolVersion",
         ));
     };
@@ -153,10 +162,9 @@ fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, 
     let bytes = weight_kept(&said.0.to_string()) + weight_kept(&said.1.to_string());
     if bytes > AGREEMENT_BYTES_MAX {
         let kibibytes = AGREEMENT_BYTES_MAX / 1024;
-        return Err(Refusal::new(
-            INVALID_PARAMS,
-            format!("Invalid params: capabilities and clientInfo take more than {kibibytes} KiB"),
-        ));
+        return Err(Refusal::invalid(format!(
+            "Invalid params: capabilities and clientInfo take more than {kibibytes} KiB"
+        )));
     }
     let Some(charge) = host.kept.charge(bytes) else {
         return Err(Refusal::new(TOO_BUSY, "Too many bytes of sessions"));
@@ -165,23 +173,39 @@ fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, 
     Ok(revision)
 }
 
-fn list(
+/// The page of `items` that the cursor of a request asks for, under the key `name`, with the cursor of
+/// the next one. A cursor that was never given out is refused.
+pub fn list(
     behaviour: &dyn Behaviour,
+    name: &str,
+    items: &[Value],
     request: &Request,
     revision: Revision,
 ) -> Result<Value, Refusal> {
-    let tools = behaviour.tools(revision);
-    let result = page("tools", &tools, behaviour.page_size(), &request.params)?;
-    Ok(match revision.era() {
-        Era::Stateless => cacheable(result),
-        Era::Handshake => result,
-    })
+    let start = match request.params.get("cursor") {
+        None => 0,
+        Some(cursor) => cursor
+            .as_str()
+            .and_then(|cursor| cursor.strip_prefix("from-"))
+            .and_then(|start| start.parse().ok())
+            .filter(|start| *start < items.len())
+            .ok_or_else(|| Refusal::invalid("Invalid params: unknown cursor"))?,
+    };
+    let end = start.saturating_add(behaviour.page_size().max(1));
+    let end = end.min(items.len());
+    let mut result = json!({ name: items.get(start..end).unwrap_or_default() });
+    if end < items.len() {
+        result["nextCursor"] = format!("from-{end}").into();
+    }
+    Ok(cacheable(result, revision))
 }
 
 /// The result with how long a client may keep it, as the stateless era wants of lists.
-pub fn cacheable(mut result: Value) -> Value {
-    result["ttlMs"] = CACHE_TTL_MS.into();
-    result["cacheScope"] = "public".into();
+pub fn cacheable(mut result: Value, revision: Revision) -> Value {
+    if revision.era() == Era::Stateless {
+        result["ttlMs"] = CACHE_TTL_MS.into();
+        result["cacheScope"] = "public".into();
+    }
     result
 }
 
@@ -197,19 +221,9 @@ fn check_call(
         .find(|tool| name.is_some() && tool.get("name").and_then(Value::as_str) == name)
         .ok_or_else(|| {
             let name = name.unwrap_or_default();
-            Refusal::new(INVALID_PARAMS, format!("Unknown tool: {name}"))
+            Refusal::invalid(format!("Unknown tool: {name}"))
         })?;
-    let none = Map::new();
-    let arguments = match request.params.get("arguments") {
-        None => &none,
-        Some(Value::Object(arguments)) => arguments,
-        Some(_) => {
-            return Err(Refusal::new(
-                INVALID_PARAMS,
-                "Invalid params: arguments must be an object",
-            ));
-        }
-    };
+    let arguments = request.arguments()?;
     // A wrong argument is for the model to read and correct, so it is no protocol error.
     Ok(match behaviour.problem(tool, arguments) {
         Some(problem) => Answer::Result(tools::text_result(&problem, true)),

@@ -12,14 +12,10 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{Semaphore, broadcast, watch};
 
-use super::behaviour::{Behaviour, Fate};
-use super::changes::{BEHIND_MAX, Change};
-use super::exchange::ANSWER_BYTES_MAX;
-use super::http_limits::REQUEST_BYTES_MAX;
-use super::in_flight::Which;
-use super::names::PublicHost;
-use super::session::{SESSION_BYTES_MAX, Session};
-use super::watch::Ended;
+use super::{
+    ANSWER_BYTES_MAX, BEHIND_MAX, Behaviour, Change, Ended, Fate, PublicHost, REQUEST_BYTES_MAX,
+    SESSION_BYTES_MAX, Session, Which,
+};
 
 /// The most calls of tools that are worked on at a time, and the most of all other requests.
 pub const IN_FLIGHT_MAX: usize = 16_384;
@@ -214,11 +210,13 @@ impl Host {
         }
     }
 
-    /// Gives up work on requests that the client no longer wants.
-    pub(super) fn cancel(&self, session: &Session, id: &Value, which: Which, how: Ended) {
-        for method in session.in_flight.cancel(id, which, how) {
+    /// Gives up work on requests that the client no longer wants; whether any of it goes on all the same.
+    pub(super) fn cancel(&self, session: &Session, id: &Value, which: Which, how: Ended) -> bool {
+        let (methods, is_shielded) = session.in_flight.cancel(id, which, how);
+        for method in methods {
             self.behaviour.cancelled(&method);
         }
+        is_shielded
     }
 
     /// Closes a session, and tells the behaviour of a client that left.

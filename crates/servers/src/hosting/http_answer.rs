@@ -15,11 +15,10 @@ use hyper::{Response, StatusCode};
 use mcprove_trace::budget::{Budget, Charge};
 use serde_json::Value;
 
-use super::dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, too_busy, weight};
-use super::exchange::Away;
+use super::dispatch::{too_busy, weight};
 use super::http_limits::{self, Read};
-use super::http_stream::{Piece, body};
-use super::message::Refusal;
+use super::http_stream::body;
+use super::{Away, BUSY_RETRY_S, FRAME_BYTES_MAX, Piece, Refusal};
 
 /// The only thing that goes wrong with a body is that a mode breaks it off.
 #[derive(Debug, thiserror::Error)]

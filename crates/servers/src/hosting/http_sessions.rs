@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::lock;
-use super::session::Session;
+use super::{Session, lock};
 
 /// The most sessions at a time.
 pub const SESSIONS_MAX: usize = 65_536;

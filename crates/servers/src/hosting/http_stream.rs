@@ -9,11 +9,9 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use tokio::sync::broadcast;
 
-use super::changes::{self, Change};
-use super::exchange::{Answers, Ending, Outgoing, kept_with};
-use super::http_answer::{Answer, Body, BrokenOff, events};
-use super::http_waiting::Waiting;
-use super::session::Session;
+use super::exchange::kept_with;
+use super::http_answer::{Answer, Body, events};
+use super::{Answers, BrokenOff, Change, Ending, Outgoing, Session, Waiting, changes};
 
 /// A part of a body.
 pub struct Piece {

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use mcprove_trace::protocol::Era;
 use serde_json::Value;
 
-use super::dispatch::{Peer, Started};
-use super::exchange::Ending;
-use super::host::Host;
-use super::session::Session;
+use super::{Ending, Host, Peer, Session, Started};
 
 /// Gives up the work on a request when whoever waits for it is gone.
 pub struct Waiting {
@@ -58,20 +55,14 @@ impl Waiting {
         // Somebody else may wait for another request with the same id. The work on a batch is only
         // what waits for its answers.
         let which = (!self.is_batch).then(|| work.task.id());
-        let in_flight = &self.session.in_flight;
-        let is_shielded = self.ids.iter().any(|id| in_flight.is_shielded(id, which));
         let how = self.host.why_closed();
-        for id in &self.ids {
-            match self.era {
-                // Over HTTP, this is how a client of this era cancels.
-                Era::Stateless => self.host.cancel(&self.session, id, which, how),
-                // Nobody is left to answer, though nobody said that the work is unwanted.
-                Era::Handshake => {
-                    in_flight.cancel(id, which, how);
-                }
-            }
-        }
-        is_shielded
+        let go_on = self.ids.iter().filter(|id| match self.era {
+            // Over HTTP, this is how a client of this era cancels.
+            Era::Stateless => self.host.cancel(&self.session, id, which, how),
+            // Nobody is left to answer, though nobody said that the work is unwanted.
+            Era::Handshake => self.session.in_flight.cancel(id, which, how).1,
+        });
+        go_on.count() > 0
     }
 }
 

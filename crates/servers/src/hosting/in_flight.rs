@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::Value;
 use tokio::task::{self, AbortHandle};
 
-use super::behaviour::Shield;
-use super::lock;
-use super::watch::Ended;
+use super::{Ended, Shield, lock};
 
 /// How the work on one request ended, as soon as that is known; also what tells it from other work on
 /// the same id.
@@ -74,15 +72,9 @@ impl InFlight {
         }
     }
 
-    /// Whether any of this work on an id goes on though the client cancels it.
-    pub fn is_shielded(&self, id: &Value, which: Which) -> bool {
-        let works = lock(&self.0);
-        let mut same = works.get(&id.to_string()).into_iter().flatten();
-        same.any(|work| work.shield.is_some() && work.is(which))
-    }
-
-    /// Gives up this work on an id, and says of which methods. Shielded work is only told.
-    pub fn cancel(&self, id: &Value, which: Which, how: Ended) -> Vec<String> {
+    /// Gives up this work on an id, and says of which methods. Shielded work is only told, and goes on: whether there
+    /// was any.
+    pub fn cancel(&self, id: &Value, which: Which, how: Ended) -> (Vec<String>, bool) {
         let mut works = lock(&self.0);
         let id = id.to_string();
         let mut methods = Vec::new();
@@ -105,10 +97,11 @@ impl InFlight {
             works.insert(id, kept);
         }
         drop(works);
+        let is_shielded = !told.is_empty();
         for tell in told {
             tell();
         }
-        methods
+        (methods, is_shielded)
     }
 
     /// Gives up all work, shielded or not.

@@ -9,11 +9,8 @@ use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::host::Host;
-use super::http_limits::CONNECTIONS_MAX;
-use super::serve_http::HttpServer;
 #[cfg(feature = "ws")]
-use super::serve_websocket;
+use super::{CONNECTIONS_MAX, Host, HttpServer, serve_websocket};
 
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);

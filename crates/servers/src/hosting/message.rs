@@ -1,5 +1,7 @@
 //! What arrives and what is refused: JSON-RPC, read the way a careful server reads it.
 
+use std::sync::LazyLock;
+
 use mcprove_trace::protocol::Revision;
 use serde_json::{Map, Number, Value, json};
 
@@ -54,6 +56,11 @@ impl Refusal {
             message: message.into(),
             data: None,
         }
+    }
+
+    /// The refusal of wrong parameters.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(INVALID_PARAMS, message)
     }
 
     /// The refusal of a revision, with those that would be accepted.
@@ -211,6 +218,18 @@ impl Request {
             .get("name")
             .and_then(Value::as_str)
             .unwrap_or_default()
+    }
+
+    /// The arguments of what is called; none is an empty map, and anything else is refused.
+    pub fn arguments(&self) -> Result<&Map<String, Value>, Refusal> {
+        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+        match self.params.get("arguments") {
+            None => Ok(&NONE),
+            Some(Value::Object(arguments)) => Ok(arguments),
+            Some(_) => Err(Refusal::invalid(
+                "Invalid params: arguments must be an object",
+            )),
+        }
     }
 
     /// An argument of the tool that is called.

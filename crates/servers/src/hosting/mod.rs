@@ -30,7 +30,6 @@ pub mod listener;
 mod logging;
 pub mod message;
 pub mod names;
-pub mod page;
 mod serve_http;
 mod serve_sse;
 pub mod serve_stdio;
@@ -43,15 +42,34 @@ mod watch;
 pub use async_trait::async_trait;
 pub use behaviour::{Behaviour, Fate, Shield};
 pub use caller::{Caller, Identity, Unauthorised};
+use changes::BEHIND_MAX;
 pub use changes::Change;
+use dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started};
 pub use exchange::Exchange;
+use exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
 pub use host::{Eras, Host, Stderr};
+use http_answer::{BrokenOff, NoAnswer};
+use http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use http_limits::{
+    BODY_PAUSE_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX, REQUEST_BYTES_MAX,
+};
+use http_sessions::{HttpSessions, SESSIONS_MAX};
+use http_stream::Piece;
+use http_waiting::Waiting;
+use in_flight::{End, InFlight, Which};
+use listener::Ends;
 pub use listener::{Bound, Kind, ListenError, Listening};
 pub use logging::LogLevel;
 pub use mcprove_settings::sync::lock;
+use message::{
+    HEADER_MISMATCH, INVALID_REQUEST, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER,
+    META_SUBSCRIPTION, META_VERSION, METHOD_NOT_FOUND, Message, PARSE_ERROR, TOO_BUSY,
+};
 pub use message::{Refusal, Request};
 pub use names::PublicHost;
+use serve_http::HttpServer;
 pub use session::Session;
+use session::{AGREEMENT_BYTES_MAX, SESSION_BYTES_MAX, Shared};
 pub use watch::{Arrival, Ended, Malformed, TurnedAway, Watch};
 
 /// How many bytes each direction of an in-memory pipe holds.

@@ -8,12 +8,9 @@ use futures_util::{StreamExt, stream};
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 
-use super::caller::Caller;
-use super::dispatch::{self, Peer};
-use super::http_answer::{self as answer, Answer, NoAnswer, refuse};
-use super::http_stream::{Piece, event, outgoing};
-use super::lock;
-use super::serve_http::HttpServer;
+use super::http_answer::{self as answer, Answer, refuse};
+use super::http_stream::{event, outgoing};
+use super::{Caller, HttpServer, NoAnswer, Peer, Piece, dispatch, lock};
 
 /// Forgets a client when its stream is gone.
 struct Registration {

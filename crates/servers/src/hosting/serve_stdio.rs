@@ -7,12 +7,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 
-use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
-use super::exchange::{Answers, Ending};
-use super::host::Host;
-use super::lean;
-use super::message::{INVALID_REQUEST, Refusal};
-use super::session::Session;
+use super::{
+    Answers, Ending, FRAME_BYTES_MAX, Host, INVALID_REQUEST, Peer, Refusal, Session, dispatch, lean,
+};
 
 /// How long requests may still be worked on after the client closed our input.
 pub const DRAIN_TIME: Duration = Duration::from_millis(500);

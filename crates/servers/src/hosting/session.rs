@@ -11,13 +11,7 @@ use mcprove_trace::protocol::Revision;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
-use super::caller::Identity;
-use super::changes::Change;
-use super::exchange::Answers;
-use super::in_flight::InFlight;
-use super::lock;
-use super::logging::LogLevel;
-use super::watch::Ended;
+use super::{Answers, Change, Ended, Identity, InFlight, LogLevel, lock};
 
 /// The most resources that one client may subscribe to.
 const SUBSCRIPTIONS_MAX: usize = 10_000;

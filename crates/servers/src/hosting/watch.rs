@@ -4,9 +4,7 @@ use std::any::Any;
 
 use serde_json::Value;
 
-use super::caller::Caller;
-use super::message::{Refusal, Request};
-use super::session::Session;
+use super::{Caller, Refusal, Request, Session};
 
 /// How the work on a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,7 @@ use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Era;
 use serde_json::Value;
 
-use super::log::Entry;
-use super::server::{Server, Ticket};
+use super::{Entry, Server, Ticket};
 use crate::hosting::Exchange;
 
 /// The status with which a crashed server exits.

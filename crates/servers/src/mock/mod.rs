@@ -53,10 +53,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::hosting::{self, Host, Stderr};
 
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
+use faulted::FaultedExchange;
+use log::{Entry, Log};
+use server::Ticket;
 pub(crate) use spec::text_of;
 pub use spec::{Answer, Function, Item, MockSpec, Otherwise, Rule, ToolSpec, When};
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 pub use tool::MockError;
+use tool::Tool;
 
 /// What can be chosen besides what the server is.
 #[derive(Clone, Default)]
@@ -120,7 +124,7 @@ impl Mock {
 
     /// From now on writes every request down here, unless there is a recording already.
     pub fn record(&self, recording: Recording) {
-        self.server.record(&recording);
+        self.server.record(recording);
     }
 
     /// Serves over the network, on the current runtime. The address may have port 0.

@@ -1,30 +1,23 @@
 //! Prompts: which there are, and their messages.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::spec::{Item, text_of};
-use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+use super::Item;
+use super::spec::text_of;
+use crate::hosting::message::{INTERNAL_ERROR, Refusal, Request};
 
 /// What `prompts/get` answers.
-pub fn get(prompts: &[Item], params: &Map<String, Value>) -> Result<Value, Refusal> {
-    let invalid = |message: String| Refusal::new(INVALID_PARAMS, message);
-    let name = text_of(params, "name");
+pub fn get(prompts: &[Item], request: &Request) -> Result<Value, Refusal> {
+    let name = request.tool();
     let prompt = prompts
         .iter()
         .find(|prompt| text_of(&prompt.listed, "name") == name);
-    let prompt = prompt.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
-    let none = Map::new();
-    let given = match params.get("arguments") {
-        None => &none,
-        Some(Value::Object(given)) => given,
-        Some(_) => {
-            return Err(invalid(
-                "Invalid params: arguments must be an object".to_owned(),
-            ));
-        }
-    };
+    let prompt = prompt.ok_or_else(|| Refusal::invalid(format!("Unknown prompt: {name}")))?;
+    let given = request.arguments()?;
     if let Some(missing) = required(prompt).find(|name| !given.contains_key(*name)) {
-        return Err(invalid(format!("Missing required argument: {missing}")));
+        return Err(Refusal::invalid(format!(
+            "Missing required argument: {missing}"
+        )));
     }
     let messages = prompt.content.render(given);
     let messages =

@@ -13,14 +13,11 @@ use mcprove_recording::Recording;
 use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Map, Value, json};
 
-use super::faulted::FaultedExchange;
-use super::log::{Entry, Log};
-use super::spec::{Item, MockSpec};
-use super::tool::{MockError, Tool};
-use super::{Options, prompt, resource};
-use crate::hosting::healthy::cacheable;
-use crate::hosting::message::{INVALID_PARAMS, Refusal};
-use crate::hosting::page::page;
+use super::{
+    Entry, FaultedExchange, Item, Log, MockError, MockSpec, Options, Tool, prompt, resource,
+};
+use crate::hosting::healthy::{self, cacheable};
+use crate::hosting::message::Refusal;
 use crate::hosting::{
     Arrival, Behaviour, Caller, Ended, Exchange, Malformed, Request, Session, Shield, TurnedAway,
     Watch,
@@ -86,14 +83,15 @@ impl Server {
             calls: AtomicU64::new(0),
         };
         if let Some(recording) = options.recording {
-            server.record(&recording);
+            server.record(recording);
         }
         Ok(server)
     }
 
     /// Writes every request down from now on. A second recording would not have the beginning of sessions.
-    pub fn record(&self, recording: &Recording) {
-        if self.log.recording.set(recording.clone()).is_ok() {
+    pub fn record(&self, recording: Recording) {
+        let kept = &self.log.recording;
+        if let (Ok(()), Some(recording)) = (kept.set(recording), kept.get()) {
             self.injector.go_on_from(recording.past());
         }
     }
@@ -113,14 +111,10 @@ impl Server {
     fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
         let name = request.tool();
         let tool = self.tools.iter().find(|tool| tool.name == name);
-        let unknown = || Refusal::new(INVALID_PARAMS, format!("Unknown tool: {name}"));
+        let unknown = || Refusal::invalid(format!("Unknown tool: {name}"));
         let tool = tool.ok_or_else(unknown)?;
-        let arguments = request.params.get("arguments");
-        if arguments.is_some_and(|arguments| !arguments.is_object()) {
-            let message = "Invalid params: arguments must be an object";
-            return Err(Refusal::new(INVALID_PARAMS, message));
-        }
-        tool.call(arguments)
+        request.arguments()?;
+        tool.call(request.params.get("arguments"))
     }
 
     /// The answer to what takes no time and is not done the healthy way; `None` is all else.
@@ -128,41 +122,27 @@ impl Server {
         let spec = &self.spec;
         let (params, revision) = (&exchange.request.params, exchange.revision);
         let (has_resources, has_prompts) = (spec.has_resources(), !spec.prompts.is_empty());
-        let kept = |result| match revision.era() {
-            Era::Stateless => cacheable(result),
-            Era::Handshake => result,
-        };
         let list = |name: &str, items: &[Item]| {
             let listed = items.iter().map(|item| item.listed.clone().into());
             let listed: Vec<Value> = listed.collect();
-            page(name, &listed, self.page_size(), params).map(kept)
+            healthy::list(self, name, &listed, &exchange.request, revision)
         };
         Some(match exchange.request.method.as_str() {
-            "initialize" if revision.era() == Era::Handshake => Ok(self.greeting(revision)),
+            "initialize" if revision.era() == Era::Handshake => {
+                Ok(healthy::introduction(self, revision))
+            }
             "resources/list" if has_resources => list("resources", &spec.resources),
             "resources/templates/list" if has_resources => {
                 list("resourceTemplates", &spec.resource_templates)
             }
             "resources/read" if has_resources => {
                 resource::read(&spec.resources, &spec.resource_templates, params, revision)
-                    .map(kept)
+                    .map(|result| cacheable(result, revision))
             }
             "prompts/list" if has_prompts => list("prompts", &spec.prompts),
-            "prompts/get" if has_prompts => prompt::get(&spec.prompts, params),
+            "prompts/get" if has_prompts => prompt::get(&spec.prompts, &exchange.request),
             _ => return None,
         })
-    }
-
-    fn greeting(&self, revision: Revision) -> Value {
-        let mut result = json!({
-            "protocolVersion": revision,
-            "capabilities": self.capabilities(revision),
-            "serverInfo": self.identity(),
-        });
-        if let Some(words) = &self.spec.instructions {
-            result["instructions"] = words.as_str().into();
-        }
-        result
     }
 
     /// The fault that strikes a request that just arrived.

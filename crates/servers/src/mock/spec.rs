@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::template::{Template, TemplateError};
+use super::{Template, TemplateError};
 use crate::hosting::tools::text_result;
 
 /// A whole server.

@@ -12,7 +12,7 @@ use mcprove_trace::canonical::canonical;
 use mcprove_trace::contained::contain_call;
 use serde_json::{Map, Value, json};
 
-use super::spec::{Answer, Otherwise, Rule, ToolSpec, When};
+use super::{Answer, Otherwise, Rule, ToolSpec, When};
 use crate::hosting::message::{INTERNAL_ERROR, Refusal};
 use crate::hosting::tools::{structured_result, text_result};
 

@@ -1,17 +1,20 @@
 //! What stands in the columns of a row, for whoever writes it somewhere.
 
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use rusqlite::Row;
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::row::{AuditRow, COLUMNS};
 use super::time::format_time;
+use super::{AuditRow, COLUMNS};
 
 /// What stands in one column of a row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Cell<'a> {
     /// Nothing.
     Empty,
@@ -21,12 +24,10 @@ pub enum Cell<'a> {
     Number(i64),
     /// A time in milliseconds.
     Milliseconds(f64),
-    /// A point in time, as it is written.
-    Time(String),
-    /// A text.
-    Text(&'a str),
+    /// A text, or a point in time as it is written.
+    Text(Cow<'a, str>),
     /// A text that is JSON unless a client sent something else.
-    Json(&'a str),
+    Json(#[serde(serialize_with = "one_line")] Cow<'a, str>),
 }
 
 /// What a column can hold.
@@ -72,7 +73,7 @@ plain_columns! {
     i64: |number| Cell::Number(*number);
     f64: |time| Cell::Milliseconds(*time);
     bool: |flag| Cell::Flag(*flag);
-    String: |text| Cell::Text(text), |text| Some(text);
+    String: |text| Cell::Text(text.into()), |text| Some(text);
     Option<String>: |text| text.as_ref().map_or(Cell::Empty, Column::cell), |text| text.as_mut();
     Option<i64>: |number| number.map_or(Cell::Empty, Cell::Number);
 }
@@ -102,7 +103,7 @@ impl Column for SystemTime {
     }
 
     fn cell(&self) -> Cell<'_> {
-        Cell::Time(format_time(*self))
+        Cell::Text(format_time(*self).into())
     }
 }
 
@@ -114,30 +115,16 @@ impl std::fmt::Display for Cell<'_> {
             Self::Flag(flag) => write!(formatter, "{flag}"),
             Self::Number(number) => write!(formatter, "{number}"),
             Self::Milliseconds(time) => write!(formatter, "{time}"),
-            Self::Time(text) => write!(formatter, "{text}"),
             Self::Text(text) | Self::Json(text) => write!(formatter, "{text}"),
         }
     }
 }
 
-impl Serialize for Cell<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Empty => serializer.serialize_none(),
-            Self::Flag(flag) => serializer.serialize_bool(*flag),
-            Self::Number(number) => serializer.serialize_i64(*number),
-            Self::Milliseconds(time) => serializer.serialize_f64(*time),
-            Self::Time(text) => serializer.serialize_str(text),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::Json(text) => {
-                // A line break can stand between the parts of JSON, and a row is one line.
-                let line = text.replace(['\n', '\r'], " ");
-                match RawValue::from_string(line) {
-                    Ok(json) => json.serialize(serializer),
-                    Err(_) => serializer.serialize_str(text),
-                }
-            }
-        }
+/// JSON as it is, on one line: a line break can stand between its parts, and a row is one line.
+fn one_line<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    match RawValue::from_string(text.replace(['\n', '\r'], " ")) {
+        Ok(json) => json.serialize(serializer),
+        Err(_) => text.serialize(serializer),
     }
 }
 

@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::cell::Cell;
-use super::difference::differences;
-use super::row::{AuditRow, COLUMNS};
+use super::{AuditRow, COLUMNS, Cell};
 
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";
@@ -133,13 +131,21 @@ impl RowComparison {
         let cells = left.cells().into_iter().zip(right.cells());
         for (column, (one, other)) in COLUMNS.into_iter().zip(cells) {
             let counts = counted.contains(&column);
-            if IGNORED_COLUMNS.contains(&column) || !counts && !is_noting {
+            if IGNORED_COLUMNS.contains(&column)
+                || !counts && !is_noting
+                || is_alike_where_kept(column, &left, &right)
+            {
                 continue;
             }
-            if is_alike_where_kept(column, &left, &right) {
-                continue;
-            }
-            for difference in differences(column, value(&one).as_ref(), value(&other).as_ref()) {
+            let mut differences = Vec::new();
+            let place = (column, String::new());
+            collect(
+                place,
+                value(&one).as_ref(),
+                value(&other).as_ref(),
+                &mut differences,
+            );
+            for difference in differences {
                 let is_ignored = ignored.iter().any(|place| difference.is_within(place));
                 if counts && !is_ignored {
                     found.push(difference);
@@ -177,6 +183,39 @@ fn value(cell: &Cell<'_>) -> Option<Value> {
     match cell {
         Cell::Empty => None,
         cell => serde_json::to_value(cell).ok(),
+    }
+}
+
+/// Every place where two values of a column differ, in the order of the values.
+// As deep as the values are, and a value that was parsed is not deep.
+fn collect(
+    (column, path): (&'static str, String),
+    left: Option<&Value>,
+    right: Option<&Value>,
+    found: &mut Vec<Difference>,
+) {
+    match (left, right) {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
+            let dot = if path.is_empty() { "" } else { "." };
+            let new = right.keys().filter(|name| !left.contains_key(*name));
+            for name in left.keys().chain(new) {
+                let place = (column, format!("{path}{dot}{name}"));
+                collect(place, left.get(name), right.get(name), found);
+            }
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right))) => {
+            for index in 0..left.len().max(right.len()) {
+                let place = (column, format!("{path}[{index}]"));
+                collect(place, left.get(index), right.get(index), found);
+            }
+        }
+        (left, right) if left == right => {}
+        (left, right) => found.push(Difference {
+            column,
+            path,
+            left: left.cloned(),
+            right: right.cloned(),
+        }),
     }
 }
 

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn row(response: &str) -> AuditRow {
@@ -96,4 +98,37 @@ fn what_was_cut_is_compared_as_far_as_it_goes() {
 fn text_that_is_no_json_is_compared_as_a_text() {
     assert_eq!(found(row("{broken"), row("{}"), &[]), ["response"]);
     assert!(found(row("{broken"), row("{broken"), &[]).is_empty());
+}
+
+fn differences(left: Option<&Value>, right: Option<&Value>) -> Vec<Difference> {
+    let mut found = Vec::new();
+    collect(("column", String::new()), left, right, &mut found);
+    found
+}
+
+#[test]
+fn places_are_named_and_what_is_alike_is_not() {
+    let left = json!({ "a": 1, "same": [1, { "x": null }], "list": [1, 2, 3], "gone": {} });
+    let right = json!({ "a": "1", "same": [1, { "x": null }], "list": [1, { "b": 2 }], "new": 0 });
+    let found: Vec<(String, Option<Value>, Option<Value>)> = differences(Some(&left), Some(&right))
+        .into_iter()
+        .map(|place| (place.path, place.left, place.right))
+        .collect();
+    let expected = [
+        ("a", Some(json!(1)), Some(json!("1"))),
+        ("gone", Some(json!({})), None),
+        ("list[1]", Some(json!(2)), Some(json!({ "b": 2 }))),
+        ("list[2]", Some(json!(3)), None),
+        ("new", None, Some(json!(0))),
+    ];
+    let expected = expected.map(|(path, left, right)| (path.to_owned(), left, right));
+    assert_eq!(found, expected);
+    assert!(differences(Some(&left), Some(&left)).is_empty());
+}
+
+#[test]
+fn values_of_different_kinds_differ_as_a_whole() {
+    let found = differences(Some(&json!([1])), Some(&json!({ "a": 1 })));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].path, "");
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use mcprove_trace::canonical;
 use serde_json::Value;
 
-use super::row::AuditRow;
+use super::AuditRow;
 
 /// Which rows are wanted, and in which order. Every condition that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]

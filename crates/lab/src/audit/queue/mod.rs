@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use mcprove_trace::contained::contain_call;
 use tokio::sync::Notify;
 
-use super::error::AuditError;
-use super::row::AuditRow;
+use super::{AuditError, AuditRow};
 
 /// How many rows may wait. At the slowest pace that is promised they are written in 50 ms.
 const ROWS_MAX: usize = 1024;

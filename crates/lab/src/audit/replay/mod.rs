@@ -7,8 +7,7 @@ use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Revision, RpcError};
 use serde_json::{Value, json};
 
-use super::comparison::RowComparison;
-use super::row::AuditRow;
+use super::{AuditRow, RowComparison};
 use crate::category;
 
 /// Who sends a recorded request again: a session with a server, which this crate knows nothing of.
@@ -80,24 +79,12 @@ impl ReplayError {
     }
 }
 
-/// The parts of a recorded request that are sent again.
-#[derive(Debug, Clone, PartialEq)]
-enum Recorded {
-    Tool {
-        name: String,
-        arguments: Value,
-    },
-    Other {
-        method: String,
-        params: Option<Value>,
-    },
-}
-
 /// A recorded request that can be sent again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replay {
     row: AuditRow,
-    recorded: Recorded,
+    /// What is sent: the arguments of a tool, or the parameters.
+    params: Option<Value>,
 }
 
 impl Replay {
@@ -142,18 +129,10 @@ impl Replay {
             Some(Ok(Value::Null)) if row.method == "tools/call" => None,
             Some(_) => return refuse("its parameters are not a JSON object"),
         };
-        let recorded = match (row.method.as_str(), row.tool_name.as_deref()) {
-            ("tools/call", None) => return refuse("it names no tool"),
-            ("tools/call", Some(name)) => Recorded::Tool {
-                name: name.to_owned(),
-                arguments: params.unwrap_or_else(|| json!({})),
-            },
-            (method, _) => Recorded::Other {
-                method: method.to_owned(),
-                params,
-            },
-        };
-        Ok(Self { row, recorded })
+        if row.method == "tools/call" && row.tool_name.is_none() {
+            return refuse("it names no tool");
+        }
+        Ok(Self { row, params })
     }
 
     /// The revision in which the request was served, if that was recorded and is known: another one
@@ -166,48 +145,38 @@ impl Replay {
     /// in `ignored` do not count, as in [`RowComparison::of_requests`].
     pub async fn send(self, caller: &impl Caller, ignored: &[String]) -> RowComparison {
         let ts = SystemTime::now();
-        let answer = match &self.recorded {
-            Recorded::Tool { name, arguments } => caller.call_tool(name, arguments).await,
-            Recorded::Other { method, params } => caller.request(method, params.as_ref()).await,
+        let Self { row, params } = self;
+        let (mut asked_for, none) = (None, json!({}));
+        let answer = match &row.tool_name {
+            Some(name) if row.method == "tools/call" => {
+                let arguments = params.as_ref().unwrap_or(&none);
+                asked_for = category::asked_for(name, arguments);
+                caller.call_tool(name, arguments).await
+            }
+            _ => caller.request(&row.method, params.as_ref()).await,
         };
         let mut now = AuditRow {
             ts,
-            method: self.row.method.clone(),
-            tool_name: self.row.tool_name.clone(),
-            tool_group: self.row.tool_group.clone(),
-            parameters: self.row.parameters.clone(),
+            method: row.method.clone(),
+            tool_name: row.tool_name.clone(),
+            tool_group: row.tool_group.clone(),
+            parameters: row.parameters.clone(),
             transport: caller.transport().to_owned(),
+            duration_ms: as_milliseconds(answer.duration),
+            success: answer.failure.is_none(),
             ..AuditRow::default()
         };
-        now.duration_ms = as_milliseconds(answer.duration);
-        if let Some(reply) = &answer.reply {
-            take_reply(&mut now, reply);
+        if let Some((request_id, result)) = answer.reply {
+            let parsed: Value = serde_json::from_str(&result).unwrap_or_default();
+            now.request_id = Some(request_id.to_string());
+            now.response_chars = result.chars().count() as u64;
+            now.content_blocks = parsed["content"].as_array().map_or(0, Vec::len) as u64;
+            now.response = Some(result);
         }
-        match &answer.failure {
-            None => now.success = true,
-            Some(failure) => take_failure(&mut now, failure, self.recorded.category()),
+        if let Some(failure) = answer.failure {
+            take_failure(&mut now, failure, asked_for);
         }
-        RowComparison::of_answers(self.row, now, ignored)
-    }
-}
-
-fn take_reply(row: &mut AuditRow, (request_id, result): &(u64, String)) {
-    row.request_id = Some(request_id.to_string());
-    row.response_chars = result.chars().count() as u64;
-    let parsed: Option<Value> = serde_json::from_str(result).ok();
-    let content = parsed.as_ref().and_then(|result| result.get("content"));
-    let blocks = content.and_then(Value::as_array).map_or(0, Vec::len);
-    row.content_blocks = blocks as u64;
-    row.response = Some(result.clone());
-}
-
-impl Recorded {
-    /// The category of the error that it asks for.
-    fn category(&self) -> Option<&'static str> {
-        match self {
-            Self::Tool { name, arguments } => category::asked_for(name, arguments),
-            Self::Other { .. } => None,
-        }
+        RowComparison::of_answers(row, now, ignored)
     }
 }
 
@@ -222,18 +191,18 @@ fn category_of(failure: &CallerFailure) -> &'static str {
     }
 }
 
-fn take_failure(row: &mut AuditRow, failure: &CallerFailure, asked_for: Option<&'static str>) {
-    row.error_message = Some(failure.message.clone());
-    row.error_category = Some(asked_for.unwrap_or_else(|| category_of(failure)).to_owned());
+fn take_failure(row: &mut AuditRow, failure: CallerFailure, asked_for: Option<&'static str>) {
+    let category = asked_for.unwrap_or_else(|| category_of(&failure));
+    row.error_category = Some(category.to_owned());
     row.error_code = failure.error.as_ref().map(|error| error.code);
     row.cancelled = failure.category == ErrorCategory::Cancelled;
-    let error = failure.error.as_ref().filter(|_| row.response.is_none());
-    if let Some(error) = error {
-        row.error_message = Some(error.message.clone());
+    row.error_message = Some(failure.message);
+    if let (Some(error), None) = (failure.error, &row.response) {
         let mut answer = json!({ "code": error.code, "message": error.message });
-        if let (Some(members), Some(data)) = (answer.as_object_mut(), &error.data) {
-            members.insert("data".to_owned(), data.clone());
+        if let Some(data) = error.data {
+            answer["data"] = data;
         }
+        row.error_message = Some(error.message);
         row.response = Some(answer.to_string());
     }
 }

@@ -8,13 +8,10 @@ use mcprove_trace::protocol::Era;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use super::dispatch::{FRAME_BYTES_MAX, parse_error};
+use super::dispatch::parse_error;
 use super::exchange::success;
 use super::healthy::{self, Answer};
-use super::host::Host;
-use super::message::{Message, Refusal, Request};
-use super::session::Session;
-use super::tools;
+use super::{FRAME_BYTES_MAX, Host, Message, Refusal, Request, Session, tools};
 
 /// How much is read at a time; grows up to the largest message.
 const READ_BYTES: usize = 256 * 1024;

@@ -15,20 +15,16 @@ use mcprove_trace::protocol::{Era, Revision};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::caller::{Caller, Unauthorised};
-use super::dispatch::{self, Peer};
-use super::exchange::Ending;
-use super::host::{Eras, Host};
-use super::http_answer::{self as answer, Answer, BrokenOff, NoAnswer, refuse, refuse_message};
-use super::http_headers::{self as headers, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use super::http_sessions::{HttpSessions, SESSIONS_MAX};
+use super::http_answer::{self as answer, Answer, refuse, refuse_message};
+use super::http_headers as headers;
 use super::http_stream::{self, event, news, outgoing};
-use super::http_waiting::Waiting;
-use super::listener::{Ends, Kind};
-use super::message::{INVALID_REQUEST, Message, Refusal};
-use super::session::{AGREEMENT_BYTES_MAX, Session, Shared};
-use super::watch::{Ended, TurnedAway};
-use super::{http_limits, lean, lock, names};
+use super::listener::Kind;
+use super::{
+    AGREEMENT_BYTES_MAX, BrokenOff, Caller, Ended, Ending, Ends, Eras, Host, HttpSessions,
+    INVALID_REQUEST, LAST_EVENT_ID, Message, NoAnswer, PROTOCOL_VERSION, Peer, Refusal, SESSION_ID,
+    SESSIONS_MAX, Session, Shared, TurnedAway, Unauthorised, Waiting, dispatch, http_limits, lean,
+    lock, names,
+};
 
 /// What all connections of one server share.
 pub struct HttpServer {

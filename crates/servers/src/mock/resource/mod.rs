@@ -6,7 +6,8 @@ use mcprove_trace::protocol::{Era, Revision};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::spec::{Item, text_of};
+use super::Item;
+use super::spec::text_of;
 use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 
 /// The error of a resource that is not there, in the handshake era.
@@ -21,7 +22,7 @@ pub fn read(
 ) -> Result<Value, Refusal> {
     let Some(uri) = params.get("uri").and_then(Value::as_str) else {
         let text = "Invalid params: uri is missing";
-        return Err(Refusal::new(INVALID_PARAMS, text));
+        return Err(Refusal::invalid(text));
     };
     let mut resources = resources.iter();
     let plain = resources.find(|resource| text_of(&resource.listed, "uri") == uri);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcprove_document::block::Section;
 use mcprove_lab::audit::{
-    AUDIT_FORMAT, AuditError, AuditReader, CATEGORIES, ExportFormat, Filter, NameColumn, Order,
+    AUDIT_FORMAT, AuditError, AuditReader, CATEGORIES, ExportFormat, Filter, Order,
 };
 use mcprove_lab::report::audit_document;
 use mcprove_settings::printable::printable;
@@ -181,13 +181,13 @@ fn is_same_file(_: &Path, _: &Path) -> bool {
 /// Tells on stderr of names in a filter that no row has, where no row was found: slips of the keyboard.
 fn tell_slips(reader: &AuditReader, filter: &Filter) -> Result<(), AuditError> {
     let given = [
-        ("tool", &filter.tool, NameColumn::Tool),
-        ("category", &filter.category, NameColumn::Category),
-        ("method", &filter.method, NameColumn::Method),
+        ("tool", &filter.tool, "tool_name"),
+        ("category", &filter.category, "error_category"),
+        ("method", &filter.method, "method"),
     ];
     for (what, name, column) in given {
         let Some(name) = name else { continue };
-        let is_category = column == NameColumn::Category;
+        let is_category = column == "error_category";
         let mut known = reader.names(column)?;
         if is_category {
             known.extend(CATEGORIES.map(str::to_owned));
