@@ -120,18 +120,20 @@ impl StatusLine {
     /// The longest text that is shown.
     pub const WIDTH: usize = WIDTH - 1;
 
-    /// Nothing shown yet.
-    pub fn new() -> Self {
-        Self {
-            is_shown: std::io::stderr().is_terminal(),
-        }
-    }
-
     /// Replaces what is shown.
     pub fn show(&self, text: &str) {
         if self.is_shown {
             let text = printable(text, Self::WIDTH - 1);
             print_error(&format!("\r\u{1b}[2K{text}"));
+        }
+    }
+}
+
+/// Nothing shown yet.
+impl Default for StatusLine {
+    fn default() -> Self {
+        Self {
+            is_shown: std::io::stderr().is_terminal(),
         }
     }
 }
