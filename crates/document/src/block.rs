@@ -184,29 +184,26 @@ impl Line {
     /// many backticks as they need. A mark without its end is a text.
     pub fn sentence(text: impl Display) -> Self {
         let text = shown(text);
-        let mut spans = Vec::new();
-        let (mut plain, mut rest) = (String::new(), text.as_str());
-        loop {
-            let (before, marked) = rest.split_at(rest.find('`').unwrap_or(rest.len()));
+        let (mut spans, mut plain, mut rest) = (Vec::new(), String::new(), text.as_str());
+        while let Some(start) = rest.find('`') {
+            let (before, marked) = rest.split_at(start);
             let inside = marked.trim_start_matches('`');
             let (fence, _) = marked.split_at(marked.len() - inside.len());
             plain.push_str(before);
-            let named = end_of(inside, fence);
-            if named.is_none() {
+            if let Some((name, after)) = end_of(inside, fence) {
+                spans.extend([
+                    Span::Plain(std::mem::take(&mut plain)),
+                    Span::Code(name.to_owned()),
+                ]);
+                rest = after;
+            } else {
                 plain.push_str(fence);
+                rest = inside;
             }
-            if !plain.is_empty() && (named.is_some() || inside.is_empty()) {
-                spans.push(Span::Plain(std::mem::take(&mut plain)));
-            }
-            rest = match named {
-                Some((name, after)) => {
-                    spans.push(Span::Code(name.to_owned()));
-                    after
-                }
-                None if inside.is_empty() => return Self(spans),
-                None => inside,
-            };
         }
+        spans.push(Span::Plain(plain + rest));
+        spans.retain(|span| *span != Span::Plain(String::new()));
+        Self(spans)
     }
 
     /// The same with more words.
@@ -251,20 +248,13 @@ fn shown(text: impl Display) -> String {
 
 /// The name before the next run of backticks that is as long as `fence`, and what comes after it.
 fn end_of<'a>(inside: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
-    let mut from = 0;
-    while let Some(found) = inside.get(from..)?.find('`') {
-        let start = from + found;
-        let run = inside.get(start..)?.chars().take_while(|it| *it == '`');
-        from = start + run.count();
-        if from - start == fence.len() {
-            let name = inside.get(..start)?;
-            let padded = name
-                .strip_prefix(' ')
-                .and_then(|name| name.strip_suffix(' '));
-            return Some((padded.unwrap_or(name), inside.get(from..)?));
-        }
-    }
-    None
+    let mut ends = inside.match_indices(fence);
+    ends.find_map(|(at, _)| {
+        let (name, after) = (&inside[..at], &inside[at + fence.len()..]);
+        let padded = || name.strip_prefix(' ')?.strip_suffix(' ');
+        let is_whole = !name.ends_with('`') && !after.starts_with('`');
+        is_whole.then(|| (padded().unwrap_or(name), after))
+    })
 }
 
 impl<Text: Display> From<Text> for Line {

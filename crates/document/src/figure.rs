@@ -59,20 +59,20 @@ pub fn latency(value: Duration) -> String {
 
 /// A share as a percentage: `0.36%`; what is too small to show is `<0.01%`.
 pub fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.000_05 {
-        "<0.01%".to_owned()
-    } else {
-        format!("{:.2}%", share * 100.0)
-    }
+    percent_with(share, 2)
 }
 
 /// A share as a percentage with one decimal: `9.8%`.
 pub fn rough_percent(share: f64) -> String {
-    if share > 0.0 && share < 0.000_5 {
-        "<0.1%".to_owned()
-    } else {
-        format!("{:.1}%", share * 100.0)
+    percent_with(share, 1)
+}
+
+fn percent_with(share: f64, digits: usize) -> String {
+    let least = 0.1_f64.powf(number::float_len(digits));
+    if share > 0.0 && share * 100.0 < least / 2.0 {
+        return format!("<{least:.digits$}%");
     }
+    format!("{:.digits$}%", share * 100.0)
 }
 
 /// The share of `part` in `whole`; zero of nothing.

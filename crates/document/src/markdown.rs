@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use mcprove_settings::phrase::fence;
 use mcprove_settings::printable::escape_hidden;
 use unicode_width::UnicodeWidthStr;
 
@@ -244,12 +245,6 @@ fn code_span(text: &str, in_table: bool) -> String {
     let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim().is_empty();
     let pad = if is_touching || is_padded { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
-}
-
-/// More backticks than stand together in a text, and no fewer than `least`.
-fn fence(text: &str, least: usize) -> String {
-    let runs = text.split(|character| character != '`').map(str::len);
-    "`".repeat(runs.max().map_or(1, |longest| longest + 1).max(least))
 }
 
 #[cfg(test)]

@@ -349,20 +349,23 @@ pub fn wrap(text: &str, width: usize, (first, others): (&str, &str)) -> String {
 
 /// A line with its names marked, as a sentence has them.
 fn words(line: &Line, style: Style) -> String {
-    let spans = line.0.iter().map(|span| match span {
-        Span::Plain(text) => text.clone(),
-        Span::Code(name) if name.contains('`') => format!("\"{name}\""),
-        Span::Code(name) => format!("`{name}`"),
-        Span::Strong(tone, text) => style.paint(text, *tone),
-    });
-    spans.collect()
+    let marked = |name: &str| {
+        let mark = if name.contains('`') { '"' } else { '`' };
+        format!("{mark}{name}{mark}")
+    };
+    draw_spans(line, style, marked)
 }
 
 /// The same without marks, as a cell has it.
 fn painted(line: &Line, style: Style) -> String {
+    draw_spans(line, style, str::to_owned)
+}
+
+fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> String {
     let spans = line.0.iter().map(|span| match span {
+        Span::Plain(text) => text.clone(),
+        Span::Code(name) => draw_name(name),
         Span::Strong(tone, text) => style.paint(text, *tone),
-        span => span.text().to_owned(),
     });
     spans.collect()
 }

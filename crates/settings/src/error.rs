@@ -125,6 +125,22 @@ impl ConfigErrors {
     pub fn of(error: ConfigError) -> Self {
         Self(vec![outside::checked(error)])
     }
+
+    /// What was read, unless something is wrong: then all that is.
+    pub fn unless_all<T>(read: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let (mut all, mut errors) = (Vec::new(), Vec::new());
+        for one in read {
+            match one {
+                Ok(one) => all.push(one),
+                Err(unusable) => errors.extend(unusable.0),
+            }
+        }
+        if errors.is_empty() {
+            Ok(all)
+        } else {
+            Err(Self(errors))
+        }
+    }
 }
 
 impl Problems {

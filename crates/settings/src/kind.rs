@@ -1,7 +1,10 @@
 //! What a setting takes: its words in messages, its JSON Schema, its range, and the check of a value.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::reader::{Least, Reader};
@@ -19,12 +22,6 @@ pub const LIMIT_MAX: u64 = 1_000_000_000;
 pub const MILLISECONDS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The most calls per second that can be asked for.
 pub const RATE_MAX: f64 = 1e6;
-
-/// A time with its unit.
-pub const TIME_PATTERN: &str = "^\\s*[0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)\\s*$";
-/// A time with its unit, or zero.
-pub const TIME_OR_ZERO_PATTERN: &str =
-    "^\\s*([0-9]*\\.?[0-9]+\\s*(ms|s|sec|m|min|h)|0+(\\.0+)?)\\s*$";
 
 /// What a setting takes.
 #[derive(Debug, Clone, Copy)]
@@ -177,14 +174,9 @@ impl Kind {
                 Some(Data::Integer(value.into()))
             }
             Self::Signed => {
-                if field.value.integer().is_none() {
-                    reader.wrong(
-                        field,
-                        "a whole number",
-                        "write it without quotes or a fraction",
-                    );
-                }
-                field.value.integer().map(Data::Integer)
+                let hint = "write it without quotes or a fraction";
+                let whole = field.value.integer().map(Data::Integer);
+                whole.or_else(|| reader.refuse(field, "a whole number", hint))
             }
             Self::Seed => reader.seed_of(field).map(|seed| Data::Integer(seed.into())),
             Self::Number(range) => reader
@@ -251,30 +243,38 @@ impl Kind {
         parsed.unwrap_or_else(|| Data::Text(text.to_owned()))
     }
 
+    /// What is said of it, where that is always the same.
+    fn row(self) -> Option<&'static KindRow> {
+        let name = match self {
+            Self::Boolean => "boolean",
+            Self::Signed => "signed",
+            Self::Seed => "seed",
+            Self::Fraction => "fraction",
+            Self::Time(Least::MoreThanZero) => "time",
+            Self::Time(Least::Zero) => "time or zero",
+            Self::Size => "size",
+            Self::Text => "text",
+            Self::Texts => "texts",
+            Self::Names => "names",
+            _ => return None,
+        };
+        ROWS.get(name)
+    }
+
     /// What it stands for in help: `COUNT`.
-    pub const fn placeholder(self) -> &'static str {
+    pub fn placeholder(self) -> &'static str {
         match self {
-            Self::Boolean => "true|false",
             Self::Whole(..) => "COUNT",
-            Self::Signed | Self::Seed | Self::Fraction => "NUMBER",
-            Self::Number(range) => range.placeholder,
-            Self::Time(_) => "TIME",
             Self::Milliseconds => "MILLISECONDS",
-            Self::Size => "SIZE",
-            Self::Text
-            | Self::Texts
-            | Self::Names
-            | Self::OneOf(_)
-            | Self::SomeOf(_)
-            | Self::Other(..) => "NAME",
+            Self::Number(range) => range.placeholder,
             Self::Tables(_) | Self::TablesByName(_) => "TABLE",
+            other => other.row().map_or("NAME", |row| &row.placeholder),
         }
     }
 
     /// What it takes, for people.
     pub fn describe(self) -> String {
         match self {
-            Self::Boolean => "boolean".into(),
             Self::Whole(least, CALLS_MAX..) => format!("whole number from {least} up"),
             Self::Whole(least, most) if most == u64::from(u32::MAX) => {
                 format!("whole number from {least} up")
@@ -282,51 +282,25 @@ impl Kind {
             Self::Whole(least, LIMIT_MAX) => format!("whole number, {least} or more"),
             Self::Whole(least, MILLISECONDS_MAX) => format!("milliseconds, {least} or more"),
             Self::Whole(least, most) => format!("whole number, {least} to {most}"),
-            Self::Signed => "whole number".into(),
-            Self::Seed => "whole number, or text of digits".into(),
+            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).describe(),
             Self::Number(range) => range.words.trim_start_matches("a ").into(),
-            Self::Time(Least::MoreThanZero) => "duration, more than 0".into(),
-            Self::Time(Least::Zero) => "duration".into(),
-            Self::Milliseconds => "milliseconds, 1 or more".into(),
-            Self::Size => "number of bytes, or text such as 64KiB".into(),
-            Self::Text => "text".into(),
-            Self::Fraction => "number, 0 to 1".into(),
-            Self::Texts => "list of texts".into(),
-            Self::Names => "list of names".into(),
             Self::OneOf(names) => format!("one of {}", names.join(", ")),
             Self::SomeOf(names) => format!("list of {}", names().join(", ")),
             Self::Tables(_) => "list of tables".into(),
             Self::TablesByName(_) => "table of tables, by name".into(),
             Self::Other(words, _) => words.into(),
+            other => other.row().map(|row| row.words.clone()).unwrap_or_default(),
         }
     }
 
     /// Its JSON Schema.
     pub fn schema(self) -> Value {
         match self {
-            Self::Boolean => json!({ "type": "boolean" }),
             Self::Whole(least, most) => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
-            Self::Signed => json!({ "type": "integer" }),
-            Self::Seed => json!({ "anyOf": [
-                { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^[0-9]+$" },
-            ] }),
-            Self::Number(range) => range.schema(),
-            Self::Fraction => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-            Self::Time(Least::MoreThanZero) => json!({ "type": "string", "pattern": TIME_PATTERN }),
-            Self::Time(Least::Zero) => {
-                json!({ "anyOf": [{ "type": "string", "pattern": TIME_OR_ZERO_PATTERN }, { "const": 0 }] })
-            }
             Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).schema(),
-            Self::Size => json!({ "anyOf": [
-                { "type": "integer", "minimum": 1 },
-                { "type": "string", "pattern": "^\\s*[0-9]*\\.?[0-9]+\\s*([kmgKMG]?[iI]?[bB]?)\\s*$" },
-            ] }),
-            Self::Text => json!({ "type": "string", "minLength": 1 }),
-            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Self::Names => json!({ "type": "array", "items": Self::Text.schema() }),
+            Self::Number(range) => range.schema(),
             Self::OneOf(names) => one_of(names),
             Self::SomeOf(names) => json!({ "type": "array", "items": one_of(&names()) }),
             Self::Tables(table) => json!({ "type": "array", "items": table_schema(table()) }),
@@ -335,9 +309,25 @@ impl Kind {
                 "additionalProperties": table_schema(table()),
             }),
             Self::Other(_, schema) => schema(),
+            other => other
+                .row()
+                .map(|row| row.schema.clone())
+                .unwrap_or_default(),
         }
     }
 }
+
+/// What is said of a kind that has no range.
+#[derive(Deserialize)]
+struct KindRow {
+    placeholder: String,
+    words: String,
+    schema: Value,
+}
+
+/// Those kinds.
+static ROWS: LazyLock<BTreeMap<String, KindRow>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("kinds.json")).expect("our own file"));
 
 impl Range {
     fn schema(&self) -> Value {

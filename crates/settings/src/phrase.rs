@@ -122,10 +122,15 @@ pub fn text(text: &str) -> String {
 /// A name that a server chose, marked as Markdown marks code: between more backticks than stand together in it.
 pub fn name(name: &str) -> String {
     let name = one_line(name, NAME_CHARS_MAX);
-    let runs = name.split(|character| character != '`').map(str::len);
-    let fence = "`".repeat(runs.max().unwrap_or_default() + 1);
+    let fence = fence(&name, 1);
     let pad = if name.contains('`') { " " } else { "" };
     format!("{fence}{pad}{name}{pad}{fence}")
+}
+
+/// More backticks than stand together in a text, and no fewer than `least`.
+pub fn fence(text: &str, least: usize) -> String {
+    let runs = text.split(|character| character != '`').map(str::len);
+    "`".repeat(runs.max().map_or(1, |longest| longest + 1).max(least))
 }
 
 fn one_line(text: &str, max: usize) -> String {

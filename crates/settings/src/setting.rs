@@ -38,7 +38,7 @@ pub use mcprove_settings_derive::{PublicSettings, Settings, in_seconds, sparse};
 
 use crate::error::ConfigErrors;
 use crate::kind::{self, Kind};
-use crate::message::{Message, Part, assignment, message, setting};
+use crate::message::{Message, Part, message, setting};
 use crate::quantity::{parse_duration, write_duration};
 use crate::reader::{Reader, Section};
 use crate::tree::{Data, Document, Field, Node};
@@ -148,13 +148,21 @@ pub trait SettingType: Default {
 
 /// Fills settings from the entries of a section; those that are not given stay as they are.
 pub fn fill(settings: &mut dyn Settings, reader: &mut Reader<'_>, section: &Section<'_>) {
+    fill_asking(settings, reader, section, Some("\"…\""));
+}
+
+/// The same; what is required is asked for where its value is given as a hint shows it.
+pub(crate) fn fill_asking(
+    settings: &mut dyn Settings,
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    value: Option<&'static str>,
+) {
     for (index, declared) in settings.table().iter().enumerate() {
         let mut given = declared.names().filter_map(|name| section.get(name));
         let Some(first) = given.next() else {
-            if declared.fallback == Fallback::Required {
-                let message = message![section.label.clone(), " has no ", setting(declared.name)];
-                let hint = message!["add ", assignment(declared.name, "\"…\"")];
-                reader.problem(section.span(), message, hint);
+            if let (Fallback::Required, Some(value)) = (declared.fallback, value) {
+                reader.missing(section, declared.name, value);
             }
             continue;
         };
@@ -480,19 +488,10 @@ impl SettingType for Value {
             }
             Data::Text(text) => match serde_json::from_str::<Value>(text) {
                 Ok(value @ Value::Object(_)) => Some(value),
-                Ok(_) => {
-                    reader.wrong(field, expected, hint);
-                    None
-                }
-                Err(error) => {
-                    reader.wrong(field, expected, format!("{hint}; {error}"));
-                    None
-                }
+                Ok(_) => reader.refuse(field, expected, hint),
+                Err(error) => reader.refuse(field, expected, format!("{hint}; {error}")),
             },
-            _ => {
-                reader.wrong(field, expected, hint);
-                None
-            }
+            _ => reader.refuse(field, expected, hint),
         }
     }
 

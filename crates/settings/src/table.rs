@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::kind::Kind;
-use crate::message::{Part, assignment, message, setting};
+use crate::message::{assignment, message, setting};
 use crate::reader::{Reader, Section, suggestion};
-use crate::setting::{Fallback, Setting, SettingItem, Settings};
+use crate::setting::{Fallback, Setting, SettingItem, Settings, fill_asking};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
 
@@ -85,9 +85,7 @@ pub fn unknown(reader: &mut Reader<'_>, field: &Field, noun: &str, known: &[&str
 /// A text that must be there and is not empty.
 pub fn required(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Option<String> {
     if section.get(name).is_none() {
-        let message = message![section.label.clone(), " has no ", setting(name)];
-        let hint = Part::Assignment(name.to_owned().into(), "…".into());
-        reader.problem(section.span(), message, message!["add ", hint]);
+        reader.missing(section, name, "…");
         return None;
     }
     reader.text(section, name).map(str::to_owned)
@@ -128,15 +126,7 @@ pub fn fill(
     section: &Section<'_>,
     is_complete: bool,
 ) {
-    for (index, declared) in settings.table().iter().enumerate() {
-        match section.get(declared.name) {
-            Some(field) => settings.read(index, reader, field),
-            None if is_complete && declared.fallback == Fallback::Required => {
-                required(reader, section, declared.name);
-            }
-            None => {}
-        }
-    }
+    fill_asking(settings, reader, section, is_complete.then_some("…"));
 }
 
 /// Reads the settings in a map, which `label` names in messages.

@@ -43,7 +43,7 @@ pub async fn perform(
         .load
         .seed
         .get_or_insert_with(mcprove_load::run::draw_seed);
-    let status = Arc::new(StatusLine::new());
+    let status = Arc::new(StatusLine::default());
     status.show(&format!("connecting to {} …", server.describe()));
     let shown = Arc::clone(&status);
     let described = LoadConfig {

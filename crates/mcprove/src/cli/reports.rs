@@ -51,15 +51,11 @@ impl FromStr for ReportTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, file) = match text.split_once('=') {
-            Some((name, file)) => (name, Some(file)),
-            None => (text, None),
-        };
+        let pair = text.split_once('=');
+        let (name, file) = pair.map_or((text, None), |(name, file)| (name, Some(file)));
         let Ok(format) = ReportFormat::from_str(name, false) else {
-            let names: Vec<String> = ReportFormat::value_variants()
-                .iter()
-                .map(|it| it.name())
-                .collect();
+            let all = ReportFormat::value_variants().iter();
+            let names: Vec<String> = all.map(|it| it.name()).collect();
             let near = nearest(names.iter().map(String::as_str), name);
             let meant = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
             let names = names.join(", ");
@@ -158,12 +154,9 @@ impl Reports {
     ) -> Result<Self, Failure> {
         let flag = format!("--report {}", format.name());
         for path in read {
-            keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
-            for name in RUN_FILES {
-                keep_apart(
-                    (&flag, Some(file)),
-                    &[("the input", Some(&path.join(name)))],
-                )?;
+            let within = RUN_FILES.map(|name| path.join(name));
+            for path in within.iter().chain([path]) {
+                keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
             }
         }
         for (other, path) in &self.written {

@@ -48,22 +48,21 @@ pub struct ListenArguments {
 impl ListenArguments {
     /// The address that was given, if any; what does not go with it is refused.
     pub fn address(&self) -> Result<Option<(Kind, SocketAddr)>, Failure> {
-        let given = [
+        let mut given = None;
+        for (flag, text, kind) in [
             ("--http", &self.http, Kind::Http),
             ("--sse", &self.sse, Kind::Sse),
             ("--ws", &self.ws, Kind::WebSocket),
-        ];
-        let given = given.into_iter().find_map(|(flag, text, kind)| {
-            let text = text.as_ref()?;
+        ] {
+            let Some(text) = text else { continue };
             let address = listen_address::parse(text).ok_or_else(|| {
                 Failure::new(
                     format!("{flag} {text:?} is not an address"),
                     format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
                 )
             });
-            Some(address.map(|address| (kind, address)))
-        });
-        let given = given.transpose()?;
+            given = Some((kind, address?));
+        }
         if given.is_none() && !self.public_hosts.is_empty() {
             return Err(Failure::new(
                 "--public-host is for a server over the network",

@@ -20,13 +20,10 @@ const WIDTH_MAX: usize = 120;
 /// How to draw for standard output.
 pub fn style() -> Style {
     let is_terminal = std::io::stdout().is_terminal();
-    let columns = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let width = columns
-        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
-        .unwrap_or(WIDTH)
-        .clamp(40, WIDTH_MAX);
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let measured = || Some(usize::from(terminal_size::terminal_size()?.0.0));
+    let width = columns().or_else(measured).unwrap_or(WIDTH);
+    let width = width.clamp(40, WIDTH_MAX);
     let color = is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Style {
         width,
@@ -101,13 +98,10 @@ pub fn print(text: &str) {
 
 /// Notes that standard output did not take all that was printed.
 pub fn printed(written: std::io::Result<()>) {
-    if written
-        .as_ref()
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
-    {
-        return;
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        written => losses::written(Path::new("standard output"), written),
     }
-    losses::written(Path::new("standard output"), written);
 }
 
 /// One line on stderr that says what is going on, and is gone when the work is done. Only people
@@ -120,18 +114,20 @@ impl StatusLine {
     /// The longest text that is shown.
     pub const WIDTH: usize = WIDTH - 1;
 
-    /// Nothing shown yet.
-    pub fn new() -> Self {
-        Self {
-            is_shown: std::io::stderr().is_terminal(),
-        }
-    }
-
     /// Replaces what is shown.
     pub fn show(&self, text: &str) {
         if self.is_shown {
             let text = printable(text, Self::WIDTH - 1);
             print_error(&format!("\r\u{1b}[2K{text}"));
+        }
+    }
+}
+
+/// Nothing shown yet.
+impl Default for StatusLine {
+    fn default() -> Self {
+        Self {
+            is_shown: std::io::stderr().is_terminal(),
         }
     }
 }

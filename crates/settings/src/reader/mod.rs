@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::registry::nearest;
 
-use super::error::{ConfigErrors, Place, Problems};
+use super::error::{ConfigError, ConfigErrors, Place, Problems};
 use super::outside::{is_linked, warning};
 use crate::message::{Message, Part, assignment, message, setting};
 use crate::setting::Setting;
@@ -115,6 +115,19 @@ impl<'d> Reader<'d> {
         self.problems.count()
     }
 
+    /// Takes a problem down, as it is changed.
+    fn changed_problem(
+        &mut self,
+        span: &Range<usize>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
+        change: impl FnOnce(ConfigError) -> ConfigError,
+    ) {
+        let document = self.document;
+        let error = || change(document.error(span, message, hint));
+        self.problems.push(error);
+    }
+
     /// Takes a problem down.
     pub fn problem(
         &mut self,
@@ -122,8 +135,7 @@ impl<'d> Reader<'d> {
         message: impl Into<Message>,
         hint: impl Into<Message>,
     ) {
-        let document = self.document;
-        self.problems.push(|| document.error(span, message, hint));
+        self.changed_problem(span, message, hint, |error| error);
     }
 
     /// Takes down a problem that shows nothing of the file.
@@ -133,9 +145,7 @@ impl<'d> Reader<'d> {
         message: &'static str,
         hint: impl Into<Message>,
     ) {
-        let document = self.document;
-        self.problems
-            .push(|| document.error(span, message, hint).with_gist(message));
+        self.changed_problem(span, message, hint, |error| error.with_gist(message));
     }
 
     /// Takes down that a key is unknown.
@@ -190,9 +200,7 @@ impl<'d> Reader<'d> {
         message: impl Into<Message>,
         hint: impl Into<Message>,
     ) {
-        let document = self.document;
-        self.problems
-            .push(|| document.error(span, message, hint).without_excerpt());
+        self.changed_problem(span, message, hint, ConfigError::without_excerpt);
     }
 
     /// Takes down what is odd, but harmless.

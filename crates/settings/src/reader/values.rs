@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::{Reader, SHOWN_MAX, Section, near, one_of};
-use crate::message::{Message, message, setting};
+use crate::message::{Message, Part, message, setting};
 use crate::quantity::{parse_duration, parse_size};
 use crate::text::shorten;
 use crate::tree::{Data, Field, Node};
@@ -27,9 +27,21 @@ pub enum Least {
 
 impl Reader<'_> {
     /// A value of the wrong form, which reads as absent.
-    fn refuse<T>(&mut self, field: &Field, expected: &str, hint: impl Into<Message>) -> Option<T> {
+    pub(crate) fn refuse<T>(
+        &mut self,
+        field: &Field,
+        expected: &str,
+        hint: impl Into<Message>,
+    ) -> Option<T> {
         self.wrong(field, expected, hint);
         None
+    }
+
+    /// Takes down that a section lacks what it must have.
+    pub(crate) fn missing(&mut self, section: &Section<'_>, name: &str, value: &'static str) {
+        let message = message![section.label.clone(), " has no ", setting(name)];
+        let hint = Part::Assignment(name.to_owned().into(), value.into());
+        self.problem(section.span(), message, message!["add ", hint]);
     }
 
     /// A text that is not empty.
@@ -142,11 +154,8 @@ impl Reader<'_> {
             Data::Text(text) => parse_size(text).ok(),
             _ => None,
         };
-        if size.is_none() {
-            let expected = "a size such as 65536, \"64KiB\" or \"16MiB\"";
-            self.wrong(field, expected, "units are KiB, MiB and GiB");
-        }
-        size
+        let expected = "a size such as 65536, \"64KiB\" or \"16MiB\"";
+        size.or_else(|| self.refuse(field, expected, "units are KiB, MiB and GiB"))
     }
 
     /// A seed: a number, or a text of digits where a number would be too large for other readers.
@@ -157,11 +166,8 @@ impl Reader<'_> {
             Data::Text(text) if is_digits(text) => text.parse().ok(),
             _ => None,
         };
-        if seed.is_none() {
-            let expected = "a whole number from 0 to 18446744073709551615";
-            self.wrong(field, expected, "any such number will do");
-        }
-        seed
+        let expected = "a whole number from 0 to 18446744073709551615";
+        seed.or_else(|| self.refuse(field, expected, "any such number will do"))
     }
 
     /// One of a few names; `-` and `_` are the same.

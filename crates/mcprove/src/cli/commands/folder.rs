@@ -14,12 +14,8 @@ pub type Found = (PathBuf, Recognised);
 
 /// Whether a name ends as those of YAML files do.
 pub fn is_yaml(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        ["yml", "yaml"]
-            .iter()
-            .any(|known| extension.eq_ignore_ascii_case(known))
-    })
+    let extension = path.extension().unwrap_or_default();
+    extension.eq_ignore_ascii_case("yml") || extension.eq_ignore_ascii_case("yaml")
 }
 
 /// The YAML files of a folder, by name; not those of folders in it.

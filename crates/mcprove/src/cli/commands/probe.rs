@@ -79,7 +79,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// Shows which tool is being called, until it is dropped.
 pub fn progress(server: &Server) -> impl FnMut(Progress<'_>) + use<> {
-    let status = StatusLine::new();
+    let status = StatusLine::default();
     status.show(&format!("connecting to {} …", server.describe()));
     move |Progress { tool, done, total }| {
         status.show(&format!("calling {tool} ({} of {total}) …", done + 1));

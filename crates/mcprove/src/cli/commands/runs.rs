@@ -37,19 +37,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reports = arguments.report.resolve(arguments.json)?;
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
-    let entries = match list_runs(&base, limit) {
-        Ok(entries) => entries,
+    let listed = list_runs(&base, limit).or_else(|error| match error.kind() {
         // Nobody has made a run yet: that is no mistake.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && arguments.dir.is_none() => {
-            Vec::new()
-        }
-        Err(error) => {
-            return Err(Failure::new(
-                format!("{}: {error}", base.display()),
-                "give the directory that holds the runs: --dir DIR",
-            ));
-        }
-    };
+        io::ErrorKind::NotFound if arguments.dir.is_none() => Ok(Vec::new()),
+        _ => Err(Failure::new(
+            format!("{}: {error}", base.display()),
+            "give the directory that holds the runs: --dir DIR",
+        )),
+    });
+    let entries = listed?;
     let mut document = runs_document(&entries);
     if entries.len() == limit {
         let more = format!("The newest {limit}; --limit COUNT shows more.");

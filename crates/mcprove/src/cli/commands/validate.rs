@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::printable::printable;
 use mcprove_suite::plan::Environment;
 use mcprove_suite::{
@@ -29,13 +30,8 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let environment = Environment::of_process();
     let mut files = Vec::new();
-    for path in paths(&arguments.files)? {
-        let (file, errors) = match &path {
-            Given::File(path) => check(path, &environment),
-            Given::EmptyFolder(path) => check_empty_folder(path),
-        };
+    for (file, errors) in checked(&arguments.files)? {
         if !arguments.json {
             show_warnings(&file);
             match errors {
@@ -57,19 +53,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
 }
 
-/// What is looked at.
-enum Given {
-    File(PathBuf),
-    /// A folder without any file of ours.
-    EmptyFolder(PathBuf),
-}
-
 /// The files, and those of the folders. Files of other programs in folders are named, and left out.
-fn paths(given: &[PathBuf]) -> Result<Vec<Given>, Failure> {
-    let mut paths = Vec::new();
+fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>, Failure> {
+    let environment = Environment::of_process();
+    let mut files = Vec::new();
     for path in given {
         if !path.is_dir() {
-            paths.push(Given::File(path.clone()));
+            files.push(check(path, &environment));
             continue;
         }
         let is_foreign = |found: &Found| matches!(found.1, Recognised::Foreign(_));
@@ -77,11 +67,11 @@ fn paths(given: &[PathBuf]) -> Result<Vec<Given>, Failure> {
             yaml_files(path)?.into_iter().partition(is_foreign);
         tell_passed_over(&foreign);
         if ours.is_empty() {
-            paths.push(Given::EmptyFolder(path.clone()));
+            files.push(check_empty_folder(path));
         }
-        paths.extend(ours.into_iter().map(|(path, _)| Given::File(path)));
+        files.extend(ours.iter().map(|(path, _)| check(path, &environment)));
     }
-    Ok(paths)
+    Ok(files)
 }
 
 fn show_warnings(file: &CheckedFile) {
@@ -107,10 +97,8 @@ fn summary(file: &CheckedFile) -> String {
                 (Some(FileKind::Suite), "tools") => "tool test",
                 _ => noun,
             };
-            Some(format!(
-                "{count} {noun}{}",
-                if count == 1 { "" } else { "s" }
-            ))
+            let plural = if count == 1 { "" } else { "s" };
+            Some(format!("{count} {noun}{plural}"))
         })
         .collect();
     if contents.is_empty() {

@@ -51,14 +51,12 @@ pub(super) static NONE: LazyLock<Arc<KnownSecrets>> =
     LazyLock::new(|| Arc::new(KnownSecrets::new([])));
 
 /// How far a text goes along with a secret.
-#[derive(PartialEq)]
-enum Along {
-    /// To this place, where the secret ends.
-    Whole(usize),
-    /// To where the text ends.
-    Cut,
-    /// Not far enough.
-    Not,
+#[derive(Default)]
+struct Along {
+    /// Where the secret ends, if all of it is there.
+    end: Option<usize>,
+    /// Whether it may go on where the text ends.
+    is_cut: bool,
 }
 
 impl KnownSecrets {
@@ -140,17 +138,14 @@ impl KnownSecrets {
         let from = text.len().saturating_sub(self.span_max);
         let goes_on = |at: &usize| {
             let mut secrets = self.secrets.iter();
-            secrets.any(|secret| along(secret, text, *at, 0) == Along::Cut)
+            secrets.any(|secret| along(secret, text, *at, 0).is_cut)
         };
         (from..text.len()).find(goes_on).unwrap_or(text.len())
     }
 
     /// Where a secret ends that begins here.
     fn end(&self, secret: usize, text: &[u8], from: usize) -> Option<usize> {
-        match along(&self.secrets[secret], text, from, PART_CHARS_MIN) {
-            Along::Whole(end) => Some(end),
-            Along::Cut | Along::Not => None,
-        }
+        along(&self.secrets[secret], text, from, PART_CHARS_MIN).end
     }
 
     /// Where the secrets that are meant are whole.
@@ -211,7 +206,7 @@ fn span_max(secret: &Letters) -> usize {
 fn beginning_at_end(secret: &Letters, text: &[u8]) -> Option<usize> {
     let from = text.len().saturating_sub(span_max(secret));
     let mut places = from..text.len().saturating_sub(PART_CHARS_MIN - 1);
-    places.find(|at| along(secret, text, *at, PART_CHARS_MIN) == Along::Cut)
+    places.find(|at| along(secret, text, *at, PART_CHARS_MIN).is_cut)
 }
 
 /// Where a part of a secret ends with which a text begins, if it is long enough.
@@ -225,10 +220,7 @@ fn end_at_beginning(secret: &Letters, text: &[u8]) -> Option<usize> {
         let is_plain = before.last().is_some_and(char::is_ascii_alphanumeric);
         // The character before it may have been cut within.
         let most = if is_plain { 0 } else { REST_BYTES_MAX };
-        (0..=quotes.max(most)).find_map(|from| match along(rest, text, from, PART_CHARS_MIN) {
-            Along::Whole(end) => Some(end),
-            Along::Cut | Along::Not => None,
-        })
+        (0..=quotes.max(most)).find_map(|from| along(rest, text, from, PART_CHARS_MIN).end)
     })
 }
 
@@ -241,7 +233,7 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
     let plain = secret.iter().zip(rest).take_while(is_plain).count();
     let next = secret.get(plain).zip(rest.get(plain));
     if next.is_some_and(|(own, there)| own.is_ascii_alphanumeric() && !is_escape(*there)) {
-        return Along::Not;
+        return Along::default();
     }
     // All places where what was read so far may end: few spellings can be read in two ways.
     let mut places = vec![from + plain];
@@ -260,10 +252,11 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
         ends.dedup();
         places = ends;
         if places.is_empty() {
-            return if is_cut { Along::Cut } else { Along::Not };
+            break;
         }
     }
-    places.last().map_or(Along::Not, |end| Along::Whole(*end))
+    let end = places.last().copied();
+    Along { end, is_cut }
 }
 
 /// The ranges in order; those that have something in common are one.

@@ -23,14 +23,9 @@ pub async fn run(
 ) -> Result<ExitCode, Failure> {
     let mut servers = arguments.server.resolve_all(&arguments.session)?;
     // Commands and addresses are different lists: what stood first is known from the place on the command line only.
-    let place = |name: &str| {
-        matches
-            .indices_of(name)
-            .and_then(|mut places| places.next())
-    };
-    if let (Some(url), Some(server)) = (place("url"), place("server"))
-        && url < server
-    {
+    let place = |name: &str| matches.indices_of(name)?.next();
+    let places = place("url").zip(place("server"));
+    if places.is_some_and(|(url, server)| url < server) {
         servers.reverse();
     }
     let [baseline, current] = <[Server; 2]>::try_from(servers).map_err(|servers| {
@@ -90,18 +85,10 @@ fn template(
 }
 
 /// Whose turn it is, on a terminal.
+#[derive(Default)]
 struct LiveView {
     status: StatusLine,
     turn: Mutex<String>,
-}
-
-impl Default for LiveView {
-    fn default() -> Self {
-        Self {
-            status: StatusLine::new(),
-            turn: Mutex::default(),
-        }
-    }
 }
 
 impl LiveView {

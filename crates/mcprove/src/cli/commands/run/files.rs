@@ -3,15 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use mcprove_settings::input;
-use mcprove_settings::tree::{Data, Document, Node};
+use mcprove_settings::tree::{Document, Wanted};
 use mcprove_suite::{FileKind, Recognised, recognise_file};
 
 use crate::Failure;
 use crate::commands::folder::{Found, is_suite, is_yaml, yaml_files};
-
-/// The largest file that is looked into.
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// What the files are.
 #[derive(Debug)]
@@ -98,13 +94,6 @@ fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), Failure> {
     Ok((suites.collect(), others))
 }
 
-/// The document of a YAML file, if it is one and can be read.
-fn yaml(path: &Path) -> Option<Document> {
-    let bytes = is_yaml(path).then(|| input::read_file(path, FILE_BYTES_MAX).ok())??;
-    let text = String::from_utf8(bytes).ok()?;
-    Document::from_yaml(&text, &path.display().to_string()).ok()
-}
-
 /// Each file once, however it is named, in the order in which they were given.
 fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
@@ -116,28 +105,10 @@ fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
 /// The files that a suite is made of besides itself: those of its mocks.
 pub fn mocks_of(suite: &Path) -> Vec<PathBuf> {
     let folder = suite.parent().unwrap_or(Path::new(""));
-    let Some(document) = yaml(suite) else {
-        return Vec::new();
-    };
-    let servers = field(&document.root, "servers").map(|servers| &servers.data);
-    let Some(Data::Table(servers)) = servers else {
-        return Vec::new();
-    };
-    let mocks = servers
-        .iter()
-        .filter_map(|server| match &field(&server.value, "mock")?.data {
-            Data::Text(path) => Some(folder.join(path)),
-            _ => None,
-        });
-    mocks.collect()
-}
-
-fn field<'n>(node: &'n Node, name: &str) -> Option<&'n Node> {
-    match &node.data {
-        Data::Table(fields) => {
-            let found = fields.iter().find(|field| field.name == name);
-            found.map(|field| &field.value)
-        }
-        _ => None,
-    }
+    let read = || Document::read(suite, Document::from_yaml, Wanted::ANY).ok();
+    let document = is_yaml(suite).then(read).flatten();
+    let servers = document.iter().filter_map(|it| it.root.get("servers"));
+    let servers = servers.flat_map(|servers| servers.value.fields());
+    let mocks = servers.filter_map(|it| it.value.get("mock")?.value.text());
+    mocks.map(|path| folder.join(path)).collect()
 }

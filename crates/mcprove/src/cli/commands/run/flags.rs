@@ -16,41 +16,17 @@ const REPEAT_MAX: i64 = 100_000;
 const JOBS_MAX: i64 = 1024;
 
 /// Flags that only suites have.
-const OF_SUITES: [&str; 11] = [
-    "filter",
-    "tag",
-    "shard",
-    "fail_fast",
-    "repeat",
-    "last_failed",
-    "watch",
-    "list",
-    "record",
-    "live",
-    "jobs",
-];
+const OF_SUITES: &str = "filter tag shard fail_fast repeat last_failed watch list record live jobs";
 /// Flags that suites and loads have.
-const OF_BOTH: [&str; 7] = [
-    "files", "config", "explain", "seed", "out", "json", "report",
-];
+const OF_BOTH: &str = "files config explain seed out json report";
 /// Flags that say which server is meant and how it is spoken to, which a suite says itself.
-const OF_SERVERS: [&str; 15] = [
-    "server",
-    "url",
-    "transport",
-    "header",
-    "env",
-    "working_dir",
-    "command",
-    "protocol",
-    "strict_protocol",
-    "startup_timeout",
-    "shutdown_timeout",
-    "call_timeout",
-    "max_frame",
-    "accept_requests",
-    "stderr_log",
-];
+const OF_SERVERS: &str = "\
+    server url transport header env working_dir command protocol strict_protocol startup_timeout \
+    shutdown_timeout call_timeout max_frame accept_requests stderr_log tee_stderr";
+
+fn has(list: &str, name: &str) -> bool {
+    list.split(' ').any(|own| own == name)
+}
 
 /// Which tests of suites are run, and how.
 #[derive(Debug, Args)]
@@ -130,18 +106,22 @@ impl Given {
         Self(names.map(str::to_owned).collect())
     }
 
+    fn first_of(&self, list: &str) -> Option<&String> {
+        self.0.iter().find(|name| has(list, name))
+    }
+
     /// Whether a flag of suites is among them.
     pub fn has_suite_flag(&self) -> bool {
-        self.0.iter().any(|name| OF_SUITES.contains(&name.as_str()))
+        self.first_of(OF_SUITES).is_some()
     }
 
     /// Refuses what suites do not have. `file` is one of them.
     pub fn check_for_suites(&self, file: &str) -> Result<(), Failure> {
-        let is_known = |name: &&str| OF_SUITES.contains(name) || OF_BOTH.contains(name);
-        let Some(name) = self.0.iter().map(String::as_str).find(|it| !is_known(it)) else {
+        let is_known = |name: &&String| has(OF_SUITES, name) || has(OF_BOTH, name);
+        let Some(name) = self.0.iter().find(|it| !is_known(it)) else {
             return Ok(());
         };
-        let hint = if OF_SERVERS.contains(&name) || name == "tee_stderr" {
+        let hint = if has(OF_SERVERS, name) {
             "a suite names its servers itself, under `servers:`"
         } else {
             "a suite says it itself, in an entry under `load:`"
@@ -157,8 +137,7 @@ impl Given {
 
     /// Refuses what loads do not have. `file` is one of them, if there is any.
     pub fn check_for_loads(&self, file: Option<&str>) -> Result<(), Failure> {
-        let mut names = self.0.iter().map(String::as_str);
-        let Some(name) = names.find(|name| OF_SUITES.contains(name)) else {
+        let Some(name) = self.first_of(OF_SUITES) else {
             return Ok(());
         };
         let why = match file {

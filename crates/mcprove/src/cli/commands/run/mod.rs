@@ -137,8 +137,8 @@ fn flags(arguments: &Arguments) -> LoadFlags<'_> {
 /// Makes the loads.
 async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let read: Vec<PathBuf> = arguments.all_files().into_iter().cloned().collect();
-    let reports = &arguments.report;
-    let reports = reports.resolve_with(arguments.output.json, &[], &read)?;
+    let as_json = arguments.output.json;
+    let reports = arguments.report.resolve_with(as_json, &[], &read)?;
     let jobs = jobs(arguments)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();

@@ -13,6 +13,7 @@ use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
 use mcprove_suite::file;
 use mcprove_suite::plan::{Environment, SuitePlan};
+use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::progress::suite_progress_line;
 use mcprove_suite::report::{render, suite_list_document};
 use mcprove_suite::run::{
@@ -78,7 +79,7 @@ async fn round(
         repeat: arguments.suite.repeat,
         fail_fast: arguments.suite.fail_fast,
     };
-    let status = Arc::new(StatusLine::new());
+    let status = Arc::new(StatusLine::default());
     let listener = listener(Arc::clone(&status));
     let ended = run_suites(&plans, &selection, &options, rules, &listener).await;
     drop(listener);
@@ -152,12 +153,11 @@ async fn watch(
         suites = again(arguments, &suites);
         let names = changed.iter().take(CHANGED_MAX);
         let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
-        let names = names.join(", ");
-        let more = match changed.len().saturating_sub(CHANGED_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        terminal::print_error(&format!("\nchanged: {names}{more}\n\n"));
+        let mut names = names.join(", ");
+        if changed.len() > CHANGED_MAX {
+            names += &format!(" and {} more", changed.len() - CHANGED_MAX);
+        }
+        terminal::print_error(&format!("\nchanged: {names}\n\n"));
     }
 }
 
@@ -208,37 +208,19 @@ pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Fa
     let tests = tests_of(&plans);
     let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
     let cassettes = arguments.suite.cassettes();
-    let told =
-        mcprove_suite::report::explain::suite_explanation(&chosen.tests, cassettes, &output_dir);
+    let tests = &chosen.tests;
+    terminal::print(&suite_explanation(tests, cassettes, &output_dir));
     // Other tests name their tools.
-    if chosen
-        .tests
-        .iter()
-        .any(|test| test.kind() == TestKind::Load)
-    {
+    if tests.iter().any(|test| test.kind() == TestKind::Load) {
         let all = "`allow_writes: true` in a load calls every tool.";
-        terminal::print(&format!("{told}\n{RULE}  {all}\n"));
-    } else {
-        terminal::print(&told);
+        terminal::print(&format!("\n{RULE}  {all}\n"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reads all suites; an error is everything that is wrong with any of them.
 fn read(suites: &[PathBuf]) -> Result<Vec<SuitePlan>, ConfigErrors> {
-    let mut plans = Vec::new();
-    let mut errors = Vec::new();
-    for path in suites {
-        match file::read(path) {
-            Ok(plan) => plans.push(plan),
-            Err(unusable) => errors.extend(unusable.0),
-        }
-    }
-    if errors.is_empty() {
-        Ok(plans)
-    } else {
-        Err(ConfigErrors(errors))
-    }
+    ConfigErrors::unless_all(suites.iter().map(|path| file::read(path)))
 }
 
 fn warn(plans: &[SuitePlan]) {

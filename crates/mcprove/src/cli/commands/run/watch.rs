@@ -2,7 +2,7 @@
 //!
 //! Files are looked at a few times a second, which works on every system and disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -46,12 +46,9 @@ impl Snapshot {
     }
 
     fn of(paths: impl Iterator<Item = PathBuf>) -> Self {
-        let look = |path: &Path| {
-            let there = std::fs::metadata(path).ok()?;
-            Some((there.modified().ok(), there.len()))
-        };
         let looks = paths.take(FILES_MAX).map(|path| {
-            let look = look(&path);
+            let there = std::fs::metadata(&path).ok();
+            let look = there.map(|there| (there.modified().ok(), there.len()));
             (path, look)
         });
         Self(looks.collect())
@@ -74,25 +71,25 @@ pub async fn wait_for_change(
     suites: impl Fn() -> Vec<PathBuf>,
     stop: &Stop,
 ) -> Option<Vec<PathBuf>> {
-    let mut before = (sources.clone(), cassettes.clone());
-    let mut changed: Vec<PathBuf> = Vec::new();
+    let mut before = [sources.clone(), cassettes.clone()];
+    let mut changed = BTreeSet::new();
     loop {
         tokio::select! {
             () = stop.requested(StopLevel::Drain) => return None,
             () = tokio::time::sleep(INTERVAL) => {}
         }
         let suites = suites();
-        let now = (
+        let now = [
             Snapshot::of_sources(&suites),
             Snapshot::of_cassettes(&suites),
-        );
-        let mut fresh = before.0.changed(&now.0);
-        fresh.extend(before.1.changed(&now.1));
+        ];
+        let pairs = before.iter().zip(&now);
+        let fresh: Vec<PathBuf> = pairs
+            .flat_map(|(before, now)| before.changed(now))
+            .collect();
         before = now;
         if fresh.is_empty() && !changed.is_empty() {
-            changed.sort();
-            changed.dedup();
-            return Some(changed);
+            return Some(changed.into_iter().collect());
         }
         changed.extend(fresh);
     }

@@ -26,35 +26,28 @@ pub struct ChosenFormat(Option<Format>);
 impl ChosenFormat {
     /// Reads its name.
     pub fn parser() -> impl TypedValueParser<Value = Self> {
-        let formats = Format::ALL.into_iter().map(|format| {
-            let value = PossibleValue::new(format.name()).help(format.explanation());
-            match format {
-                Format::Recording => value.alias("recording"),
-                _ => value,
-            }
-        });
         let auto = PossibleValue::new(AUTO).help("whatever it is");
-        let names = PossibleValuesParser::new(std::iter::once(auto).chain(formats));
-        names.map(|name| Self(find(&name)))
+        let values = Format::ALL.into_iter().map(possible_value);
+        let names = PossibleValuesParser::new(std::iter::once(auto).chain(values));
+        let is_it = |format: &Format, name: &str| possible_value(*format).matches(name, false);
+        names.map(move |name| Self(Format::ALL.into_iter().find(|it| is_it(it, &name))))
     }
 }
 
-fn find(name: &str) -> Option<Format> {
-    // The other name is that of the file.
-    let name = if name == "recording" {
-        Format::Recording.name()
-    } else {
-        name
-    };
-    Format::ALL.into_iter().find(|format| format.name() == name)
+fn possible_value(format: Format) -> PossibleValue {
+    let value = PossibleValue::new(format.name()).help(format.explanation());
+    match format {
+        // The other name is that of the file.
+        Format::Recording => value.alias("recording"),
+        _ => value,
+    }
 }
 
 /// Reads every trace, one after the other; an error is what is wrong with each that cannot be used.
 pub fn read(paths: &[PathBuf], format: ChosenFormat) -> Result<Traces, ConfigErrors> {
     let mut traces = Traces::default();
-    let mut errors = Vec::new();
     let mut times: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    for path in paths {
+    let read = paths.iter().map(|path| {
         let is_stdin = path.as_os_str() == STDIN;
         let file = (!is_stdin).then(|| path.display().to_string());
         // The same file by another name is the same.
@@ -62,25 +55,18 @@ pub fn read(paths: &[PathBuf], format: ChosenFormat) -> Result<Traces, ConfigErr
         let count = times.entry(identity).or_default();
         *count += 1;
         if is_stdin && *count > 1 {
-            errors.push(given_twice());
-            continue;
+            return Err(ConfigErrors(vec![given_twice()]));
         }
-        let read = read_bytes(path).map_err(|error| ConfigErrors::of(unread(path, &error)));
-        let added = read.and_then(|bytes| traces.add(file.as_deref(), &bytes, format.0));
-        match added {
-            Ok(()) if *count > 1 => {
-                let note = "is given more than once; its runs are counted each time";
-                traces.note(file.as_deref(), note);
-            }
-            Ok(()) => {}
-            Err(unusable) => errors.extend(unusable.0),
+        let read = read_bytes(path).map_err(|error| ConfigErrors::of(unread(path, &error)))?;
+        traces.add(file.as_deref(), &read, format.0)?;
+        if *count > 1 {
+            let note = "is given more than once; its runs are counted each time";
+            traces.note(file.as_deref(), note);
         }
-    }
-    if errors.is_empty() {
-        Ok(traces)
-    } else {
-        Err(ConfigErrors(errors))
-    }
+        Ok(())
+    });
+    ConfigErrors::unless_all(read)?;
+    Ok(traces)
 }
 
 fn given_twice() -> ConfigError {

@@ -110,14 +110,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// The gates and the traces; an error is everything that is wrong with any of the files.
 fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> {
-    let gates = arguments.gates.as_deref().map(gates::read).transpose();
+    let gates = ConfigErrors::unless_all(arguments.gates.as_deref().map(gates::read));
     let traces = input::read(&arguments.traces, arguments.format);
     match (gates, traces) {
-        (Ok(gates), Ok(traces)) => Ok((gates, traces)),
-        (gates, traces) => {
-            let errors = gates.err().into_iter().chain(traces.err());
-            Err(ConfigErrors(errors.flat_map(|errors| errors.0).collect()))
+        (Err(mut errors), Err(others)) => {
+            errors.0.extend(others.0);
+            Err(errors)
         }
+        (gates, traces) => Ok((gates?.pop(), traces?)),
     }
 }
 
