@@ -7,13 +7,15 @@
 use serde_json::{Map, Value};
 
 use super::ArgumentsError;
-use super::document::{Document, Target};
+use super::document::{Document, REFERENCES, Target, objects};
 use super::limits::{VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
 
 /// Keywords with one schema for the same value.
 const SINGLE: [&str; 4] = ["not", "if", "then", "else"];
 /// Keywords with a list of schemas for the same value.
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords with schemas for the same value, by the names of properties.
+const DEPENDENT: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords with one schema for each property.
 const EACH_PROPERTY: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 /// Keywords with schemas for the items.
@@ -24,7 +26,6 @@ const EACH_ITEM: [&str; 5] = [
     "contains",
     "prefixItems",
 ];
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// `unevaluated…` looks at everything beside it again to see what it has covered.
 const UNEVALUATED_FACTOR: usize = 3;
 
@@ -50,18 +51,9 @@ impl<'document, 'schema> Cost<'document, 'schema> {
 
     /// Counts what it takes to prepare the `unevaluated…` keywords of a schema.
     pub(super) fn add_preparation(&mut self, root: &'schema Value) -> Result<(), ArgumentsError> {
-        let mut open = vec![root];
-        while let Some(value) = open.pop() {
-            match value {
-                Value::Array(items) => open.extend(items),
-                Value::Object(map) => {
-                    if has_unevaluated(map) {
-                        self.walk(value, &Value::Null, &mut Way::start(true))?;
-                    }
-                    open.extend(map.values());
-                }
-                _ => {}
-            }
+        let objects = objects(root);
+        for object in objects.filter(|it| it.as_object().is_some_and(has_unevaluated)) {
+            self.walk(object, &Value::Null, &mut Way::start(true))?;
         }
         Ok(())
     }
@@ -84,11 +76,11 @@ impl<'document, 'schema> Cost<'document, 'schema> {
     ) -> Result<(), ArgumentsError> {
         self.steps += 1;
         if self.steps > VALIDATION_STEPS_MAX || way.depth > VALIDATION_DEPTH_MAX {
-            return Err(ArgumentsError::TooMuchWork {
-                place: way.place.clone(),
-                what: "validation",
-                limit: VALIDATION_STEPS_MAX,
-            });
+            return Err(ArgumentsError::too_much_work(
+                &way.place,
+                "validation",
+                VALIDATION_STEPS_MAX,
+            ));
         }
         let Value::Object(keywords) = schema else {
             return Ok(());
@@ -140,21 +132,12 @@ impl<'document, 'schema> Cost<'document, 'schema> {
                 Target::Remote | Target::Missing => {}
             }
         }
-        for part in SINGLE.iter().filter_map(|keyword| keywords.get(*keyword)) {
-            self.walk(part, value, way)?;
-        }
-        for part in LISTS
-            .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_array())
-            .flatten()
-        {
-            self.walk(part, value, way)?;
-        }
-        for part in ["dependentSchemas", "dependencies"]
-            .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_object())
-            .flat_map(Map::values)
-        {
+        let given = |keyword: &&str| keywords.get(*keyword);
+        let single = SINGLE.iter().filter_map(given);
+        let lists = LISTS.iter().filter_map(given).filter_map(Value::as_array);
+        let dependent = DEPENDENT.iter().filter_map(given);
+        let dependent = dependent.filter_map(Value::as_object).flat_map(Map::values);
+        for part in single.chain(lists.flatten()).chain(dependent) {
             self.walk(part, value, way)?;
         }
         Ok(())
