@@ -5,9 +5,7 @@
 //! are shared by the tests. [`FailedTests`] are those that did not pass last time.
 
 mod agent;
-mod connect;
 mod context;
-mod declined;
 mod last_failed;
 pub(crate) mod listing;
 mod load;

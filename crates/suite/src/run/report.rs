@@ -188,16 +188,22 @@ impl SuiteReport {
 
     /// How many tests came to what.
     pub fn counts(&self) -> Counts {
-        let count = |outcome| {
-            let tests = self.tests.iter();
-            tests.filter(|test| test.outcome == outcome).count()
-        };
-        Counts {
-            passed: count(TestOutcome::Passed),
-            failed: count(TestOutcome::Failed),
-            errors: count(TestOutcome::Error),
-            skipped: count(TestOutcome::Skipped),
+        let mut counts = Counts::default();
+        for test in &self.tests {
+            counts.add(test.outcome);
         }
+        counts
+    }
+}
+
+impl Counts {
+    pub(crate) const fn add(&mut self, outcome: TestOutcome) {
+        *match outcome {
+            TestOutcome::Passed => &mut self.passed,
+            TestOutcome::Failed => &mut self.failed,
+            TestOutcome::Error => &mut self.errors,
+            TestOutcome::Skipped => &mut self.skipped,
+        } += 1;
     }
 }
 
@@ -254,6 +260,18 @@ impl TestReport {
         self
     }
 
+    /// Adds that something does not hold.
+    pub(crate) fn fail(
+        &mut self,
+        target: &str,
+        expected: impl Into<Value>,
+        actual: impl Into<Value>,
+        message: impl Into<String>,
+    ) {
+        let failure = gate_failure(target, expected, actual, message);
+        self.failures.push(failure);
+    }
+
     /// Adds a file that is not complete, and a note for people.
     pub(crate) fn lose(&mut self, loss: Loss) {
         self.notes.push(loss.to_string());
@@ -261,8 +279,7 @@ impl TestReport {
     }
 
     /// Decides what came of it: what could not be judged outweighs what does not hold.
-    #[must_use]
-    pub(crate) fn judged(mut self) -> Self {
+    pub(crate) fn judge(&mut self) {
         self.outcome = if !self.errors.is_empty() {
             TestOutcome::Error
         } else if !self.failures.is_empty() {
@@ -270,6 +287,28 @@ impl TestReport {
         } else {
             TestOutcome::Passed
         };
+    }
+
+    /// The same, decided.
+    #[must_use]
+    pub(crate) fn judged(mut self) -> Self {
+        self.judge();
         self
+    }
+}
+
+/// That something does not hold.
+pub(crate) fn gate_failure(
+    target: &str,
+    expected: impl Into<Value>,
+    actual: impl Into<Value>,
+    message: impl Into<String>,
+) -> GateFailure {
+    GateFailure {
+        target: target.to_owned(),
+        expected: expected.into(),
+        actual: actual.into(),
+        message: message.into(),
+        ..GateFailure::default()
     }
 }

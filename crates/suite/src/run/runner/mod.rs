@@ -256,12 +256,7 @@ impl<'l> Results<'l> {
     }
 
     fn put(&mut self, place: usize, report: TestReport) {
-        match report.outcome {
-            TestOutcome::Passed => self.counts.passed += 1,
-            TestOutcome::Failed => self.counts.failed += 1,
-            TestOutcome::Error => self.counts.errors += 1,
-            TestOutcome::Skipped => self.counts.skipped += 1,
-        }
+        self.counts.add(report.outcome);
         (self.listener)(&SuiteEvent::Ended {
             report: &report,
             counts: self.counts,

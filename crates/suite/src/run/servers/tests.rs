@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcprove_load::drive::Stop;
+
 use super::*;
 use crate::file::parse_yaml;
 use crate::plan::Environment;
