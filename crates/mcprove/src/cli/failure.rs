@@ -14,7 +14,6 @@ use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
 use mcprove_suite::agent::cassette::CassetteError;
-use mcprove_suite::run::LastFailedError;
 
 use crate::{ExitCode, terminal};
 
@@ -172,7 +171,7 @@ macro_rules! with_hint {
 
 with_hint! {
     AuditError, CassetteError, CompareError, ListenError, OwnLimit, RecomputeError,
-    RecordingError, ReplayError, SpawnError, &FormatError, &LastFailedError,
+    RecordingError, ReplayError, SpawnError, &FormatError,
 }
 
 /// That of a server, with what it said.

@@ -23,7 +23,7 @@ mod servers;
 mod tool;
 
 pub use context::{CassetteMode, SuiteOptions};
-pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
+pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
 pub use mcprove_trace::contained::is_contained;
 pub use progress::{SuiteEvent, SuiteListener};
@@ -32,4 +32,4 @@ pub use report::{
     TestReport,
 };
 pub use runner::{RunRules, run_suites};
-pub use selection::{Chosen, Filter, NothingSelected, Selection, SelectionError, Shard, TagRule};
+pub use selection::{Chosen, Filter, Selection, SelectionError, Shard, TagRule};

@@ -19,7 +19,7 @@ use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
 use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
-use super::selection::{NothingSelected, Selection};
+use super::selection::Selection;
 use super::servers::Servers;
 use super::{agent, load, secrets, tool};
 use crate::error::TestError;
@@ -61,7 +61,7 @@ pub async fn run_suites(
     options: &SuiteOptions,
     rules: RunRules,
     listener: &SuiteListener,
-) -> Result<SuiteReport, NothingSelected> {
+) -> Result<SuiteReport, TestError> {
     let plans = &supervised(plans, options.supervisor.as_deref());
     let all = tests_of(plans);
     let chosen = selection.choose(&all)?;
