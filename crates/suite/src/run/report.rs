@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
 use mcprove_settings::error::ConfigError;
 use mcprove_settings::loss::Loss;
+use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,21 +34,18 @@ pub struct SuiteReport {
 }
 
 /// Something that keeps all tests from being run.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteProblem {
     /// The file; none where it is about no file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, from one; none when the whole file is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The character in the line, from one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
     /// What is wrong.
     pub message: String,
     /// What to try.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
@@ -104,6 +102,7 @@ pub struct Repeated {
 }
 
 /// What came of one test.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestReport {
     /// Its name.
@@ -117,10 +116,8 @@ pub struct TestReport {
     /// What came of it.
     pub outcome: TestOutcome,
     /// Why it was skipped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// How often it was run, where that is more than once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
     /// How long it took. On replay, how long it took when it was recorded.
     pub duration_ms: f64,
@@ -141,7 +138,6 @@ pub struct TestReport {
     pub losses: Vec<Loss>,
     /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
     /// results, so that it does not depend on where that is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
 

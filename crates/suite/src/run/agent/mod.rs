@@ -21,9 +21,9 @@ use mcprove_settings::private_file;
 use mcprove_settings::whole_file::write_private;
 use mcprove_trace::AgentTrace;
 
-use super::context::{CassetteMode, Context, SuiteOptions};
 use super::masking::mask;
 use super::report::{TestKind, TestOutcome, TestReport};
+use super::{CassetteMode, Context, SuiteOptions};
 use crate::agent::cassette::{self, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict};
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};

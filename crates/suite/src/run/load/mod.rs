@@ -16,10 +16,10 @@ use mcprove_servers::mock::{Kind, Listening};
 use mcprove_settings::message::{Diagnostic, Spelling};
 use mcprove_settings::secret::Redactor;
 
-use super::context::Context;
+use super::Context;
 use super::masking::masked;
-use super::progress::{SuiteEvent, SuiteListener};
 use super::report::{TestKind, TestReport};
+use super::{SuiteEvent, SuiteListener};
 use crate::error::{TestError, fill_hint, last_lines, with_stderr};
 use crate::plan::{self, FillError, LoadTestPlan, Reach, ServerPlan};
 

@@ -13,14 +13,14 @@ use mcprove_load::drive::StopLevel;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::contained::contain;
 
-use super::context::{Context, SuiteOptions};
 use super::listing::{Test, TestOf, tests_of};
-use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
 use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
 use super::selection::Selection;
 use super::servers::Servers;
+use super::{Context, SuiteOptions};
+use super::{SuiteEvent, SuiteListener};
 use super::{agent, load, secrets, tool};
 use crate::error::TestError;
 use crate::plan::{Reach, SuitePlan};

@@ -31,7 +31,7 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
 use self::declined::{Declined, Watching};
 use self::lease::Company;
-use super::context::SuiteOptions;
+use super::SuiteOptions;
 use crate::error::{TestError, fill_hint, last_lines, with_stderr};
 use crate::plan::{self, Reach, ServerPlan, SuitePlan};
 

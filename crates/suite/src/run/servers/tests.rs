@@ -8,7 +8,7 @@ use mcprove_load::drive::Stop;
 use super::*;
 use crate::file::parse_yaml;
 use crate::plan::Environment;
-use crate::run::context::CassetteMode;
+use crate::run::CassetteMode;
 
 fn options() -> SuiteOptions {
     let values = BTreeMap::from([("WORD", "filled")]);

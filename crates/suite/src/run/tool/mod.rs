@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use self::called::Called;
 use self::negative::OwnSessions;
-use super::context::Context;
+use super::Context;
 use super::masking::masked;
 use super::report::{TestKind, TestReport};
 use super::servers::{Lease, Turn};
