@@ -90,7 +90,67 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         FLAG_TEXTS_MAX,
         &naming,
     );
+    problems.extend(names_without_example(root)?);
     Ok(problems)
+}
+
+/// The library, and where the examples of its names are: they are compiled and run as tests.
+const LIBRARY: &str = "crates/mcprove/src/lib.rs";
+const EXAMPLES: [&str; 5] = [
+    LIBRARY,
+    "crates/mcprove/src/in_memory.rs",
+    "crates/mcprove/src/session_caller.rs",
+    "crates/mcprove/examples/scenario.rs",
+    "docs/library.md",
+];
+/// Modules, whose names have examples of their own.
+const MODULES: [&str; 4] = ["arguments", "fixture", "lab", "negative_path"];
+
+/// Names at the root of the library that no example uses.
+fn names_without_example(root: &Path) -> Result<Vec<String>> {
+    let read = |path: &str| {
+        std::fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))
+    };
+    let mut words = BTreeSet::new();
+    for path in EXAMPLES {
+        let text = read(path)?;
+        let mut is_code = path.contains("/examples/");
+        for line in text.lines() {
+            let line = line.trim_start_matches(['/', '!']).trim();
+            if line.starts_with("```") {
+                is_code = !is_code;
+            } else if is_code {
+                let is_part = |c: char| c.is_alphanumeric() || c == '_';
+                words.extend(line.split(|c| !is_part(c)).map(str::to_owned));
+            }
+        }
+    }
+    let tree = syn::parse_file(&read(LIBRARY)?)?;
+    let mut names = Vec::new();
+    for item in &tree.items {
+        match item {
+            syn::Item::Use(item) if matches!(item.vis, syn::Visibility::Public(_)) => {
+                leaves(&item.tree, &mut names);
+            }
+            syn::Item::Fn(item) => names.push(item.sig.ident.to_string()),
+            _ => {}
+        }
+    }
+    let is_known = |name: &String| words.contains(name) || MODULES.contains(&name.as_str());
+    let missing = names.into_iter().filter(|name| !is_known(name));
+    Ok(missing
+        .map(|name| format!("{LIBRARY}: no example uses `{name}`"))
+        .collect())
+}
+
+fn leaves(tree: &syn::UseTree, names: &mut Vec<String>) {
+    match tree {
+        syn::UseTree::Path(path) => leaves(&path.tree, names),
+        syn::UseTree::Name(name) => names.push(name.ident.to_string()),
+        syn::UseTree::Rename(name) => names.push(name.rename.to_string()),
+        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
+        syn::UseTree::Glob(_) => {}
+    }
 }
 
 /// The sources of the product, without tests.

@@ -1,14 +1,9 @@
 //! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
-use mcprove_settings::message::{Message, assignment, message};
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::stream::EventStream;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::message::assignment;
+use mcprove_trace::prelude::*;
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;
@@ -16,6 +11,7 @@ const RUNS_MAX: usize = 100;
 const DESCRIPTORS_MIN: u64 = 1024;
 
 /// One item of the checklist.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// What was looked at.
@@ -25,15 +21,14 @@ pub struct Item {
     /// Whether most servers do without it.
     pub optional: bool,
     /// Whether mcprove itself ran out of a resource, so that nothing is known.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub ran_out: bool,
     /// What was found.
     pub found: String,
     /// How to mend it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
     /// Lines that show it, such as the server's stderr.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub evidence: Vec<String>,
 }
 
@@ -153,8 +148,12 @@ fn descriptors() -> Item {
 
 fn old_runs(folder: &Path) -> Item {
     let name = "old runs";
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let count = entries.filter(|entry| entry.path().is_dir()).count();
+    let count = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .count();
     let folder = folder.display();
     let found = format!("{count} in ./{folder}");
     if count > RUNS_MAX {

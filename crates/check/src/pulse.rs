@@ -3,11 +3,10 @@
 //! its connection counts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use mcprove_client::session::{CallError, Session};
 use mcprove_client::transport::Failure;
-use mcprove_trace::ErrorCategory;
+use mcprove_trace::prelude::*;
 
 /// How long a server may take to show that it outlived a call.
 pub const OUTLIVE_TIMEOUT: Duration = Duration::from_millis(500);

@@ -106,8 +106,12 @@ fn verdict(report: &ProbeReport) -> Verdict {
     };
     let others = report.prompts.len() + report.resources.len();
     if others > 0 {
-        let all = report.prompts.iter().chain(&report.resources);
-        let ok = all.filter(|other| other.outcome == ToolOutcome::Ok).count();
+        let ok = report
+            .prompts
+            .iter()
+            .chain(&report.resources)
+            .filter(|other| other.outcome == ToolOutcome::Ok)
+            .count();
         let why = format!("{ok} of {others} prompts and resources answered");
         return Verdict::new(tone, word, why);
     }
@@ -115,19 +119,24 @@ fn verdict(report: &ProbeReport) -> Verdict {
         registered,
         exercised,
     } = report.coverage;
-    let kinds = [
+    let parts = [
         ToolOutcome::Ok,
         ToolOutcome::ToolError,
         ToolOutcome::Error,
         ToolOutcome::Hang,
         ToolOutcome::Skipped,
-    ];
-    let parts = kinds.into_iter().filter_map(|kind| {
-        let tools = report.tools.iter().filter(|tool| tool.outcome == kind);
-        let count = tools.count();
+    ]
+    .into_iter()
+    .filter_map(|kind| {
+        let count = report
+            .tools
+            .iter()
+            .filter(|tool| tool.outcome == kind)
+            .count();
         (count > 0 || kind == ToolOutcome::Ok).then(|| format!("{count} {}", outcome(kind).1))
-    });
-    let parts = parts.collect::<Vec<String>>().join(", ");
+    })
+    .collect::<Vec<String>>()
+    .join(", ");
     let why = format!("{exercised} of {registered} tools called: {parts}");
     Verdict::new(tone, word, why)
 }
@@ -144,8 +153,10 @@ fn hints(report: &ProbeReport) -> Vec<String> {
         ]);
     }
     let tools = report.tools.iter();
-    let failed = tools.filter(|tool| tool.outcome == ToolOutcome::Error);
-    let categories: BTreeSet<ErrorCategory> = failed.filter_map(|tool| tool.category).collect();
+    let categories: BTreeSet<ErrorCategory> = tools
+        .filter(|tool| tool.outcome == ToolOutcome::Error)
+        .filter_map(|tool| tool.category)
+        .collect();
     hints.extend(categories.into_iter().map(ErrorCategory::hint));
     let has_run = has(ToolOutcome::ToolError);
     if has_run && !has(ToolOutcome::Ok) && hints.is_empty() {
@@ -211,8 +222,9 @@ pub fn doctor_document(items: &[Item], server: Option<&str>) -> Document {
             (false, false) => (Tone::Bad, "❌"),
         };
         let finding = Finding::new(tone, mark, &item.name).line(&item.found);
-        let section = Section::default().findings([finding.hint(item.fix.as_ref())]);
-        section.excerpt(&item.evidence)
+        Section::default()
+            .findings([finding.hint(item.fix.as_ref())])
+            .excerpt(&item.evidence)
     });
     Document {
         title: "Doctor".to_owned(),

@@ -23,8 +23,9 @@ impl Fault {
             message,
             is_of_form: true,
         };
-        let form = find_fault(result, false).map(of_form);
-        form.or_else(|| misfit(result, output_schema?))
+        find_fault(result, false)
+            .map(of_form)
+            .or_else(|| misfit(result, output_schema?))
     }
 }
 

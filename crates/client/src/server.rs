@@ -207,22 +207,22 @@ mod shown {
 
     use serde::{Serialize as _, Serializer};
 
-    pub(super) fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&super::redact_text(text))
     }
 
-    pub(super) fn url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&super::redact_urls(url))
     }
 
-    pub(super) fn arguments<S: Serializer>(
+    pub fn arguments<S: Serializer>(
         arguments: &[String],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         super::redact_arguments(arguments).serialize(serializer)
     }
 
-    pub(super) fn values<S: Serializer>(
+    pub fn values<S: Serializer>(
         values: &BTreeMap<String, String>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {

@@ -217,7 +217,8 @@ async fn a_program_that_is_no_supervisor_is_refused() {
             .await
             .map(|_| ())
             .unwrap_err();
-        assert!(matches!(error, SpawnError::Supervisor { .. }), "{error}");
+        let unusable = "cannot use the supervisor";
+        assert!(error.to_string().starts_with(unusable), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
         assert!(error.hint().contains("supervise"), "{error}");
     }
@@ -350,18 +351,21 @@ async fn what_cannot_start_says_why() {
         error
     }
     let error = fail(Server::stdio("no-such-program-anywhere")).await;
-    assert!(matches!(error, SpawnError::NotFound { .. }) && error.hint().contains("PATH"));
+    assert!(
+        error.to_string().starts_with("cannot find the program") && error.hint().contains("PATH")
+    );
     let error = fail(Server::stdio("sh -c true")).await;
     assert!(error.hint().contains("quoting"), "{error}");
     let error = fail(shell("true").working_dir("/no/such/directory")).await;
+    let directory = "cannot start in the directory";
+    assert!(error.to_string().starts_with(directory), "{error}");
+    let error = fail(Server::stdio("/etc/passwd")).await;
     assert!(
-        matches!(error, SpawnError::WorkingDirectory { .. }),
+        error.to_string().starts_with("not allowed to run"),
         "{error}"
     );
-    let error = fail(Server::stdio("/etc/passwd")).await;
-    assert!(matches!(error, SpawnError::NotExecutable { .. }), "{error}");
     let error = fail(shell("true").env("BAD", "a\0b")).await;
-    assert!(matches!(error, SpawnError::Other { .. }), "{error}");
+    assert!(error.to_string().starts_with("cannot start `"), "{error}");
 }
 
 #[test]
@@ -370,10 +374,13 @@ fn there_is_no_process_without_a_runtime() {
     let mut starting = std::pin::pin!(Child::spawn(&server, Arc::new(StderrLog::new())));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let outcome = starting.as_mut().poll(&mut context);
-    assert!(matches!(
-        outcome,
-        std::task::Poll::Ready(Err(SpawnError::NoRuntime))
-    ));
+    let std::task::Poll::Ready(Err(error)) = outcome else {
+        panic!("it waits, or runs");
+    };
+    assert!(
+        error.to_string().contains("inside a tokio runtime"),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

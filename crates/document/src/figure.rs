@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_settings::{number, phrase};
 
+pub use mcprove_settings::phrase::trimmed as decimal;
+
 /// What stands for a number that is not known, or that the samples do not bear.
 pub const UNKNOWN: &str = "–";
 
@@ -84,20 +86,6 @@ pub fn rate(per_second: f64) -> String {
         return count(number::truncated(per_second.round()));
     }
     format!("{per_second:.2}")
-}
-
-/// A number with at most `digits` decimals and no zeros at its end.
-pub fn decimal(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    let trimmed = if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &text
-    };
-    match trimmed {
-        "-0" => "0".to_owned(),
-        other => other.to_owned(),
-    }
 }
 
 /// The same of a number that may be missing.

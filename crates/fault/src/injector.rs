@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::call::FaultedCall;
-use super::effect::Effect;
-use super::kind::entry_of;
+use super::kind::Effect;
 use super::past::{PastCalls, repeated};
 use super::site::{CallSite, KnownCall};
 use super::spec::{FaultSpec, setting_of};
@@ -33,7 +32,7 @@ struct Armed {
     identity: String,
     /// The share of calls that it strikes; all unless given or a setting of its kind.
     rate: Option<f64>,
-    effect: Box<dyn Effect>,
+    effect: Effect,
 }
 
 /// Decides which calls meet which fault.
@@ -93,9 +92,8 @@ impl Injector {
             .filter(|spec| spec.kind.is_fault())
             .filter_map(|spec| {
                 let identity = told_apart(spec.identity(), &mut equals);
-                let entry = entry_of(spec.kind)?;
                 // The settings were checked when they were set.
-                let effect = (entry.build)(&spec.settings).ok()?;
+                let effect = Effect::new(&spec)?;
                 let of_kind = setting_of(spec.kind, "rate");
                 let rate = of_kind.and_then(|it| it.default_value()?.as_f64());
                 Some(Arc::new(Armed {

@@ -1,7 +1,10 @@
 //! Which calls, by their place in the order of arrival: `"1-3,7"`, `"5-"`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+
+use serde::Serialize;
 
 /// Calls by ordinal, counted from 1.
 ///
@@ -13,15 +16,9 @@ use std::str::FromStr;
 /// assert_eq!(struck, [1, 2, 3, 7]);
 /// assert!(ordinals.contains(1_000));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ordinals(Vec<Range>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Range {
-    first: u64,
-    /// `None` for no end.
-    last: Option<u64>,
-}
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
+pub struct Ordinals(Vec<RangeInclusive<u64>>);
 
 /// Why a text names no calls.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,15 +31,13 @@ pub struct OrdinalsError {
 impl Ordinals {
     /// Whether this call is one of them.
     pub fn contains(&self, ordinal: u64) -> bool {
-        self.0
-            .iter()
-            .any(|range| range.first <= ordinal && range.last.is_none_or(|last| ordinal <= last))
+        self.0.iter().any(|range| range.contains(&ordinal))
     }
 
     /// The last of them; `None` if there is no end.
     pub fn last(&self) -> Option<u64> {
-        let lasts: Option<Vec<u64>> = self.0.iter().map(|range| range.last).collect();
-        lasts?.into_iter().max()
+        let last = self.0.iter().map(|range| *range.end()).max();
+        last.filter(|last| *last < u64::MAX)
     }
 }
 
@@ -50,40 +45,42 @@ impl FromStr for Ordinals {
     type Err = OrdinalsError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let ranges: Result<Vec<Range>, _> = text.split(',').map(range).collect();
-        Ok(Self(ranges?))
+        let ranges = text.split(',').map(|part| {
+            range(part).ok_or_else(|| OrdinalsError {
+                part: part.trim().to_owned(),
+            })
+        });
+        ranges.collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn range(part: &str) -> Result<Range, OrdinalsError> {
-    let error = || OrdinalsError {
-        part: part.trim().to_owned(),
+/// `7`, `1-3`, or `5-` without an end.
+fn range(part: &str) -> Option<RangeInclusive<u64>> {
+    let number = |text: &str| text.trim().parse().ok().filter(|number| *number > 0);
+    let (first, last) = part.split_once('-').unwrap_or((part, part));
+    let last = match last.trim() {
+        "" => u64::MAX,
+        last => number(last)?,
     };
-    let number = |text: &str| -> Result<u64, OrdinalsError> {
-        let number = text.trim().parse().ok();
-        number.filter(|number| *number > 0).ok_or_else(error)
-    };
-    let (first, last) = match part.split_once('-') {
-        None => (part, Some(part)),
-        Some((first, last)) => (first, Some(last).filter(|last| !last.trim().is_empty())),
-    };
-    let range = Range {
-        first: number(first)?,
-        last: last.map(number).transpose()?,
-    };
-    if range.last.is_some_and(|last| last < range.first) {
-        return Err(error());
+    Some(number(first)?..=last).filter(|range| !range.is_empty())
+}
+
+impl From<Ordinals> for String {
+    fn from(ordinals: Ordinals) -> Self {
+        ordinals.to_string()
     }
-    Ok(range)
 }
 
 impl fmt::Display for Ordinals {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ranges = self.0.iter().map(|range| match range.last {
-            Some(last) if last == range.first => last.to_string(),
-            Some(last) => format!("{}-{last}", range.first),
-            None => format!("{}-", range.first),
-        });
+        let ranges = self
+            .0
+            .iter()
+            .map(|range| match (range.start(), range.end()) {
+                (first, last) if first == last => last.to_string(),
+                (first, &u64::MAX) => format!("{first}-"),
+                (first, last) => format!("{first}-{last}"),
+            });
         formatter.write_str(&ranges.collect::<Vec<_>>().join(","))
     }
 }

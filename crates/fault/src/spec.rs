@@ -1,20 +1,42 @@
-//! A fault as the user describes it: in YAML, in TOML, or after `--fault`.
+//! A fault as the user describes it: a map of its keys in a file, or one line as after `--fault`: the kind, what it is
+//! about after a colon, and where it strikes after commas.
+//!
+//! ```
+//! use mcprove_fault::FaultSpec;
+//!
+//! let fault: FaultSpec = "slow:1000,tool=search,calls=1-3,7".parse().unwrap();
+//! assert_eq!(fault.target.tool.as_deref(), Some("search"));
+//! assert_eq!(fault.to_string(), "slow:1000,tool=search,calls=1-3,7");
+//! ```
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::str::FromStr;
 
-use mcprove_settings::kind::Kind;
 use mcprove_settings::registry::nearest;
-use mcprove_settings::setting::Setting;
-use mcprove_trace::FaultKind;
+use mcprove_settings::setting::{Setting, sparse};
+use mcprove_trace::{FaultKind, fault_names};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::error::FaultError;
-use super::kind::entry_of;
+use super::kind::settings_of;
 use super::ordinals::Ordinals;
 
+/// What every fault has besides the settings of its kind.
+const COMMON: [&str; 6] = ["name", "tool", "server", "calls", "rate", "seed"];
+/// No delay is longer.
+const DELAY_MS_MAX: u64 = 86_400_000;
+/// No text is longer: it is made in memory.
+const BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// What is wrong with a fault, in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FaultError(String);
+
 /// Which calls a fault is aimed at. Neither tool nor server means all calls.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[sparse]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Only calls of this tool.
     pub tool: Option<String>,
@@ -31,13 +53,16 @@ impl Target {
 }
 
 /// A fault as the user wrote it, checked.
-#[derive(Debug, Clone, PartialEq)]
+#[sparse]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct FaultSpec {
-    /// Its name in reports. It takes no part in the choice of the calls that it strikes.
-    pub name: String,
     /// What kind it is.
     pub kind: FaultKind,
+    /// Its name in reports. It takes no part in the choice of the calls that it strikes.
+    pub name: String,
     /// Which calls it is aimed at.
+    #[serde(flatten)]
     pub target: Target,
     /// Which of these calls it strikes, by order of arrival; `None` for all.
     pub calls: Option<Ordinals>,
@@ -46,6 +71,7 @@ pub struct FaultSpec {
     /// The seed of its choices, if it has one of its own.
     pub seed: Option<u64>,
     /// Settings of the kind, by name; what is not set has its default.
+    #[serde(flatten)]
     pub settings: Map<String, Value>,
 }
 
@@ -53,8 +79,8 @@ impl FaultSpec {
     /// A fault of this kind that strikes every call, named after its kind.
     pub fn new(kind: FaultKind) -> Self {
         Self {
-            name: kind.name().to_owned(),
             kind,
+            name: kind.name().to_owned(),
             target: Target::default(),
             calls: None,
             rate: None,
@@ -67,60 +93,46 @@ impl FaultSpec {
     /// `calls`, `rate`, `seed` or `name`.
     pub fn set(&mut self, key: &str, value: Value) -> Result<(), FaultError> {
         let normal = key.replace('-', "_");
-        let text = |value: &Value| match value {
-            Value::String(text) if !text.is_empty() => Ok(text.clone()),
-            _ => Err(wrong(key, "must be a text")),
-        };
-        match normal.as_str() {
-            "name" => self.name = text(&value)?,
-            "tool" => self.target.tool = Some(text(&value)?),
-            "server" => self.target.server = Some(text(&value)?),
-            "calls" => self.calls = Some(ordinals(&value)?),
-            "rate" => self.rate = Some(rate(&value)?),
-            "seed" => {
-                let seed = value.as_u64();
-                self.seed = Some(seed.ok_or_else(|| wrong(key, "must be a whole number from 0"))?);
-            }
-            _ => self.set_own(key, &normal, value)?,
+        let keys = Self::keys(self.kind);
+        if keys.contains(&normal.as_str()) {
+            let set = self.put(&normal, value);
+            return set.map_err(|problem| FaultError(format!("{key} {problem}")));
         }
-        Ok(())
+        let near = did_you_mean(nearest(keys.iter().copied(), &normal));
+        let (kind, known) = (self.kind.name(), keys.join(", "));
+        Err(FaultError(format!(
+            "a fault of kind {kind} has no {key:?}{near}; it has {known}"
+        )))
     }
 
     /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
     pub fn keys(kind: FaultKind) -> Vec<&'static str> {
-        let common = ["name", "tool", "server", "calls", "rate", "seed"];
-        let own = settings_of(kind).iter().map(|setting| setting.name);
-        let own = own.filter(|name| !common.contains(name));
-        common.into_iter().chain(own).collect()
+        let own = settings_of(kind).into_iter().map(|setting| setting.name);
+        let own = own.filter(|name| !COMMON.contains(name));
+        COMMON.into_iter().chain(own).collect()
     }
 
-    fn set_own(&mut self, key: &str, normal: &str, value: Value) -> Result<(), FaultError> {
-        let Some(setting) = setting_of(self.kind, normal) else {
-            let keys = Self::keys(self.kind);
-            return Err(FaultError::UnknownKey {
-                kind: self.kind,
-                key: key.to_owned(),
-                suggestion: nearest(keys.iter().copied(), normal).map(str::to_owned),
-                known: keys.join(", "),
-            });
+    /// Sets one of the keys of the kind; what is wrong with the value.
+    pub(crate) fn put(&mut self, name: &str, value: Value) -> Result<(), String> {
+        let text = || match &value {
+            Value::String(text) if !text.is_empty() => Ok(text.clone()),
+            _ => Err("must be a text"),
         };
-        match setting.kind {
-            Kind::Whole(..) if !value.is_u64() => return Err(wrong(key, unit_of(normal))),
-            Kind::Signed if !value.is_i64() => {
-                return Err(wrong(key, "must be a whole number"));
+        match name {
+            "name" => self.name = text()?,
+            "tool" => self.target.tool = Some(text()?),
+            "server" => self.target.server = Some(text()?),
+            "calls" => self.calls = Some(ordinals(&value)?),
+            "rate" => {
+                let rate = value.as_f64().filter(|rate| (0.0..=1.0).contains(rate));
+                self.rate = Some(rate.ok_or("must be a number from 0 to 1")?);
             }
-            _ => {}
+            "seed" => self.seed = Some(value.as_u64().ok_or("must be a whole number from 0")?),
+            _ => {
+                check_own(name, &value)?;
+                self.settings.insert(name.to_owned(), value);
+            }
         }
-        let (range, words) = match normal {
-            "status" => (400..=599, "must be from 400 to 599"),
-            "bytes" => (0..=BYTES_MAX, "must be at most 1073741824, a gibibyte"),
-            name if name.ends_with("_ms") => (0..=DELAY_MS_MAX, "must be at most 86400000, a day"),
-            _ => (0..=u64::MAX, ""),
-        };
-        if value.as_u64().is_some_and(|value| !range.contains(&value)) {
-            return Err(wrong(key, words));
-        }
-        self.settings.insert(normal.to_owned(), value);
         Ok(())
     }
 
@@ -153,11 +165,109 @@ impl FaultSpec {
             let default = setting_of(self.kind, name)?.default_value();
             self.settings.get(name).or(default.as_ref())?.as_u64()
         };
-        if let (Some(min), Some(max)) = (setting("min_ms"), setting("max_ms"))
-            && min > max
-        {
-            let problem = format!("must not be above max_ms, which is {max}");
-            return Err(wrong("min_ms", &problem));
+        match (setting("min_ms"), setting("max_ms")) {
+            (Some(min), Some(max)) if min > max => Err(FaultError(format!(
+                "min_ms must not be above max_ms, which is {max}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The keys that were set, with the kind first; [`FaultSpec::try_from`] takes them back.
+    ///
+    /// ```
+    /// use mcprove_fault::FaultSpec;
+    ///
+    /// let fault: FaultSpec = "slow:250,tool=search,calls=2-".parse().unwrap();
+    /// let map = fault.to_map();
+    /// assert_eq!(map["delay_ms"], 250);
+    /// assert_eq!(FaultSpec::try_from(map).unwrap(), fault);
+    /// ```
+    pub fn to_map(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        }
+    }
+}
+
+impl TryFrom<Map<String, Value>> for FaultSpec {
+    type Error = FaultError;
+
+    fn try_from(mut map: Map<String, Value>) -> Result<Self, FaultError> {
+        let kind = map.remove("kind");
+        let kind = kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+        let mut spec = Self::new(parse_kind(kind)?);
+        for (key, value) in map {
+            spec.set(&key, value)?;
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+impl FromStr for FaultSpec {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(',');
+        let head = parts.next().unwrap_or_default();
+        let (name, argument) = match head.split_once(':') {
+            Some((name, argument)) => (name.trim(), Some(argument)),
+            None => (head.trim(), None),
+        };
+        let mut spec = Self::new(parse_kind(name)?);
+        let settings = settings_of(spec.kind);
+        if argument.is_some() && settings.is_empty() {
+            return Err(FaultError(format!("{name} takes nothing after a colon")));
+        }
+        // The settings of the kind in their order, with `-` between; the only one may be negative.
+        let values = argument
+            .into_iter()
+            .flat_map(|it| it.splitn(settings.len(), '-'));
+        let mut given = HashSet::new();
+        for (setting, value) in settings.iter().zip(values) {
+            spec.set(setting.name, scalar(setting.name, value.trim()))?;
+            given.insert(setting.name.to_owned());
+        }
+        for (key, value) in pairs(parts)? {
+            if !given.insert(key.replace('-', "_")) {
+                return Err(FaultError(format!("{key} is given twice")));
+            }
+            spec.set(&key, scalar(&key, &value))?;
+        }
+        spec.check()?;
+        Ok(spec)
+    }
+}
+
+impl fmt::Display for FaultSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.kind.name().replace('_', "-"))?;
+        let mut given = self.to_map();
+        given.remove("kind");
+        if self.name == self.kind.name() {
+            given.remove("name");
+        }
+        let settings = settings_of(self.kind);
+        if settings.iter().any(|it| given.contains_key(it.name)) {
+            let values = settings
+                .iter()
+                .map(|setting| match given.remove(setting.name) {
+                    Some(value) => value.to_string(),
+                    None => setting.default_words().to_owned(),
+                });
+            write!(formatter, ":{}", values.collect::<Vec<_>>().join("-"))?;
+        }
+        // The ordinals may hold commas, so they come last.
+        for key in ["name", "tool", "server", "rate", "seed", "calls"] {
+            match (given.remove(key), self.rate) {
+                (None, _) => {}
+                (Some(Value::String(text)), _) => write!(formatter, ",{key}={text}")?,
+                // Unlike in JSON, a share that is whole has no fraction.
+                (Some(_), Some(rate)) if key == "rate" => write!(formatter, ",{key}={rate}")?,
+                (Some(value), _) => write!(formatter, ",{key}={value}")?,
+            }
         }
         Ok(())
     }
@@ -185,41 +295,59 @@ pub fn tell_apart<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
     }
 }
 
-/// No delay is longer.
-const DELAY_MS_MAX: u64 = 86_400_000;
-/// No text is longer: it is made in memory.
-const BYTES_MAX: u64 = 1024 * 1024 * 1024;
-
 /// The setting of a kind with this name.
 pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
     settings_of(kind)
-        .iter()
+        .into_iter()
         .find(|setting| setting.name == name)
 }
 
-/// The settings of a kind.
-pub fn settings_of(kind: FaultKind) -> &'static [Setting] {
-    entry_of(kind).map_or(&[], |entry| (entry.settings)())
+/// The kind with this name; both `-` and `_` will do.
+fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
+    name.parse().map_err(|()| {
+        let near = nearest(fault_names(), &name.replace('-', "_"));
+        let near = near.map(|near| near.replace('_', "-"));
+        let hint = did_you_mean(near.as_deref());
+        FaultError(format!("no fault is called {name:?}{hint}"))
+    })
 }
 
-/// What a whole number stands for.
-fn unit_of(name: &str) -> &'static str {
-    match name {
-        name if name.ends_with("_ms") => "must be a whole number of milliseconds",
-        name if name.ends_with("_s") => "must be a whole number of seconds",
-        "bytes" => "must be a whole number of bytes",
-        _ => "must be a whole number from 0",
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    let hint = |suggestion: &str| format!("; did you mean {suggestion:?}?");
+    suggestion.map(hint).unwrap_or_default()
+}
+
+/// What is wrong with the value of a setting of a kind: what it has to be, or its range.
+fn check_own(name: &str, value: &Value) -> Result<(), &'static str> {
+    let (expected, range, limits) = match name {
+        "code" if value.is_i64() => return Ok(()),
+        "code" => return Err("must be a whole number"),
+        "status" => (
+            "must be a whole number from 0",
+            400..=599,
+            "must be from 400 to 599",
+        ),
+        "bytes" => (
+            "must be a whole number of bytes",
+            0..=BYTES_MAX,
+            "must be at most 1073741824, a gibibyte",
+        ),
+        _ if name.ends_with("_ms") => (
+            "must be a whole number of milliseconds",
+            0..=DELAY_MS_MAX,
+            "must be at most 86400000, a day",
+        ),
+        _ if name.ends_with("_s") => ("must be a whole number of seconds", 0..=u64::MAX, ""),
+        _ => ("must be a whole number from 0", 0..=u64::MAX, ""),
+    };
+    match value.as_u64() {
+        Some(value) if range.contains(&value) => Ok(()),
+        Some(_) => Err(limits),
+        None => Err(expected),
     }
 }
 
-fn wrong(key: &str, problem: &str) -> FaultError {
-    FaultError::WrongValue {
-        key: key.to_owned(),
-        problem: problem.to_owned(),
-    }
-}
-
-fn ordinals(value: &Value) -> Result<Ordinals, FaultError> {
+fn ordinals(value: &Value) -> Result<Ordinals, String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) if number.is_u64() => number.to_string(),
@@ -227,13 +355,40 @@ fn ordinals(value: &Value) -> Result<Ordinals, FaultError> {
             let texts: Vec<String> = numbers.iter().map(Value::to_string).collect();
             texts.join(",")
         }
-        _ => return Err(wrong("calls", "must be ordinals, such as \"1-3,7\"")),
+        _ => return Err("must be ordinals, such as \"1-3,7\"".to_owned()),
     };
-    let ordinals = text.parse::<Ordinals>();
-    ordinals.map_err(|error| wrong("calls", &error.to_string()))
+    text.parse().map_err(|error| format!("{error}"))
 }
 
-fn rate(value: &Value) -> Result<f64, FaultError> {
-    let rate = value.as_f64().filter(|rate| (0.0..=1.0).contains(rate));
-    rate.ok_or_else(|| wrong("rate", "must be a number from 0 to 1"))
+/// `key=value`, and what follows a comma inside of a value: `calls=1-3,7` is one pair.
+fn pairs<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<(String, String)>, FaultError> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for part in parts {
+        match (part.split_once('='), pairs.last_mut()) {
+            (Some((key, value)), _) => {
+                pairs.push((key.trim().to_owned(), value.trim().to_owned()));
+            }
+            (None, Some((key, value))) if key == "calls" => {
+                value.push(',');
+                value.push_str(part.trim());
+            }
+            (None, _) => {
+                return Err(FaultError(format!(
+                    "{:?} is not key=value; for instance tool=search, calls=1-3, rate=0.2, seed=7",
+                    part.trim()
+                )));
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+/// A number where it is one, else a text; names and ordinals are always texts.
+fn scalar(key: &str, text: &str) -> Value {
+    let is_text = matches!(key, "name" | "tool" | "server" | "calls");
+    let number = serde_json::from_str::<Value>(text).ok();
+    match number.filter(|number| number.is_number() && !is_text) {
+        Some(number) => number,
+        None => Value::String(text.to_owned()),
+    }
 }

@@ -139,14 +139,14 @@ impl TimedInjector {
             .hides_if(self.server(), tool, |spec| self.is_on_at(spec, time))
     }
 
-    /// Calls that were too many different ones to be remembered.
-    pub fn calls_forgotten(&self) -> u64 {
-        self.injector.calls_forgotten()
-    }
-
     /// What each fault has done so far.
     pub fn counts(&self) -> Vec<FaultCount> {
         self.injector.counts()
+    }
+
+    /// Calls that were too many different ones to be remembered.
+    pub fn calls_forgotten(&self) -> u64 {
+        self.injector.calls_forgotten()
     }
 
     fn time(&self, now: Instant) -> Option<Duration> {

@@ -43,6 +43,8 @@ use serde_json::Value;
 
 pub use envelope::tool_calls_from_envelope;
 pub use error::ImportError;
+pub use recording::{import_records, read_records};
+pub use tokens::{total as total_tokens, usage as usage_tokens};
 
 use document::{Document, Outline};
 use mcprove_settings::phrase;

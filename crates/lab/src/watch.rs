@@ -91,7 +91,7 @@ fn row_of(request: Option<&Request>, caller: &Caller, group: Option<&'static str
     let identity = caller.identity.as_ref();
     let mut row = AuditRow {
         ts: SystemTime::now(),
-        transport: caller.way.name().to_owned(),
+        transport: caller.transport().to_owned(),
         remote_addr: caller.remote.map(|remote| remote.to_string()),
         user_agent: caller.header("user-agent").map(str::to_owned),
         user: identity.map(|identity| identity.user.clone()),

@@ -6,5 +6,6 @@
 pub mod config;
 pub mod drive;
 pub mod faulty;
+mod prelude;
 pub mod report;
 pub mod run;

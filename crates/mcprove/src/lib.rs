@@ -157,7 +157,10 @@ pub mod scenario {
 
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{Event, EventKind, EventStream, InMemory, Session, SessionOptions, Shard, Sink, SinkError};
+/// use mcprove::{
+///     Event, EventKind, EventStream, InMemory, Recorder, Session, SessionOptions, Shard, Sink,
+///     SinkError,
+/// };
 /// use serde_json::json;
 /// use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -190,7 +193,7 @@ pub mod scenario {
 /// }
 ///
 /// let answers = Answers::default();
-/// let recorder = EventStream::new(vec![Arc::new(answers.clone())]).recorder();
+/// let recorder: Arc<Recorder> = EventStream::new(vec![Arc::new(answers.clone())]).recorder();
 /// let server = InMemory::fixture("normal").unwrap();
 /// let options = SessionOptions::default();
 /// let session = Session::connect_recorded(&server, options, recorder).await.unwrap();
@@ -228,32 +231,43 @@ pub use hdrhistogram::Histogram;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{
-///     ErrorCategory, InMemory, Outcome, ProcessSample, Run, RunOutcome, Scenario, Severity, SlowCall,
+///     ErrorCategory, ErrorStats, FaultsReport, Histogram, InMemory, LatencyStats, Outcome, PhaseReport,
+///     ProcessSample, ProcessStats, Run, RunOutcome, Scenario, ServerInfo, Severity, SlowCall,
+///     ThroughputStats, ToolReport,
 /// };
 /// use std::time::Duration;
 ///
 /// let scenario = Scenario::sustained().duration(Duration::from_millis(200)).tool("echo");
 /// let report = Run::new(InMemory::fixture("normal").unwrap(), scenario).execute().await.unwrap();
 /// assert_eq!(report.outcome, RunOutcome::Passed, "{report:?}");
-/// assert_eq!(report.server_info.transport, "memory");
+/// let server: &ServerInfo = &report.server_info;
+/// assert_eq!(server.transport, "memory");
 ///
 /// // How fast: the usual percentiles, any other from the histogram (of nanoseconds), by tool and by phase.
-/// assert!(report.latency.p50 <= report.latency.p99);
-/// assert!(report.latency.histogram.value_at_quantile(0.75) > 0);
-/// assert_eq!(report.tools["echo"].latency_ms.count, report.latency.count);
-/// assert!(report.phases.iter().any(|phase| phase.measured));
-/// assert!(report.throughput.requests_per_sec > 0.0);
+/// let latency: &LatencyStats = &report.latency;
+/// let histogram: &Histogram<u64> = &latency.histogram;
+/// assert!(latency.p50 <= latency.p99 && histogram.value_at_quantile(0.75) > 0);
+/// let echo: &ToolReport = &report.tools["echo"];
+/// assert_eq!(echo.latency_ms.count, latency.count);
+/// let phases: &[PhaseReport] = &report.phases;
+/// assert!(phases.iter().any(|phase| phase.measured));
+/// let throughput: &ThroughputStats = &report.throughput;
+/// assert!(throughput.requests_per_sec > 0.0);
 /// let slowest: Option<&SlowCall> = report.slowest.first();
 /// assert!(slowest.is_some_and(|call| call.tool == "echo"));
 ///
 /// // What went wrong, and what it was found to mean.
-/// assert_eq!(report.errors.by_category.get(&ErrorCategory::Timeout), None);
+/// let errors: &ErrorStats = &report.errors;
+/// assert_eq!(errors.by_category.get(&ErrorCategory::Timeout), None);
+/// let faults: Option<&FaultsReport> = report.faults.as_ref();
+/// assert!(faults.is_none());
 /// for verdict in &report.verdicts {
 ///     assert_ne!((verdict.outcome, verdict.severity), (Outcome::Finding, Severity::Critical));
 /// }
 /// // There is no process to measure.
-/// let samples: &[ProcessSample] = &report.process.samples;
-/// assert!(samples.is_empty() && report.faults.is_none());
+/// let process: &ProcessStats = &report.process;
+/// let samples: &[ProcessSample] = &process.samples;
+/// assert!(samples.is_empty());
 /// # });
 /// ```
 #[doc(inline)]
@@ -305,7 +319,7 @@ pub use mcprove_score::breaking_point::BreakingPoint;
 pub use mcprove_score::cold_start::ColdStartReport;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{DeadlockKind, DeadlockReport, InMemory, ProbeOutcome, ProbeSeverity, Run, Scenario};
+/// use mcprove::{CallOutcome, DeadlockKind, DeadlockReport, InMemory, ProbeOutcome, ProbeSeverity, Run, Scenario};
 /// use std::time::Duration;
 ///
 /// let scenario = Scenario::deadlock_probe()
@@ -317,6 +331,7 @@ pub use mcprove_score::cold_start::ColdStartReport;
 /// let found: &DeadlockReport = report.deadlock.as_ref().unwrap();
 /// assert_eq!((found.outcome, found.severity), (ProbeOutcome::Completed, ProbeSeverity::Critical));
 /// assert_eq!(found.kind, Some(DeadlockKind::LoopDead));
+/// assert!(found.calls.iter().all(|call| call.outcome == CallOutcome::Deadlock));
 /// # });
 /// ```
 #[doc(inline)]
@@ -529,7 +544,7 @@ pub use mcprove_servers::mock::{Mock, MockSpec, MockSummary, Options as MockOpti
 
 #[doc(inline)]
 pub use mcprove_check::diagnosis::Item as DiagnosisItem;
-pub use mcprove_check::health::{ProbeOptions, ProbeReport};
+pub use mcprove_check::health::ProbeReport;
 pub use mcprove_check::negative_path;
 
 // Comparisons and files
@@ -590,8 +605,32 @@ pub mod eval {
 }
 
 // Suites
+
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{SuiteError, SuiteOptions, SuiteReport, run_suites};
+///
+/// # let folder = std::env::temp_dir().join(format!("mcprove-suite-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// let suite = folder.join("suite.yml");
+/// std::fs::write(folder.join("tools.yml"), "tools: [{ name: add, response: '3' }]").unwrap();
+/// let tests = "tools: [{ name: adds, server: demo, tool: add, expect: [{ target: 'result.content[0].text', matcher: { exact: '3' } }] }]";
+/// std::fs::write(&suite, format!("servers: {{ demo: {{ mock: tools.yml }} }}\n{tests}\n")).unwrap();
+/// let options = SuiteOptions { output_dir: folder.join("runs"), ..SuiteOptions::default() };
+/// let report: SuiteReport = run_suites([&suite], &options).await.unwrap();
+/// assert_eq!(report.counts().passed, 1);
+///
+/// let error = run_suites(["no-such-file.yml"], &options).await.unwrap_err();
+/// assert!(matches!(error, SuiteError::Files(_)));
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # });
+/// ```
 #[cfg(feature = "suite")]
-pub use mcprove_suite::run::{SuiteOptions, SuiteReport, run_suites};
+#[doc(inline)]
+pub use mcprove_suite::run::run_files as run_suites;
+#[cfg(feature = "suite")]
+#[doc(inline)]
+pub use mcprove_suite::run::{SuiteError, SuiteOptions, SuiteReport};
 
 // The server with known failures
 #[cfg(feature = "lab")]
@@ -615,7 +654,7 @@ pub use session_caller::SessionCaller;
 /// ```
 pub async fn probe(server: &Server) -> Result<ProbeReport, mcprove_check::health::ProbeError> {
     let recorder = EventStream::unobserved().recorder();
-    let options = ProbeOptions::default();
+    let options = mcprove_check::health::ProbeOptions::default();
     let never = std::future::pending();
     mcprove_check::health::probe(server, &options, recorder, &mut |_| {}, never).await
 }

@@ -6,6 +6,18 @@ use mcprove_lab::audit::{Caller, CallerAnswer, CallerFailure};
 use serde_json::Value;
 
 /// A session on which recorded requests are sent again.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::lab::audit::Caller;
+/// use mcprove::{InMemory, Session, SessionCaller};
+/// use serde_json::json;
+///
+/// let session = Session::connect(&InMemory::fixture("normal").unwrap()).await.unwrap();
+/// let answer = SessionCaller(&session).call_tool("echo", &json!({ "message": "hi" })).await;
+/// assert!(answer.reply.is_some());
+/// # });
+/// ```
 pub struct SessionCaller<'a>(pub &'a Session);
 
 impl Caller for SessionCaller<'_> {

@@ -2,55 +2,37 @@
 //!
 //! A [`FaultTransport`] is the way of a call to the server, and of what is said in its place to the client.
 
-use std::hash::Hash;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use mcprove_fault::{FaultedCall, Injection, status_reply};
-use mcprove_recording::RecordedRequest;
 use mcprove_servers::hosting::exchange::{SMALL_ANSWER_BYTES, kept_with};
-use mcprove_trace::{BoxFuture, ErrorCategory, Special};
+use mcprove_trace::{BoxFuture, ErrorCategory};
 use serde_json::Value;
 
-use super::faulted_calls::{FaultedCalls, PendingCall, needed};
-use super::journal::CallLogId;
-use super::message::HeldCall;
-use super::watch::Watch;
+use super::faulted_calls::PendingCall;
 
 /// What is told where too much is held.
 const CROWDED: &str = "too many bytes of answers waited to be read: some were replaced by errors";
 
-/// A call that a fault is about to act on.
-pub struct FaultedRequest {
-    pub call: HeldCall,
-    /// The message as it came.
-    pub message: Bytes,
-    pub injection: Injection,
-    pub log_id: CallLogId,
-    pub recorded: Option<RecordedRequest>,
-}
-
 /// The way of calls to the server, and of what is said in their place to the client.
 pub trait FaultTransport: Send + Sync + Sized + 'static {
-    /// What names a call.
-    type Key: Clone + Eq + Hash + Send + Sync + 'static;
-
-    /// The calls that faults act on.
-    fn calls(&self) -> &Arc<FaultedCalls<Self::Key>>;
-
     /// Has the call executed and waits for its reply; `None` if none comes.
-    fn execute(&self, call: &PendingCall<Self::Key>) -> impl Future<Output = Option<Bytes>> + Send;
-
-    /// Says the last word.
-    fn reply(&self, message: Bytes) -> impl Future<Output = ()> + Send;
+    fn execute(&self, call: &PendingCall) -> impl Future<Output = Option<Bytes>> + Send;
 
     /// Says something before the last word.
     fn send(&self, message: Bytes) -> impl Future<Output = ()> + Send;
 
+    /// Says the last word.
+    fn reply(&self, message: Bytes) -> impl Future<Output = ()> + Send {
+        self.send(message)
+    }
+
     /// Says the beginning of a message as the last word.
-    fn reply_cut(&self, beginning: Bytes) -> impl Future<Output = ()> + Send;
+    fn reply_cut(&self, beginning: Bytes) -> impl Future<Output = ()> + Send {
+        self.send(beginning)
+    }
 
     /// Closes the connection to the client.
     fn disconnect(&self) -> impl Future<Output = ()> + Send;
@@ -61,74 +43,48 @@ pub trait FaultTransport: Send + Sync + Sized + 'static {
     /// Answers with an HTTP status; `false` where there is none.
     fn refuse(
         &self,
-        call: &PendingCall<Self::Key>,
-        status: u16,
-        retry_after_s: u64,
-    ) -> impl Future<Output = bool> + Send;
+        _call: &PendingCall,
+        _status: u16,
+        _retry_after_s: u64,
+    ) -> impl Future<Output = bool> + Send {
+        std::future::ready(false)
+    }
 
     /// The fault has done what it does, perhaps without a last word.
-    fn finish(&self, call: &PendingCall<Self::Key>) -> impl Future<Output = ()> + Send;
+    fn finish(&self, _call: &PendingCall) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 
-    /// It is over, whether it ended by itself or was cancelled; `open` has no end in the recording yet.
-    fn over(&self, call: &PendingCall<Self::Key>, open: Option<RecordedRequest>);
+    /// It is over, whether it ended by itself or was cancelled. Unless it was answered, it ends as everything does.
+    fn over(&self, _call: &PendingCall) {}
 }
 
 /// Lets a fault act on a call, in a task of its own.
-pub fn strike<C: FaultTransport>(
-    watch: &Arc<Watch>,
-    key: C::Key,
-    request: FaultedRequest,
-    transport: C,
-) -> Arc<PendingCall<C::Key>> {
-    let FaultedRequest {
-        call,
-        message,
-        injection,
-        log_id,
-        recorded,
-    } = request;
-    let kind = injection.fault().kind;
-    let calls = Arc::clone(transport.calls());
-    let pending = Arc::new(PendingCall {
-        watch: Arc::clone(watch),
-        key,
-        serial: calls.serial(),
-        call,
-        message: needed(kind, message),
-        log_id,
-        recorded,
-        due: injection.delay().map(|delay| Instant::now() + delay),
-        is_heard: !kind.is_silent(),
-        is_lost: kind.special() == Special::LosesReply,
-        is_forwarded: AtomicBool::default(),
-        // Before it acts for the first time, for a cancellation may be here already.
-        ignores_cancellation: injection.ignores_cancellation().into(),
-    });
+pub fn strike(injection: Injection, call: &Arc<PendingCall>, transport: impl FaultTransport) {
     let faulted = Faulted {
-        call: Arc::clone(&pending),
+        call: Arc::clone(call),
         transport,
     };
-    calls.strike(Arc::clone(&pending), async move {
+    call.watch.faulted.strike(call, async move {
         injection.apply(&faulted).await;
         faulted.transport.finish(&faulted.call).await;
     });
-    pending
 }
 
 /// A call, and its transport.
-struct Faulted<C: FaultTransport> {
-    call: Arc<PendingCall<C::Key>>,
-    transport: C,
+struct Faulted<T: FaultTransport> {
+    call: Arc<PendingCall>,
+    transport: T,
 }
 
-impl<C: FaultTransport> Drop for Faulted<C> {
+impl<T: FaultTransport> Drop for Faulted<T> {
     fn drop(&mut self) {
-        self.transport.calls().finish(&self.call);
-        self.transport.over(&self.call, self.call.open().cloned());
+        self.call.watch.faulted.finish(&self.call);
+        self.transport.over(&self.call);
     }
 }
 
-impl<C: FaultTransport> Faulted<C> {
+impl<T: FaultTransport> Faulted<T> {
     /// A reply that is charged until it is dropped; an error in its place when too much is held.
     fn charged(&self, reply: Bytes) -> Bytes {
         if reply.len() <= SMALL_ANSWER_BYTES {
@@ -146,21 +102,21 @@ impl<C: FaultTransport> Faulted<C> {
     }
 }
 
-impl<C: FaultTransport> FaultedCall for Faulted<C> {
+impl<T: FaultTransport> FaultedCall for Faulted<T> {
     fn id(&self) -> &str {
-        &self.call.call.id
+        &self.call.id
     }
 
     fn tool(&self) -> &str {
-        &self.call.call.tool
+        &self.call.tool
     }
 
     fn progress_token(&self) -> Option<&Value> {
-        self.call.call.progress_token.as_ref()
+        self.call.progress_token.as_ref()
     }
 
     fn is_stateless(&self) -> bool {
-        self.call.call.is_stateless
+        self.call.is_stateless
     }
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {

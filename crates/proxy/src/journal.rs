@@ -1,6 +1,6 @@
 //! What a proxy remembers of the calls that passed, for its summary: bounded, however many there are.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -28,15 +28,8 @@ pub struct Journal {
 #[derive(Default)]
 struct Pages {
     seen: SeenCalls,
-    tools: BTreeMap<Arc<str>, ToolPage>,
-}
-
-/// What is remembered of a tool.
-#[derive(Default)]
-struct ToolPage {
-    calls: u64,
-    /// Whether a fault has struck it: what comes after is compared with what was struck.
-    is_struck: bool,
+    /// The tools that a fault has struck: what comes after is compared with what was struck.
+    struck: BTreeSet<Arc<str>>,
 }
 
 /// The place of a call in the journal, if it has one of its own.
@@ -124,14 +117,9 @@ impl Journal {
 
     /// What was remembered.
     pub fn calls(&self) -> SeenCalls {
-        let pages = lock(&self.pages);
-        let tools = pages.tools.iter();
         SeenCalls {
-            counts: tools
-                .map(|(name, tool)| (name.to_string(), tool.calls))
-                .collect(),
             duration: self.started.elapsed(),
-            ..pages.seen.clone()
+            ..lock(&self.pages).seen.clone()
         }
     }
 
@@ -145,23 +133,25 @@ impl Journal {
     /// Whether a fault has struck a tool; of one that is not remembered, nobody knows.
     fn is_struck(&self, tool: &str) -> bool {
         let pages = lock(&self.pages);
-        let page = pages.tools.get(tool);
-        page.map_or(pages.tools.len() >= TOOLS_MAX, |page| page.is_struck)
+        let counts = &pages.seen.counts;
+        pages.struck.contains(tool) || counts.len() >= TOOLS_MAX && !counts.contains_key(tool)
     }
 }
 
 impl Pages {
     /// Counts a call of a tool, and gives its name.
     fn count(&mut self, tool: &str, is_struck: bool) -> Arc<str> {
-        let known = self.tools.get_key_value(tool);
+        let counts = &mut self.seen.counts;
+        let known = counts.get_key_value(tool);
         let name = known.map_or_else(|| tool.into(), |(name, _)| Arc::clone(name));
-        if known.is_none() && self.tools.len() >= TOOLS_MAX {
+        if known.is_none() && counts.len() >= TOOLS_MAX {
             self.seen.uncounted += 1;
             return name;
         }
-        let page = self.tools.entry(Arc::clone(&name)).or_default();
-        page.calls += 1;
-        page.is_struck |= is_struck;
+        *counts.entry(Arc::clone(&name)).or_default() += 1;
+        if is_struck {
+            self.struck.insert(Arc::clone(&name));
+        }
         name
     }
 }

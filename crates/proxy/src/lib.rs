@@ -6,6 +6,7 @@
 //! out of the stream and lives in a task of its own ([`mcprove_fault::FaultedCall`]), so that it holds up
 //! nothing else. [`summary`] tells afterwards what the client did next.
 
+mod answers;
 mod faulted;
 mod faulted_calls;
 pub mod http;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcprove_document::block::{Document, Limit, Line, Section, Table, Tone, Verdict};
 use mcprove_document::figure::counted;
-use mcprove_recording::RecordingSummary;
+use mcprove_recording::{Recording, RecordingSummary};
 use mcprove_settings::quantity::{as_milliseconds, describe_duration, from_milliseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,24 +111,20 @@ pub struct ProxySummary {
 }
 
 impl ProxySummary {
-    /// The summary of what was seen.
-    pub(crate) fn new(
-        target: &str,
-        traffic: Traffic,
-        watch: &Watch,
-        recording: Option<RecordingSummary>,
-    ) -> Self {
+    /// The summary of what was seen; the recording ends with it.
+    pub(crate) fn new(target: &str, watch: &Watch) -> Self {
         let seen = watch.seen();
+        let settings = &watch.settings;
         Self {
             schema: SUMMARY_FORMAT.to_owned(),
             target: target.to_owned(),
-            server: watch.server_name.clone(),
-            seed: watch.seed,
-            faults: watch.faults.clone(),
+            server: settings.server_name.clone(),
+            seed: settings.seed,
+            faults: settings.faults.iter().map(ToString::to_string).collect(),
             duration_ms: as_milliseconds(seen.duration),
-            traffic,
+            traffic: watch.count.traffic(),
             calls: (!watch.is_idle()).then(|| summarise(&seen)),
-            recording,
+            recording: settings.recording.as_ref().map(Recording::finish),
             remarks: seen.remarks,
         }
     }

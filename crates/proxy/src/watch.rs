@@ -1,17 +1,25 @@
-//! What both kinds of proxies share: the faults, the recording, and what is remembered of calls.
+//! What becomes of what passes: both kinds of proxies hand what clients and servers say to a [`Watch`], which writes
+//! it down, lets faults strike calls, and says what goes on.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
 use bytes::Bytes;
 use mcprove_fault::{CallSite, FaultSpec, Injection, Injector, KnownCall};
 use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
+use mcprove_servers::hosting::lock;
 use mcprove_trace::budget::Budget;
-use mcprove_trace::protocol::split_batch;
+use mcprove_trace::protocol::{META_PROTOCOL_VERSION, split_batch};
+use mcprove_trace::{Execution, FaultKind, Special};
+use serde_json::Value;
 
-use super::faulted::FaultedRequest;
-use super::journal::{CallLogId, Journal};
+use super::answers::{Answers, Expected, Observer};
+use super::faulted_calls::{FaultedCalls, PendingCall};
+use super::journal::Journal;
 use super::listing;
-use super::message::{Request, Seen, ToolCall};
+use super::message::{IdKey, Request, Seen, ToolCall};
+use super::report::TrafficCount;
 use super::summary::SeenCalls;
 
 /// What a proxy does besides passing things on.
@@ -32,138 +40,289 @@ pub struct Settings {
 /// How many bytes of replies may be held by faults or wait to be read, for all calls that they strike. A reply beyond
 /// that is replaced by an error.
 const REPLY_BYTES_MAX: usize = 512 * 1024 * 1024;
+/// How many open requests are remembered, for their cancellations and for the end.
+const OPEN_MAX: usize = 100_000;
+/// How many may be remembered before those are forgotten that have ended.
+const OPEN_MIN: usize = 1024;
 
 /// What is told where a fault was aimed at a call in a batch.
 const BATCHED: &str = "a call in a batch passed unchanged: faults do not look into batches";
 
-/// What becomes of what a client asks.
-pub enum Fate {
-    /// It goes on.
-    Passes(Option<RecordedRequest>),
+/// A session of a client; by default of nobody, where nobody looks.
+#[derive(Clone, Default)]
+pub struct Session {
+    pub number: u32,
+    /// Within what the ids of its requests are told apart.
+    pub name: Arc<str>,
+    pub recorded: Option<RecordedSession>,
+}
+
+/// Names a call: its session, and its id in it.
+pub type CallKey = (Arc<str>, IdKey);
+
+/// What becomes of what a client says.
+pub enum Decision {
+    /// It goes on; of the answers to what it asks this is wanted.
+    Pass(Option<Observer>),
+    /// It goes nowhere.
+    Hold,
     /// A fault strikes it.
-    Struck(Box<FaultedRequest>),
+    Strike(Arc<PendingCall>, Box<Injection>),
+}
+
+/// What becomes of a message on its way.
+pub enum Verdict {
+    /// It goes on as it is.
+    Pass,
+    /// It does not go on.
+    Hold,
+    /// This goes on in its place.
+    Replace(Vec<u8>),
 }
 
 /// The faults, the recording and the memory of one proxy.
 pub struct Watch {
-    pub server_name: String,
+    pub settings: Settings,
     pub injector: Injector,
-    pub recording: Option<Recording>,
     pub journal: Journal,
-    pub seed: u64,
-    /// The faults, as they are written.
-    pub faults: Vec<String>,
+    /// Calls that faults act on.
+    pub faulted: FaultedCalls,
     /// Replies that faults hold, or that wait to be read.
     pub replies: Budget,
-    is_idle: bool,
+    pub count: TrafficCount,
+    /// Requests that are written down and may still be open, and how many there may be before those are forgotten
+    /// that have ended.
+    open: Mutex<(Vec<(CallKey, RecordedRequest)>, usize)>,
 }
 
 impl Watch {
     pub fn new(settings: Settings) -> Arc<Self> {
-        let faults = settings.faults.iter().map(ToString::to_string).collect();
-        let injector = Injector::new(settings.faults, settings.seed);
+        let injector = Injector::new(settings.faults.clone(), settings.seed);
         if let Some(recording) = &settings.recording {
             injector.go_on_from(recording.past());
         }
         Arc::new(Self {
-            is_idle: injector.is_idle() && settings.recording.is_none() && !settings.counts_calls,
-            server_name: settings.server_name,
-            replies: Budget::new(REPLY_BYTES_MAX),
+            settings,
             injector,
-            recording: settings.recording,
             journal: Journal::new(),
-            seed: settings.seed,
-            faults,
+            faulted: FaultedCalls::default(),
+            replies: Budget::new(REPLY_BYTES_MAX),
+            count: TrafficCount::default(),
+            open: Mutex::default(),
         })
     }
 
     /// Whether nobody needs to look at what passes.
     pub fn is_idle(&self) -> bool {
-        self.is_idle
+        let Settings {
+            recording,
+            counts_calls,
+            ..
+        } = &self.settings;
+        self.injector.is_idle() && recording.is_none() && !counts_calls
     }
 
-    /// A client asks in a session: it is written down, and a fault may strike it. `has_room` says whether it
-    /// may be held, `message` gives it as it came.
-    pub fn request(
-        &self,
-        session: (u32, Option<&RecordedSession>),
-        request: &Request<'_>,
-        has_room: impl FnOnce() -> bool,
-        message: impl FnOnce() -> Bytes,
-    ) -> Fate {
-        let (call, recorded) = written(session.1, request);
-        let Some(call) = call else {
-            return Fate::Passes(recorded);
-        };
-        let (injection, log_id) = self.call(session.0, &call, has_room);
-        let Some(injection) = injection else {
-            return Fate::Passes(recorded);
-        };
-        if let Some(recorded) = &recorded {
-            recorded.strike(&injection, &self.server_name);
+    /// A client says something in a session: it is written down, and a fault may strike it.
+    pub fn decide(
+        self: &Arc<Self>,
+        session: &Session,
+        seen: &Seen<'_>,
+        message: &[u8],
+    ) -> Decision {
+        seen.note(Peer::Client, session.recorded.as_ref());
+        if let Some(id) = seen.cancelled()
+            && !self.cancel(&(Arc::clone(&session.name), id))
+        {
+            return Decision::Hold;
         }
-        Fate::Struck(Box::new(FaultedRequest {
-            call: call.hold(),
-            message: message(),
-            injection,
-            log_id,
-            recorded,
+        match seen {
+            Seen::Request(request) => self.request(session, request, message),
+            Seen::Batch => Decision::Pass(Some(self.batch(session, message))),
+            _ => Decision::Pass(None),
+        }
+    }
+
+    fn request(
+        self: &Arc<Self>,
+        session: &Session,
+        request: &Request<'_>,
+        message: &[u8],
+    ) -> Decision {
+        let (call, asked) = self.asked(session, request);
+        if let Some(call) = call
+            && let Some(decision) = self.strike(session, &call, &asked, message)
+        {
+            return decision;
+        }
+        self.faulted.forget(&asked.0);
+        Decision::Pass(Some(Observer {
+            is_listing: request.method == "tools/list",
+            is_opening: request.is_opening(),
+            session: session.clone(),
+            asked: vec![(asked.0.1, asked.1)],
         }))
     }
 
-    /// A client says several things at once, which pass as they are: they are written down, and calls are
-    /// counted. `asked` gets the id of each request, and what was written down of it.
-    pub fn batch(
-        &self,
-        (session, recorded): (u32, Option<&RecordedSession>),
-        batch: &[u8],
-        mut asked: impl FnMut(&str, Option<RecordedRequest>),
-    ) {
-        for member in split_batch(batch).unwrap_or_default() {
-            let seen = Seen::of(member.as_bytes());
-            seen.note(Peer::Client, recorded);
-            let Seen::Request(request) = seen else {
-                continue;
-            };
-            let (call, recorded) = written(recorded, &request);
-            if let Some(call) = call {
-                let call = self.known(&call);
-                if self.injector.is_aimed_at(call.site()) {
-                    self.journal.remark(BATCHED);
-                }
-                self.journal.call(session, &call, None);
-            }
-            asked(request.id, recorded);
-        }
-    }
-
-    fn known<'a>(&'a self, call: &'a ToolCall<'_>) -> KnownCall<'a> {
-        KnownCall::new(CallSite {
-            server: &self.server_name,
-            tool: &call.tool,
-            arguments: call.arguments,
-        })
-    }
-
-    /// A client calls a tool: the fault that strikes it, and its page in the journal.
-    fn call(
-        &self,
-        session: u32,
+    /// A client calls a tool: what a fault that strikes it makes of that.
+    fn strike(
+        self: &Arc<Self>,
+        session: &Session,
         call: &ToolCall<'_>,
-        has_room: impl FnOnce() -> bool,
-    ) -> (Option<Injection>, CallLogId) {
-        let call = self.known(call);
-        let injection = if !self.injector.is_aimed_at(call.site()) {
+        (key, recorded): &(CallKey, Option<RecordedRequest>),
+        message: &[u8],
+    ) -> Option<Decision> {
+        let known = self.known(call);
+        let injection = if !self.injector.is_aimed_at(known.site()) {
             None
-        } else if has_room() {
-            self.injector.strike_known(&call, |_| true)
+        } else if self.faulted.has_room(message.len()) {
+            self.injector.strike_known(&known, |_| true)
         } else {
             self.journal
                 .remark("a call passed unchanged, for too many others were held");
             None
         };
-        let log_id = self.journal.call(session, &call, injection.as_ref());
-        (injection, log_id)
+        let log_id = self
+            .journal
+            .call(session.number, &known, injection.as_ref());
+        let injection = injection?;
+        if let Some(recorded) = recorded {
+            recorded.strike(&injection, &self.settings.server_name);
+        }
+        let kind = injection.fault().kind;
+        let meta: Value = serde_json::from_str(call.meta).unwrap_or_default();
+        let call = PendingCall {
+            watch: Arc::clone(self),
+            key: key.clone(),
+            serial: self.faulted.serial(),
+            id: call.id.to_owned(),
+            tool: call.tool.to_string(),
+            progress_token: meta.get("progressToken").cloned(),
+            is_stateless: meta.get(META_PROTOCOL_VERSION).is_some(),
+            message: needed(kind, message),
+            log_id,
+            recorded: recorded.clone(),
+            due: injection.delay().map(|delay| Instant::now() + delay),
+            is_heard: !kind.is_silent(),
+            is_lost: kind.special() == Special::LosesReply,
+            is_forwarded: AtomicBool::default(),
+            // Before it acts for the first time, for a cancellation may be here already.
+            ignores_cancellation: injection.ignores_cancellation().into(),
+            task: OnceLock::new(),
+        };
+        Some(Decision::Strike(Arc::new(call), Box::new(injection)))
+    }
+
+    /// A client says several things at once, which pass as they are: they are written down, and calls are counted.
+    fn batch(&self, session: &Session, batch: &[u8]) -> Observer {
+        let mut all = Vec::new();
+        for member in split_batch(batch).unwrap_or_default() {
+            let seen = Seen::of(member.as_bytes());
+            seen.note(Peer::Client, session.recorded.as_ref());
+            let Seen::Request(request) = seen else {
+                continue;
+            };
+            let (call, (key, recorded)) = self.asked(session, &request);
+            if let Some(call) = call {
+                let call = self.known(&call);
+                if self.injector.is_aimed_at(call.site()) {
+                    self.journal.remark(BATCHED);
+                }
+                self.journal.call(session.number, &call, None);
+            }
+            self.faulted.forget(&key);
+            all.push((key.1, recorded));
+        }
+        Observer {
+            asked: all,
+            session: session.clone(),
+            ..Observer::default()
+        }
+    }
+
+    /// Writes a request down, if there is a recording, and names it; what it calls, if it calls a tool.
+    fn asked<'a>(
+        &self,
+        session: &Session,
+        Request { id, method, params }: &Request<'a>,
+    ) -> (Option<ToolCall<'a>>, (CallKey, Option<RecordedRequest>)) {
+        let is_call = method == "tools/call";
+        let call = is_call.then(|| ToolCall::parse(id, params)).flatten();
+        let key = (Arc::clone(&session.name), IdKey::new(id));
+        let recorded = session.recorded.as_ref().map(|session| match &call {
+            Some(call) => session.call(id, &call.tool, params),
+            None => session.request(id, method, params),
+        });
+        if let Some(recorded) = &recorded {
+            let mut open = lock(&self.open);
+            let (calls, full_at) = &mut *open;
+            if calls.len() >= OPEN_MIN.max(*full_at) {
+                calls.retain(|(_, recorded)| !recorded.has_ended());
+                *full_at = calls.len().saturating_mul(2);
+            }
+            if calls.len() < OPEN_MAX {
+                calls.push((key.clone(), recorded.clone()));
+            }
+        }
+        (call, (key, recorded))
+    }
+
+    /// The client cancels a request: whether the server is to know.
+    fn cancel(&self, key: &CallKey) -> bool {
+        self.faulted.cancel(key).unwrap_or_else(|| {
+            let open = lock(&self.open);
+            let mut newest_first = open.0.iter().rev();
+            if let Some((_, recorded)) = newest_first.find(|(other, _)| other == key) {
+                recorded.cancel();
+            }
+            true
+        })
+    }
+
+    /// It is all over: no fault acts any more, and every request ends that is not answered.
+    pub fn end_open(&self, end: impl Fn(&RecordedRequest)) {
+        self.faulted.give_up(|_| true, &end);
+        let (open, _) = std::mem::take(&mut *lock(&self.open));
+        for (_, recorded) in open.iter().filter(|(_, open)| !open.has_ended()) {
+            end(recorded);
+        }
+    }
+
+    /// A server says something on a stream on which answers come.
+    pub fn hear(&self, session: &Session, answers: &Answers, message: &[u8]) -> Verdict {
+        let seen = Seen::of(message);
+        seen.note(Peer::Server, session.recorded.as_ref());
+        match seen {
+            Seen::Answer { id } => match answers.answer(&IdKey::new(id), message) {
+                Expected::Taken => return Verdict::Hold,
+                Expected::Unknown => {}
+                Expected::Observed(look) => {
+                    if let Some(changed) = look.answer(self, message) {
+                        return Verdict::Replace(changed);
+                    }
+                }
+            },
+            // Batches pass as they are; the answers in them are written down.
+            Seen::Batch => {
+                for member in split_batch(message).unwrap_or_default() {
+                    let member = member.as_bytes();
+                    if let Seen::Answer { id } = Seen::of(member)
+                        && let Expected::Observed(look) = answers.answer(&IdKey::new(id), member)
+                    {
+                        look.answer(self, member);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Verdict::Pass
+    }
+
+    fn known<'a>(&'a self, call: &'a ToolCall<'_>) -> KnownCall<'a> {
+        KnownCall::new(CallSite {
+            server: &self.settings.server_name,
+            tool: &call.tool,
+            arguments: call.arguments,
+        })
     }
 
     /// A list of tools passes: what it says is remembered, and what it is to say instead is returned.
@@ -174,7 +333,8 @@ impl Watch {
         if !self.injector.hides_any() {
             return None;
         }
-        listing::without(answer, |tool| self.injector.hides(&self.server_name, tool))
+        let server = &self.settings.server_name;
+        listing::without(answer, |tool| self.injector.hides(server, tool))
     }
 
     /// What was seen so far.
@@ -186,16 +346,10 @@ impl Watch {
     }
 }
 
-/// Writes a request down, if there is a recording; what it calls, if it calls a tool.
-fn written<'a>(
-    session: Option<&RecordedSession>,
-    Request { id, method, params }: &Request<'a>,
-) -> (Option<ToolCall<'a>>, Option<RecordedRequest>) {
-    let is_call = method == "tools/call";
-    let call = is_call.then(|| ToolCall::parse(id, params)).flatten();
-    let recorded = session.map(|session| match &call {
-        Some(call) => session.call(id, &call.tool, params),
-        None => session.request(id, method, params),
-    });
-    (call, recorded)
+/// What has to be kept of a call that meets a fault of this kind: nothing where it never goes on.
+pub fn needed(kind: FaultKind, message: &[u8]) -> Bytes {
+    match kind.executes() {
+        Execution::Never => Bytes::new(),
+        Execution::Always | Execution::Late => Bytes::copy_from_slice(message),
+    }
 }

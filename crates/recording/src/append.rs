@@ -2,14 +2,10 @@
 //! anew too, and what it does then belongs to the same story.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Read, Write};
 
 use mcprove_fault::{CallSite, PastCalls};
-use mcprove_settings::private_file;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use mcprove_trace::prelude::*;
 
 use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
 
@@ -105,8 +101,10 @@ pub fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
         Rest::Line => (&file).write_all(b"\n")?,
         Rest::Cut => {
             // A file that is open for appending cannot be cut everywhere.
-            let cut = OpenOptions::new().write(true).open(path)?;
-            cut.set_len(told.whole_bytes)?;
+            OpenOptions::new()
+                .write(true)
+                .open(path)?
+                .set_len(told.whole_bytes)?;
         }
     }
     let elapsed = Duration::from_millis(now.started_at_ms.saturating_sub(started_at_ms));
@@ -162,8 +160,8 @@ impl Told {
             let origin = line
                 .data
                 .as_ref()
-                .filter(|_| line.name.as_deref() == Some(STARTED));
-            let origin = origin.and_then(|data| Origin::deserialize(data).ok());
+                .filter(|_| line.name.as_deref() == Some(STARTED))
+                .and_then(|data| Origin::deserialize(data).ok());
             self.started_at_ms = Some(origin.ok_or_else(not_a_recording)?.started_at_ms);
         }
         match line.name.as_deref() {
@@ -184,8 +182,8 @@ impl Told {
         let noted = line
             .data
             .as_ref()
-            .and_then(|data| data.get("session")?.as_u64());
-        let noted = noted.and_then(|session| u32::try_from(session).ok());
+            .and_then(|data| data.get("session")?.as_u64())
+            .and_then(|session| u32::try_from(session).ok());
         for session in [line.session, noted].into_iter().flatten() {
             let next = session.checked_add(1).ok_or_else(not_a_recording)?;
             self.next_session = self.next_session.max(next);

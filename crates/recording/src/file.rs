@@ -1,24 +1,16 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
-use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::Write;
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, Weak};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use mcprove_fault::PastCalls;
-use mcprove_settings::loss::{Loss, Missing};
-use mcprove_settings::private_file;
-use mcprove_settings::secret::{Redactor, is_secret_name, secrets_of_named};
-use mcprove_settings::sync::lock;
-use mcprove_trace::EventKind;
-use mcprove_trace::stream::{EventStream, Recorder, Sink, TraceFile};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use mcprove_settings::secret::{is_secret_name, secrets_of_named};
+use mcprove_trace::prelude::*;
+use mcprove_trace::stream::{Recorder, TraceFile};
 
 use super::append::{self, Before};
 use super::session::RecordedSession;
@@ -35,6 +27,7 @@ pub const RESULT_BYTES_MAX: usize = 1024 * 1024;
 pub const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
 /// Who recorded what.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Origin {
@@ -47,10 +40,9 @@ pub struct Origin {
     /// When it started, in milliseconds since 1970.
     pub started_at_ms: u64,
     /// What decides random choices, where there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The faults, as after `--fault`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub faults: Vec<String>,
     /// The version of mcprove.
     pub version: String,
@@ -72,6 +64,7 @@ impl Origin {
 }
 
 /// What a recording holds so far.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordingSummary {
     /// Sessions.
@@ -79,25 +72,19 @@ pub struct RecordingSummary {
     /// Requests of clients.
     pub requests: u64,
     /// Those of them that are not in the file: it reached its size limit, or could not be written.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[sparse]
     pub unrecorded: u64,
     /// Lines that came after the size limit of a trace.
     pub dropped: u64,
     /// Lines that could not be written.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[sparse]
     pub lost: u64,
     /// Values that were kept in part only.
     pub cut: u64,
     /// The size of the file.
     pub bytes: u64,
     /// Why it stopped before its end, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl RecordingSummary {
@@ -153,8 +140,9 @@ impl Recording {
         match append::open(path, origin)? {
             None => Self::create(path, origin, redactor),
             Some(before) => {
-                let started = Instant::now().checked_sub(before.elapsed);
-                let started = started.unwrap_or_else(Instant::now);
+                let started = Instant::now()
+                    .checked_sub(before.elapsed)
+                    .unwrap_or_else(Instant::now);
                 Self::start(origin, started, before, redactor)
             }
         }
@@ -175,8 +163,9 @@ impl Recording {
         before: Before,
         redactor: &Redactor,
     ) -> io::Result<Self> {
-        let trace = TraceFile::to_writer(before.writer).with_value_bytes_max(RESULT_BYTES_MAX);
-        let trace = trace.with_redactor(redactor.clone());
+        let trace = TraceFile::to_writer(before.writer)
+            .with_value_bytes_max(RESULT_BYTES_MAX)
+            .with_redactor(redactor.clone());
         let trace = Arc::new(trace);
         let sink: Arc<dyn Sink> = Arc::<TraceFile>::clone(&trace);
         let stream = EventStream::new(vec![sink]).started_at(started);

@@ -1,13 +1,11 @@
 //! One request in a recording, from when it is seen to its one end.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use mcprove_fault::Injection;
+use mcprove_trace::prelude::*;
 use mcprove_trace::protocol::{Envelope, FailedAnswer, Message, RpcError, parse_bounded};
-use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind, Execution, Heard, RequestKey};
-use serde_json::{Value, json};
+use mcprove_trace::{Execution, Heard};
 
 use super::file::Shared;
 use super::value::readable;

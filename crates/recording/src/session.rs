@@ -1,17 +1,13 @@
 //! One client's session in a recording.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
-
-use mcprove_trace::{CallTag, EventKind, RequestKey};
-use serde::Deserialize;
 
 use super::file::Shared;
 use super::request::RecordedRequest;
 use super::value::readable;
+
+use mcprove_trace::prelude::*;
 
 /// How many bytes of the parameters of a note are kept; longer ones are left out, with their size.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;

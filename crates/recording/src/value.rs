@@ -3,10 +3,8 @@
 //! A line of a recording is read whole. A value in it that no parser takes (too deep, a number beyond all
 //! numbers, half a character) would make the line unreadable, and with it the file.
 
-use std::borrow::Cow;
-
+use mcprove_trace::prelude::*;
 use mcprove_trace::protocol::{depth, is_doubtful};
-use serde_json::Value;
 
 /// Deeper values are written as a text: readers stop at about 120 levels.
 const DEPTH_MAX: usize = 100;

@@ -96,14 +96,7 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
             }
         }
     };
-    let names = [
-        "iterations",
-        "ready_ms",
-        "first_call_ms",
-        "second_call_ms",
-        "ratio",
-    ];
-    verdict.numbers_of(report, &names)
+    verdict.numbers_in(report)
 }
 
 #[cfg(test)]

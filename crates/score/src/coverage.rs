@@ -3,8 +3,6 @@
 //! A tool counts as exercised with one successful call: a tool that only ever failed has shown
 //! nothing. share = exercised / registered, and 1 for a server without tools: nothing is missing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::prelude::*;
 
 /// Which tools were exercised; each list is sorted and has no tool twice.

@@ -5,8 +5,6 @@
 //! the drift is real and not one slow minute. A slope over the limit that is less sure than that is
 //! inconclusive, and so are fewer than five intervals.
 
-use core::time::Duration;
-
 use crate::prelude::*;
 use crate::regression::{SAMPLES_MIN, Trend};
 
@@ -90,16 +88,7 @@ pub fn verdict(report: &DriftReport) -> Verdict {
             ),
         ),
     };
-    let names = [
-        "slope_ms_per_s",
-        "slope_low",
-        "slope_high",
-        "r_squared",
-        "limit_ms_per_s",
-        "points",
-        "discarded",
-    ];
-    verdict.numbers_of(report, &names)
+    verdict.numbers_in(report)
 }
 
 #[cfg(test)]

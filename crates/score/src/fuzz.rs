@@ -9,8 +9,6 @@
 //! without an id for what cannot be read at all, but no client can wait for that one, and most
 //! servers say nothing: such silence is counted, and no more.
 
-use std::collections::BTreeSet;
-
 use crate::prelude::*;
 
 /// What came back for a payload.
@@ -93,7 +91,15 @@ pub fn classify(answer: Answer, is_alive: bool, process_ended: bool) -> FuzzOutc
 
 /// Counts the outcomes. Cases of the same payload with the same outcome become one.
 pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
-    let cases = gather(cases);
+    let mut gathered: Vec<FuzzCase> = Vec::new();
+    for case in cases {
+        let mut known = gathered.iter_mut();
+        match known.find(|known| known.payload == case.payload && known.outcome == case.outcome) {
+            Some(known) => known.times = known.times.saturating_add(case.times),
+            None => gathered.push(case),
+        }
+    }
+    let cases = gathered;
     let count = |outcome| {
         let cases = cases.iter().filter(|case| case.outcome == outcome);
         cases.map(|case| case.times).fold(0, u32::saturating_add)
@@ -106,20 +112,6 @@ pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
         crashed: count(FuzzOutcome::Crashed),
         cases,
     }
-}
-
-fn gather(cases: Vec<FuzzCase>) -> Vec<FuzzCase> {
-    let mut gathered: Vec<FuzzCase> = Vec::new();
-    for case in cases {
-        let known = gathered
-            .iter_mut()
-            .find(|known| known.payload == case.payload && known.outcome == case.outcome);
-        match known {
-            Some(known) => known.times = known.times.saturating_add(case.times),
-            None => gathered.push(case),
-        }
-    }
-    gathered
 }
 
 /// The verdict `fuzz`: a wedged or crashed server is critical, silence where an answer is due a
@@ -178,8 +170,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
             ),
         )
     };
-    let names = ["rejected", "accepted", "unanswered", "wedged", "crashed"];
-    verdict.numbers_of(report, &names)
+    verdict.numbers_in(report)
 }
 
 #[cfg(test)]

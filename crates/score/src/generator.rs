@@ -95,11 +95,11 @@ pub fn judge(
             message!["open more sessions (", setting("sessions"), ")"],
             message!["turn the trace off (", setting("trace"), ")"],
             // Only calls on a schedule can be late.
-            if late_share.is_some() {
-                "lower the rate".into()
+            Message::from(if late_share.is_some() {
+                "lower the rate"
             } else {
-                "lower the load".into()
-            },
+                "lower the load"
+            }),
         ]);
     }
     if let Some(share) = above(late_share, LATE_SHARE_MAX).filter(|_| is_often_late) {
@@ -137,14 +137,13 @@ fn one_of(advice: Vec<Message>) -> Option<Message> {
             once.push(each);
         }
     }
-    let last = once.pop()?;
-    let rest = once
-        .into_iter()
-        .reduce(|all, each| all.then(", ").and(&each));
-    Some(match rest {
-        Some(rest) => rest.then(" or ").and(&last),
-        None => last,
-    })
+    let last = once.len().saturating_sub(1);
+    once.into_iter()
+        .enumerate()
+        .fold(None, |all, (place, each)| {
+            let word = if place == last { " or " } else { ", " };
+            Some(all.map_or(each.clone(), |all: Message| all.then(word).and(&each)))
+        })
 }
 
 /// Whether a run came near the most that the generator can do, and what to change.

@@ -10,8 +10,6 @@
 //! somebody picked. The overall grade is the worst one, and D at best for a run that does not pass:
 //! fast answers to the wrong caller are no good answers. What was not measured has no grade.
 
-use std::collections::BTreeMap;
-
 use crate::prelude::*;
 
 /// A letter; A is best.
@@ -79,11 +77,8 @@ pub fn grade(input: &GradeInput) -> Grades {
         .alone_median_ms
         .filter(|ms| ms.is_finite() && *ms >= 0.0 && !nothing_succeeded);
     let latency = median_ms.map(|ms| at_most(ms, [50.0, 200.0, 1000.0, 5000.0]));
-    let latency_reason = match median_ms {
-        Some(ms) => format!(
-            "one call at a time takes {} at the median",
-            milliseconds(ms)
-        ),
+    let latency_reason = match median_ms.map(milliseconds) {
+        Some(ms) => format!("one call at a time takes {ms} at the median"),
         None if nothing_succeeded => "no call succeeded".to_owned(),
         None => "no call was made on its own".to_owned(),
     };
@@ -114,30 +109,24 @@ pub fn grade(input: &GradeInput) -> Grades {
     let worst = latency.max(errors).max(concurrency);
     let is_capped = !input.failures.is_empty() && worst < Some(FAILED_BEST);
     let breaks = input.breaking_concurrent;
+    let breaks = breaks.map(|at| format!("it breaks at {at} concurrent"));
+    let capped = format!(
+        "capped at {FAILED_BEST:?} by {}",
+        phrase::names(&input.failures)
+    );
     let reasons = [
         ("latency", Some(latency_reason)),
         ("errors", Some(errors_reason)),
-        (
-            "concurrency",
-            breaks.map(|at| format!("it breaks at {at} concurrent")),
-        ),
-        (
-            "overall",
-            is_capped.then(|| {
-                format!(
-                    "capped at {FAILED_BEST:?} by {}",
-                    phrase::names(&input.failures)
-                )
-            }),
-        ),
+        ("concurrency", breaks),
+        ("overall", is_capped.then_some(capped)),
     ];
-    let reasons = reasons.into_iter();
     Grades {
         latency,
         errors,
         concurrency,
         overall: if is_capped { Some(FAILED_BEST) } else { worst },
         reasons: reasons
+            .into_iter()
             .filter_map(|(name, reason)| Some((name.to_owned(), reason?)))
             .collect(),
     }

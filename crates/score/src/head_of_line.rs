@@ -61,7 +61,10 @@ pub fn detect(input: &MixInput) -> HeadOfLineReport {
         (Some(alone), Some(mixed), Some(slow))
             if samples >= SAMPLES_MIN && slow >= SLOW_FACTOR_MIN * alone =>
         {
-            Outcome::of(Some(!is_blocked(alone, mixed, slow)), true)
+            let is_blocked = mixed >= SLOW_SHARE_MIN * slow
+                && mixed >= ALONE_FACTOR_MIN * alone
+                && mixed - alone >= DIFFERENCE_MS_MIN;
+            Outcome::of(Some(!is_blocked), true)
         }
         _ => Outcome::Inconclusive,
     };
@@ -72,12 +75,6 @@ pub fn detect(input: &MixInput) -> HeadOfLineReport {
         samples,
         outcome,
     }
-}
-
-fn is_blocked(alone: f64, mixed: f64, slow: f64) -> bool {
-    mixed >= SLOW_SHARE_MIN * slow
-        && mixed >= ALONE_FACTOR_MIN * alone
-        && mixed - alone >= DIFFERENCE_MS_MIN
 }
 
 /// Tools that took too long when the slow one was looked for, so that they were left out.

@@ -69,7 +69,7 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
             ),
         )
     };
-    verdict.numbers_of(report, &["checked", "crossed", "lost", "unchecked"])
+    verdict.numbers_in(report)
 }
 
 fn replies(count: u64) -> String {

@@ -6,8 +6,6 @@
 //! always indeterminate and give no numbers: four points on a line are luck as often as a leak,
 //! and few quiet ones are no proof of the opposite.
 
-use core::time::Duration;
-
 use crate::prelude::*;
 use crate::regression::{SAMPLES_MIN, Trend};
 
@@ -142,18 +140,9 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
             ),
         ),
     };
-    let names = [
-        "growth_mb",
-        "slope_mb_per_s",
-        "slope_low",
-        "slope_high",
-        "r_squared",
-        "samples",
-        "discarded",
-    ];
     verdict
         .number("threshold_mb", settings.threshold_mb)
-        .numbers_of(report, &names)
+        .numbers_in(report)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! (augmenting paths, Berge 1957). So a thing that fits anything never takes the only partner of one that
 //! does not: expected calls and recorded ones, elements of two lists.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::prelude::*;
+use std::collections::VecDeque;
 
 /// Of an item on the right: who has it, and how many of it.
 type Takers = BTreeMap<usize, usize>;

@@ -4,7 +4,7 @@
 //! `10 / (1 − p / 100)` samples: p50 20, p95 200, p99 1,000, p99.9 10,000. Below that the value is
 //! little more than the largest sample, and the next run gives another one.
 
-use mcprove_settings::number::truncated;
+use crate::prelude::*;
 
 /// Samples that must lie beyond a percentile before it means something.
 pub const SAMPLES_BEYOND: f64 = 10.0;

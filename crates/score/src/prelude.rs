@@ -1,11 +1,33 @@
-//! What every detector uses: numbers, words, and the verdict that it ends in.
+//! What every module here uses: numbers, words, JSON, traces, the verdict that a detector ends in, and the
+//! shape of a metric.
 
+pub use core::time::Duration;
+pub use std::collections::{BTreeMap, BTreeSet};
+pub use std::sync::Arc;
+
+pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{Message, message, setting, tee_stderr};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, median, ratio, share, truncated, truncated_len,
 };
 pub use mcprove_settings::phrase::{self, are, decimal, milliseconds, percent, were, whole};
+pub use mcprove_settings::reader::{Reader, Section};
+pub use mcprove_settings::registry::nearest;
+pub use mcprove_settings::setting::{Setting, SettingType, Settings};
+pub use mcprove_settings::tree::{Data, Field, Node};
+pub use mcprove_trace::canonical::{Identity, first_equal};
+pub use mcprove_trace::{
+    AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
+    StopReason, ToolCall, ToolResult, canonical,
+};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
+pub use serde_json::{Map, Value, json};
 
+pub(crate) use crate::agent::first_of;
+pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
+pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
+pub use crate::gate::{
+    Difference, Gates, Matcher, MatcherError, Path, RunCard, ScoreError, Scorecard,
+};
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -7,8 +7,6 @@
 //! quantile of Student's distribution with n−2 degrees of freedom (Draper & Smith, *Applied
 //! Regression Analysis*, §1.4).
 
-use core::time::Duration;
-
 use crate::prelude::*;
 
 /// Samples over time below which nothing is said about a trend.
@@ -143,8 +141,8 @@ fn student_t_975(degrees: u64) -> f64 {
         _ => {
             let n = float(degrees);
             let powers = |coefficients: &[(f64, i32)]| {
-                coefficients
-                    .iter()
+                let terms = coefficients.iter();
+                terms
                     .map(|(factor, power)| factor * Z.powi(*power))
                     .sum::<f64>()
             };

@@ -156,6 +156,17 @@ impl Verdict {
         self
     }
 
+    /// Adds every field of a report that is a number, or null.
+    #[must_use]
+    pub fn numbers_in(mut self, report: &impl Serialize) -> Self {
+        if let Ok(Value::Object(fields)) = serde_json::to_value(report) {
+            let numbers = fields.into_iter();
+            let numbers = numbers.filter(|(_, value)| value.is_number() || value.is_null());
+            self.numbers.extend(numbers);
+        }
+        self
+    }
+
     /// Whether this alone makes a run fail.
     pub fn is_failure(&self) -> bool {
         self.outcome == Outcome::Finding && self.severity == Severity::Critical

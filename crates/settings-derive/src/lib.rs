@@ -21,8 +21,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, TypePath,
-    parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, parse_quote,
 };
 
 /// Derives `mcprove_settings::setting::Settings`.
@@ -44,15 +43,57 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
         .into()
 }
 
-/// Has serde leave out every field of a struct that is `None`. Stands above the derives.
+/// Has serde leave out every field of a struct that is `None`, and those marked `#[sparse]` that are empty, zero or
+/// false. As `#[sparse(marked)]` it leaves out marked ones only, as `#[sparse(lists)]` also unmarked lists and maps
+/// that are empty. Stands above the derives.
 #[proc_macro_attribute]
-pub fn sparse(_: TokenStream, item: TokenStream) -> TokenStream {
+pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
+    let which = which.to_string();
     for field in &mut item.fields {
-        let is_option = |path: &TypePath| path.path.segments.iter().any(|it| it.ident == "Option");
-        if matches!(&field.ty, Type::Path(path) if is_option(path)) {
-            let attribute = parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]);
+        let count = field.attrs.len();
+        field.attrs.retain(|mark| !mark.path().is_ident("sparse"));
+        let Type::Path(syn::TypePath { path, .. }) = &field.ty else {
+            continue;
+        };
+        let name = path.segments.last().map(|it| it.ident.to_string());
+        let is_list = matches!(name.as_deref(), Some("Vec" | "BTreeMap"));
+        let is_marked = field.attrs.len() < count || is_list && which == "lists";
+        let is_absent = match name.as_deref() {
+            Some("Option") => "Option::is_none",
+            Some("bool") => "::core::ops::Not::not",
+            Some("u64") => "::mcprove_settings::number::is_zero",
+            Some("Vec") => "Vec::is_empty",
+            _ => "::std::collections::BTreeMap::is_empty",
+        };
+        // What is missing is `None` by itself.
+        if is_marked && is_absent != "Option::is_none" {
+            field.attrs.push(parse_quote!(#[serde(default)]));
+        }
+        if is_marked || is_absent == "Option::is_none" && which != "marked" {
+            let attribute = parse_quote!(#[serde(skip_serializing_if = #is_absent)]);
             field.attrs.push(attribute);
+        }
+    }
+    quote!(#item).into()
+}
+
+/// Has serde write every `Duration` of a struct in seconds, under its name with `_secs`. Stands above the derives.
+#[proc_macro_attribute]
+pub fn in_seconds(_: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item = syn::parse_macro_input!(item as ItemStruct);
+    let derives = item.attrs.iter().map(|it| quote!(#it).to_string());
+    let has_schema = derives.collect::<String>().contains("JsonSchema");
+    for field in &mut item.fields {
+        if !matches!(&field.ty, Type::Path(path) if path.path.is_ident("Duration")) {
+            continue;
+        }
+        let name = field.ident.as_ref().map(|ident| format!("{ident}_secs"));
+        let with = "::mcprove_settings::quantity::seconds";
+        let serde = parse_quote!(#[serde(rename = #name, with = #with)]);
+        field.attrs.push(serde);
+        if has_schema {
+            field.attrs.push(parse_quote!(#[schemars(with = "f64")]));
         }
     }
     quote!(#item).into()

@@ -5,9 +5,10 @@ use std::fmt;
 use std::io;
 use std::mem::discriminant;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use crate::phrase::count;
+use crate::phrase::{count, were};
+use crate::sync::lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +91,7 @@ impl fmt::Display for Loss {
             Missing::Intervals(number) => (number, "interval", "written"),
             Missing::Messages(number) => (number, "message", "handled"),
         };
-        let were = if number == 1 { "was" } else { "were" };
-        let what = count(number, noun);
+        let (what, were) = (count(number, noun), were(number));
         write!(formatter, "{file}: {what} {were} not {verb}: {reason}")
     }
 }
@@ -126,7 +126,7 @@ pub struct Losses(Arc<Mutex<Vec<Loss>>>);
 impl Losses {
     /// Adds one. What goes on missing in the same file, whatever the later reasons, is one loss.
     pub fn add(&self, loss: Loss) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.0);
         let mut known = all
             .iter_mut()
             .filter(|known| known.file == loss.file && known.is_limit == loss.is_limit);
@@ -144,15 +144,12 @@ impl Losses {
 
     /// All so far, which are forgotten.
     pub fn take(&self) -> Vec<Loss> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0))
     }
 
     /// All so far.
     pub fn all(&self) -> Vec<Loss> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.0).clone()
     }
 }
 

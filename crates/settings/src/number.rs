@@ -10,6 +10,15 @@ pub const fn float(count: u64) -> f64 {
     count as f64
 }
 
+/// Whether there is none, as serde asks of what it may leave out.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+pub const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A length as a count.
 pub fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)

@@ -59,27 +59,31 @@ impl OwnLimit {
 
     /// The same of an error of starting a process or a thread, which may also say that there is no room for one.
     pub fn of_start(error: &io::Error) -> Option<Self> {
-        let no_room = error.kind() == ErrorKind::WouldBlock;
-        Self::of(error).or_else(|| no_room.then(|| Self::now(LimitedResource::Processes)))
+        Self::of_or(error, ErrorKind::WouldBlock, LimitedResource::Processes)
     }
 
     /// What the message of a panic says that this process ran out of: threads that libraries cannot start, and
     /// descriptors of a runtime, become known in no other way.
     pub fn of_panic(message: &str) -> Option<Self> {
         let begins = |start: &str| message.starts_with(start);
-        if begins("OS can't spawn worker thread") || begins("failed to spawn thread") {
-            Some(Self::now(LimitedResource::Processes))
+        let resource = if begins("OS can't spawn worker thread") || begins("failed to spawn thread")
+        {
+            LimitedResource::Processes
         } else if message.contains("Too many open files") {
-            Some(Self::now(LimitedResource::Descriptors))
+            LimitedResource::Descriptors
         } else {
-            None
-        }
+            return None;
+        };
+        Some(Self::now(resource))
     }
 
     /// The same of an error of connecting, which may also say that there is no port to connect from.
     pub fn of_connect(error: &io::Error) -> Option<Self> {
-        let no_port = error.kind() == ErrorKind::AddrNotAvailable;
-        Self::of(error).or_else(|| no_port.then(|| Self::now(LimitedResource::Ports)))
+        Self::of_or(error, ErrorKind::AddrNotAvailable, LimitedResource::Ports)
+    }
+
+    fn of_or(error: &io::Error, kind: ErrorKind, resource: LimitedResource) -> Option<Self> {
+        Self::of(error).or_else(|| (error.kind() == kind).then(|| Self::now(resource)))
     }
 
     /// Of a resource, with the limit that is in force now.
@@ -199,14 +203,11 @@ impl LimitWatch {
     /// Waits until a limit is met.
     pub async fn wait(&self) -> OwnLimit {
         let mut first = self.0.subscribe();
-        loop {
-            if let Some(limit) = *first.borrow_and_update() {
-                return limit;
-            }
-            if first.changed().await.is_err() {
-                // The sender is this one, so it is there.
-                std::future::pending::<()>().await;
-            }
+        let limit = first.wait_for(Option::is_some).await.ok();
+        match limit.and_then(|limit| *limit) {
+            Some(limit) => limit,
+            // The sender is this one, so it is there.
+            None => std::future::pending().await,
         }
     }
 }
@@ -268,22 +269,18 @@ const MODEST_LIMIT: u64 = 10_240;
 pub fn raise_descriptor_limit() -> Option<u64> {
     #[cfg(unix)]
     {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        use rustix::process::{Resource, getrlimit};
 
         let limit = getrlimit(Resource::Nofile);
         let soft = limit.current?;
         for aim in [limit.maximum, Some(MODEST_LIMIT)] {
             let higher = aim.is_none_or(|aim| aim > soft);
-            let raised = Rlimit {
-                current: aim,
-                maximum: limit.maximum,
-            };
-            if higher && setrlimit(Resource::Nofile, raised).is_ok() {
+            if higher && set_descriptor_limit(aim).is_ok() {
                 ORIGINAL.get_or_init(|| soft);
                 break;
             }
         }
-        getrlimit(Resource::Nofile).current
+        current(LimitedResource::Descriptors)
     }
     #[cfg(not(unix))]
     None
@@ -312,17 +309,16 @@ pub fn original_descriptor_limit() -> Option<u64> {
 /// Lowers the soft limit of this process to `soft`.
 #[cfg(unix)]
 pub fn restore_descriptor_limit(soft: u64) {
+    // A server with a higher limit than usual is better than none.
+    let _ = set_descriptor_limit(Some(soft));
+}
+
+#[cfg(unix)]
+fn set_descriptor_limit(current: Option<u64>) -> rustix::io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let maximum = getrlimit(Resource::Nofile).maximum;
-    // A server with a higher limit than usual is better than none.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: Some(soft),
-            maximum,
-        },
-    );
+    setrlimit(Resource::Nofile, Rlimit { current, maximum })
 }
 
 #[cfg(all(test, unix))]

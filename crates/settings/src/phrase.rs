@@ -1,5 +1,7 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
+use crate::text::shorten;
+
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;
 
@@ -28,18 +30,14 @@ pub fn whole(value: u64) -> String {
 
 /// The digits of a number in groups of three, those after the point left alone.
 fn grouped(number: &str) -> String {
-    let (sign, rest) = number
-        .strip_prefix('-')
-        .map_or(("", number), |rest| ("-", rest));
-    let (digits, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
-    let mut text = sign.to_owned();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    let mut end = number.find('.').unwrap_or(number.len());
+    let begin = usize::from(number.starts_with('-'));
+    let mut text = number.to_owned();
+    while end > begin + 3 {
+        end -= 3;
+        text.insert(end, ',');
     }
-    text + fraction
+    text
 }
 
 /// `a, b and c`; the first five, then how many more.
@@ -78,18 +76,25 @@ pub fn decimal(value: f64, digits: usize) -> String {
     if value.abs() >= PLAIN_MAX {
         return format!("{value:.3e}");
     }
+    let text = trimmed(value, digits);
+    if value.is_finite() {
+        grouped(&text)
+    } else {
+        text
+    }
+}
+
+/// The same without groups.
+pub fn trimmed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let trimmed = if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
     } else {
-        text.as_str()
+        &text
     };
-    if trimmed == "-0" {
-        "0".to_owned()
-    } else if value.is_finite() {
-        grouped(trimmed)
-    } else {
-        trimmed.to_owned()
+    match trimmed {
+        "-0" => "0".to_owned(),
+        other => other.to_owned(),
     }
 }
 
@@ -124,25 +129,15 @@ pub fn name(name: &str) -> String {
 }
 
 fn one_line(text: &str, max: usize) -> String {
-    let mut rest = text
-        .trim()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c });
-    let mut line: String = rest.by_ref().take(max).collect();
-    if rest.next().is_some() {
-        line.push('…');
-    }
-    line
+    shorten(text.trim(), max).replace(char::is_control, " ")
 }
 
 /// Words as a sentence of their own: with a capital and a full stop.
 pub fn sentence(words: &str) -> String {
-    let mut characters = words.trim().chars();
-    let Some(first) = characters.next() else {
-        return String::new();
-    };
-    let mut sentence: String = first.to_uppercase().chain(characters).collect();
-    if !sentence.ends_with(['.', '?', '!', '…']) {
+    let mut letters = words.trim().chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let mut sentence: String = first.chain(letters).collect();
+    if !sentence.is_empty() && !sentence.ends_with(['.', '?', '!', '…']) {
         sentence.push('.');
     }
     sentence

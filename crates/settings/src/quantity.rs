@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::number::truncated_len;
+
 /// A text that is no duration or size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not {expected}")]
@@ -24,22 +26,21 @@ const SIZE: &str = "a size such as 65536, 64KiB or 16MiB";
 /// assert!(parse_duration("5").is_err());
 /// ```
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
-    let error = || QuantityError {
+    let duration = split(text).and_then(|(number, unit)| {
+        let seconds = match unit {
+            "ms" => number / 1000.0,
+            "s" | "sec" => number,
+            "m" | "min" => number * 60.0,
+            "h" => number * 3600.0,
+            "" if number == 0.0 => number,
+            _ => return None,
+        };
+        Duration::try_from_secs_f64(seconds).ok()
+    });
+    duration.ok_or_else(|| QuantityError {
         text: text.to_owned(),
         expected: DURATION,
-    };
-    let (number, unit) = split(text);
-    let seconds = match unit {
-        "ms" => number.map(|number| number / 1000.0),
-        "s" | "sec" => number,
-        "m" | "min" => number.map(|number| number * 60.0),
-        "h" => number.map(|number| number * 3600.0),
-        "" => number.filter(|number| *number == 0.0),
-        _ => None,
-    };
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(error)
+    })
 }
 
 /// A duration as [`parse_duration`] reads it back.
@@ -69,60 +70,62 @@ pub fn describe_duration(duration: Duration) -> String {
     }
 }
 
-/// Durations in files as a number of seconds, exact to the nanosecond.
-pub mod seconds {
-    use std::time::Duration;
+/// Durations in files as a number, exact to the nanosecond.
+macro_rules! in_files {
+    ($(#[$about:meta])* $module:ident, $to:expr, $from:expr) => {
+        $(#[$about])*
+        pub mod $module {
+            use std::time::Duration;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+            use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(duration.as_secs_f64())
-    }
+            pub fn serialize<S: Serializer>(
+                duration: &Duration,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.serialize_f64($to(duration))
+            }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        let seconds = f64::deserialize(deserializer)?;
-        Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)
-    }
+            pub fn deserialize<'de, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Duration, D::Error> {
+                $from(f64::deserialize(deserializer)?).map_err(D::Error::custom)
+            }
+        }
+    };
 }
 
-/// Durations in files as a number of milliseconds, exact to the nanosecond.
-pub mod milliseconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(super::as_milliseconds(*duration))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        let milliseconds = f64::deserialize(deserializer)?;
-        super::from_milliseconds(milliseconds).map_err(D::Error::custom)
-    }
+in_files! {
+    /// In seconds.
+    seconds, Duration::as_secs_f64, Duration::try_from_secs_f64
+}
+in_files! {
+    /// In milliseconds.
+    milliseconds, |it: &Duration| super::as_milliseconds(*it), super::from_milliseconds
 }
 
 /// Durations that may be missing, as a number of seconds.
 pub mod optional_seconds {
     use std::time::Duration;
 
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Seconds(#[serde(with = "super::seconds")] Duration);
 
     #[allow(clippy::ref_option, reason = "the signature that serde asks for")]
     pub fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        duration
-            .map(|duration| duration.as_secs_f64())
-            .serialize(serializer)
+        duration.map(Seconds).serialize(serializer)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
-        Option::<f64>::deserialize(deserializer)?
-            .map(|seconds| Duration::try_from_secs_f64(seconds).map_err(D::Error::custom))
-            .transpose()
+        let seconds = Option::<Seconds>::deserialize(deserializer)?;
+        Ok(seconds.map(|Seconds(duration)| duration))
     }
 }
 
@@ -141,37 +144,31 @@ pub fn from_milliseconds(milliseconds: f64) -> Result<Duration, std::time::TryFr
 
 /// Reads a size: a whole number of bytes, or with `KiB`, `MiB`, `GiB` (or `KB`, `MB`, `GB`).
 pub fn parse_size(text: &str) -> Result<usize, QuantityError> {
-    let error = || QuantityError {
+    let bytes = split(text).and_then(|(number, unit)| {
+        let factor = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1.0,
+            "kib" | "k" => 1024.0,
+            "mib" | "m" => 1_048_576.0,
+            "gib" | "g" => 1_073_741_824.0,
+            "kb" => 1e3,
+            "mb" => 1e6,
+            "gb" => 1e9,
+            _ => return None,
+        };
+        Some(number * factor)
+    });
+    let bytes = bytes.filter(|it| (1.0..=1e15).contains(it) && it.fract() == 0.0);
+    bytes.map(truncated_len).ok_or_else(|| QuantityError {
         text: text.to_owned(),
         expected: SIZE,
-    };
-    let (number, unit) = split(text);
-    let factor: f64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kib" | "k" => 1024.0,
-        "mib" | "m" => 1024.0 * 1024.0,
-        "gib" | "g" => 1024.0 * 1024.0 * 1024.0,
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        _ => return Err(error()),
-    };
-    let bytes = number.map(|number| number * factor).ok_or_else(error)?;
-    if !(1.0..=1e15).contains(&bytes) || bytes.fract() != 0.0 {
-        return Err(error());
-    }
-    // In range and whole, as checked above.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    Ok(bytes as usize)
+    })
 }
 
-fn split(text: &str) -> (Option<f64>, &str) {
+fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    (number.parse().ok(), unit.trim())
+    let unit = text.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
+    let number = text.strip_suffix(unit)?.parse().ok()?;
+    Some((number, unit.trim()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use strsim::osa_distance;
 
 use crate::reader::Reader;
 use crate::setting::{Setting, Settings};
-use crate::tree::{Data, Document, Field};
+use crate::tree::{Document, Field};
 
 /// One thing that can be chosen by name and built from settings.
 pub struct Entry<Built: ?Sized> {
@@ -74,7 +74,7 @@ pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryErro
     for (name, value) in given {
         let (index, setting) = find_named(T::declared(), Setting::names, name)?;
         let mut reader = Reader::new(&document);
-        settings.read(index, &mut reader, &Field::new(name, scalar(value)));
+        settings.read(index, &mut reader, &Field::new(name, value.clone().into()));
         reader.finish().map_err(|_| RegistryError::WrongType {
             name: setting.name,
             expected: setting.kind.schema()["type"]
@@ -84,21 +84,6 @@ pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryErro
         })?;
     }
     Ok(settings)
-}
-
-/// A value that is no list and no object; of others only that it is there.
-fn scalar(value: &Value) -> Data {
-    let whole = value
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| value.as_u64().map(i128::from));
-    match (whole, value) {
-        (Some(whole), _) => Data::Integer(whole),
-        (_, Value::Number(number)) => Data::Number(number.as_f64().unwrap_or_default()),
-        (_, Value::Bool(value)) => Data::Boolean(*value),
-        (_, Value::String(text)) => Data::Text(text.clone()),
-        _ => Data::Null,
-    }
 }
 
 /// Finds an entry by name, taking `-` for `_`.

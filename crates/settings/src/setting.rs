@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub use mcprove_settings_derive::{PublicSettings, Settings, sparse};
+pub use mcprove_settings_derive::{PublicSettings, Settings, in_seconds, sparse};
 
 use crate::error::ConfigErrors;
 use crate::kind::{self, Kind};

@@ -2,14 +2,10 @@
 //! in the end. Every metric in [`mcprove_score::agent`] reads this and nothing else. What a source does not
 //! tell is absent here, which means unknown, never zero.
 
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
-
 use super::fault::FaultKind;
 use super::json::Json;
 use super::whole;
+use crate::prelude::*;
 
 /// The version of the format.
 pub const AGENT_TRACE_FORMAT: &str = "agent-trace.v1";
@@ -325,7 +321,8 @@ pub struct FaultMark {
 impl FaultMark {
     /// Whether the times are those of a real clock: what is not marked did not happen.
     pub fn is_real_clock(&self) -> bool {
-        let times = [self.detected_ms.is_some(), self.recovered_ms.is_some()];
-        times.contains(&true) || self.watched_ms.is_some() || self.left_ms.is_some()
+        [self.detected_ms.is_some(), self.recovered_ms.is_some()].contains(&true)
+            || self.watched_ms.is_some()
+            || self.left_ms.is_some()
     }
 }

@@ -59,8 +59,11 @@ impl Budget {
 
     /// Whether so many bytes more can be held.
     pub fn has_room(&self, bytes: usize) -> bool {
-        let held = self.held.bytes.load(Ordering::Acquire);
-        held.saturating_add(bytes) <= self.max
+        self.held
+            .bytes
+            .load(Ordering::Acquire)
+            .saturating_add(bytes)
+            <= self.max
     }
 
     /// Waits until less is held than the limit.

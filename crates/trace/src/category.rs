@@ -1,8 +1,6 @@
 //! The error taxonomy: every failed call ends in exactly one category.
 
-use mcprove_settings::message::{Message, message, setting, tee_stderr};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// Why a call failed. A call that hung and then lost its server is a [`Crash`](Self::Crash): the
 /// terminal event decides, and the trace keeps both.

@@ -39,9 +39,12 @@ pub fn contain_call<T>(call: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 fn words(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("it said nothing").to_owned()
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("it said nothing")
+        .to_owned()
 }
 
 #[cfg(test)]

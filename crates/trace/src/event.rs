@@ -1,9 +1,7 @@
 //! What happens during a run, as the engine emits it: borrowed, so that emitting costs nothing
 //! but the look at it. [`TraceRecord`](super::TraceRecord) is the owned form read from a file.
 
-use core::time::Duration;
-
-use super::ErrorCategory;
+use crate::prelude::*;
 
 /// Something that happened at a point of the run.
 #[derive(Debug, Clone, Copy, PartialEq)]

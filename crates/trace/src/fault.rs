@@ -4,8 +4,8 @@
 use std::str::FromStr;
 
 use mcprove_settings::registry::nearest;
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::prelude::*;
 
 /// Whether a call that met a fault is executed by its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,8 +231,11 @@ impl FromStr for FaultKind {
 
     fn from_str(name: &str) -> Result<Self, ()> {
         let name = name.replace('-', "_");
-        let found = Self::ALL.into_iter().find(|(known, _)| *known == name);
-        found.map(|(_, kind)| kind).ok_or(())
+        Self::ALL
+            .into_iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| kind)
+            .ok_or(())
     }
 }
 

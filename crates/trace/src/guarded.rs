@@ -1,17 +1,14 @@
 //! A connection to a peer that may never read, or never finish what it says.
 
-use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use mcprove_settings::sync::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 use crate::budget::{Budget, Charge};
+use crate::prelude::*;
 
 /// How long a peer may read nothing of what is written to it before its connection is closed. The buffers of the
 /// system are full by then.

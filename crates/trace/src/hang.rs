@@ -4,11 +4,7 @@
 //! late: the server is slow. None by then is a deadlock: it is stuck. What else still answers says
 //! how much of it is stuck.
 
-use core::time::Duration;
-use mcprove_settings::message::{Message, message, tee_stderr};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// When a call counts as hung, and when as lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

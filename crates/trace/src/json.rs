@@ -1,16 +1,12 @@
 //! A piece of JSON that is kept as the text that it came in until somebody looks into it: a trace
 //! of a million calls fits into memory, where a million trees would not.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde::de::Error as _;
 use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::canonical;
+use crate::prelude::*;
 use crate::protocol::{depth, is_doubtful};
 
 const NULL: &str = "null";
@@ -88,8 +84,7 @@ impl Serialize for Json {
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let text: Box<str> = raw.into();
+        let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
         // What cannot be looked into later is refused here, where it has a place.
         if depth(text.as_bytes()) > DEPTH_MAX {
             let message = format!("nested deeper than {DEPTH_MAX} levels");

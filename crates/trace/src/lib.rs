@@ -15,6 +15,7 @@ mod fault;
 pub mod guarded;
 pub mod hang;
 mod json;
+pub mod prelude;
 pub mod protocol;
 mod record;
 pub mod sparse;

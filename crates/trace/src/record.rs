@@ -1,11 +1,6 @@
 //! One line of `trace.jsonl`, read back.
 
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::ErrorCategory;
+use crate::prelude::*;
 
 /// One line of `trace.jsonl` (format `trace.v1`).
 ///
@@ -17,7 +12,7 @@ use super::ErrorCategory;
 /// assert_eq!(record.request_id, Some(7));
 /// ```
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceRecord {
     /// The format, `trace.v1`: in the first line of a trace only.
     pub schema: Option<String>,

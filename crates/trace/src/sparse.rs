@@ -72,8 +72,11 @@ impl SparseHistogram {
     /// How many values are above this one, by their cells.
     pub fn count_above(&self, value: u64) -> u64 {
         let limit = cell_of(value);
-        let above = self.cells.iter().filter(|(cell, _)| *cell > limit);
-        above.map(|(_, count)| count).sum()
+        self.cells
+            .iter()
+            .filter(|(cell, _)| *cell > limit)
+            .map(|(_, count)| count)
+            .sum()
     }
 }
 

@@ -3,9 +3,8 @@
 //! A fault excuses only what it can cause. A call that is merely held back, and then fails or never
 //! returns, fails by the server's own doing.
 
-use core::time::Duration;
-
-use super::{ErrorCategory, FaultKind, Heard, Special};
+use super::{FaultKind, Heard, Special};
+use crate::prelude::*;
 
 /// The fault may have a tenth of the time of a call that hangs before it counts as a reason.
 const HELD_SHARE: u32 = 10;

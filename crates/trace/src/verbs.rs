@@ -88,10 +88,7 @@ pub fn find(word: &str) -> Option<Verb> {
         .filter_map(|prefix| table.get(word.strip_prefix(prefix)?))
         .find(|verb| verb.effect == Effect::Writes && verb.used == Use::Verb);
     let run_together = || {
-        let begins = |verb: &&str| {
-            let rest = word.strip_prefix(*verb).unwrap_or_default();
-            rest.len() > 3
-        };
+        let begins = |verb: &&str| word.strip_prefix(*verb).unwrap_or_default().len() > 3;
         let verb = LISTS.words("run_together").find(begins)?;
         table.get(verb)
     };
@@ -146,8 +143,11 @@ fn forms(lemma: &str) -> Vec<(String, Form)> {
     let stem = |cut: usize| lemma.get(..lemma.len() - cut).unwrap_or(lemma).to_owned();
     let is_vowel = |letter: u8| b"aeiou".contains(&letter);
     let bytes = lemma.as_bytes();
-    let before_last = bytes.len().checked_sub(2).and_then(|at| bytes.get(at));
-    let after_consonant = before_last.is_some_and(|letter| !is_vowel(*letter));
+    let after_consonant = bytes
+        .len()
+        .checked_sub(2)
+        .and_then(|at| bytes.get(at))
+        .is_some_and(|letter| !is_vowel(*letter));
     if lemma.ends_with('y') && after_consonant {
         forms.push((stem(1) + "ies", Form::Third));
         forms.push((stem(1) + "ied", Form::Past));
@@ -174,8 +174,9 @@ fn forms(lemma: &str) -> Vec<(String, Form)> {
         forms.push((format!("{lemma}{last}ed"), Form::Past));
         forms.push((format!("{lemma}{last}ing"), Form::Continuous));
     }
-    let irregular = LISTS.words("irregular");
-    let mut irregular = irregular.filter_map(|row| row.split_once(':'));
+    let mut irregular = LISTS
+        .words("irregular")
+        .filter_map(|row| row.split_once(':'));
     if let Some((_, pasts)) = irregular.find(|(base, _)| *base == lemma) {
         let pasts = pasts.split(',').filter(|past| *past != lemma);
         forms.extend(pasts.map(|past| (past.to_owned(), Form::Past)));

@@ -3,8 +3,9 @@
 use std::str::FromStr;
 
 use serde::de::{Error, Unexpected};
-use serde::{Deserialize, Deserializer};
 use serde_json::Number;
+
+use crate::prelude::*;
 
 /// A whole number, if there is one.
 pub fn signed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {

@@ -1,6 +1,6 @@
 //! Lists of words in a text file beside the code that uses them: a line `[name]` begins a list, `#` a comment.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::prelude::*;
 
 /// The lists of a file.
 ///
@@ -50,8 +50,9 @@ impl WordLists {
 
     /// The words of a list, in order.
     pub fn words(&self, list: &str) -> impl Iterator<Item = &'static str> {
-        let lines = self.lines(list).iter();
-        lines.flat_map(|line| line.split_whitespace())
+        self.lines(list)
+            .iter()
+            .flat_map(|line| line.split_whitespace())
     }
 
     /// Whether a list has a word.

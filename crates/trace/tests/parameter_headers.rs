@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-use mcprove_trace::protocol::{
-    InvalidParameterHeader as Invalid, ParameterHeaders, encode_header_value,
-};
+use mcprove_trace::protocol::{ParameterHeaders, encode_header_value};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn reason(schema: &Value) -> Invalid {
-    ParameterHeaders::from_schema(schema).unwrap_err()
+fn reason(schema: &Value) -> String {
+    let error = ParameterHeaders::from_schema(schema).unwrap_err();
+    error.to_string()
 }
 
 fn annotated(kind: &Value, name: &Value) -> Value {
@@ -147,13 +146,13 @@ fn reads_nested_properties_at_their_exact_path() {
 
 #[test]
 fn refuses_names_that_are_no_token() {
-    assert!(matches!(
+    assert_eq!(
         reason(&annotated(&json!("string"), &json!(""))),
-        Invalid::Empty { .. }
-    ));
+        "/properties/value: x-mcp-header is empty; name the header with at least one character"
+    );
     for name in [json!(1), json!(null), json!(true), json!(["A"]), json!({})] {
         let found = reason(&annotated(&json!("string"), &name));
-        assert!(matches!(found, Invalid::NotText { .. }), "{name}");
+        assert!(found.contains("x-mcp-header is not a string; "), "{name}");
     }
     for name in [
         "My Region",
@@ -179,7 +178,7 @@ fn refuses_names_that_are_no_token() {
         "\u{7f}",
     ] {
         let found = reason(&annotated(&json!("string"), &json!(name)));
-        assert!(matches!(found, Invalid::NotToken { .. }), "{name:?}");
+        assert!(found.contains("is not an HTTP token; "), "{name:?}");
     }
     let every_token_character = "!#$%&'*+-.^_`|~09AZaz";
     let schema = annotated(&json!("string"), &json!(every_token_character));
@@ -193,10 +192,8 @@ fn refuses_equal_names_whatever_their_case() {
             "a": {"type": "string", "x-mcp-header": "MyField"},
             "b": {"type": "object", "properties": {"c": {"type": "string", "x-mcp-header": second}}}
         }});
-        assert!(
-            matches!(reason(&schema), Invalid::Duplicate { .. }),
-            "{second}"
-        );
+        let found = reason(&schema);
+        assert!(found.contains("is used twice; "), "{second}: {found}");
     }
 }
 
@@ -213,11 +210,11 @@ fn refuses_all_but_primitive_types() {
         json!(1),
     ] {
         let found = reason(&annotated(&kind, &json!("V")));
-        assert!(matches!(found, Invalid::NotPrimitive { .. }), "{kind}");
+        assert!(found.contains("x-mcp-header on type "), "{kind}");
     }
     let untyped = json!({"properties": {"value": {"x-mcp-header": "V"}}});
     assert_eq!(
-        reason(&untyped).to_string(),
+        reason(&untyped),
         "/properties/value: x-mcp-header on type none; only string, integer and boolean may have it"
     );
 }
@@ -256,10 +253,7 @@ fn refuses_annotations_off_the_chain_of_properties() {
     ];
     for schema in rows {
         let found = reason(&schema);
-        assert!(
-            matches!(found, Invalid::Unreachable { .. }),
-            "{schema}: {found}"
-        );
+        assert!(found.contains("by `properties` alone"), "{schema}: {found}");
     }
 }
 

@@ -3,24 +3,16 @@
 
 use std::collections::HashSet;
 use std::future::Future;
-use std::io;
 use std::pin::pin;
-use std::sync::Arc;
-use std::time::Duration;
 
 use mcprove_arguments as arguments;
 use mcprove_arguments::{Choice, Folder};
 use mcprove_client::permission::Allowance;
 use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Session, SessionOptions, Violation};
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
+use mcprove_trace::prelude::*;
 use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use mcprove_trace::stream::Recorder;
-use serde_json::Value;
 
 mod others;
 mod report;

@@ -1,9 +1,7 @@
 //! A server without tools: its prompts are got and its resources read, which changes nothing.
 
-use std::time::Instant;
-
 use mcprove_client::session::Request;
-use serde_json::{Map, Value, json};
+use mcprove_trace::prelude::*;
 
 use super::Prober;
 use super::report::{ToolHealth, ToolOutcome};
@@ -43,10 +41,11 @@ impl Prober<'_> {
             _ => session.list_resources().await,
         };
         match listed {
-            Ok(listed) => {
-                let requests = listed.iter().filter_map(|entry| request(kind, entry));
-                requests.take(EACH_MAX).collect()
-            }
+            Ok(listed) => listed
+                .iter()
+                .filter_map(|entry| request(kind, entry))
+                .take(EACH_MAX)
+                .collect(),
             Err(error) => {
                 let warning = format!("{kind}/list failed: {error}");
                 self.first.warnings.push(warning);
@@ -78,11 +77,10 @@ fn request(kind: &str, entry: &Value) -> Option<(String, Request)> {
     }
     let name = text("name")?;
     let arguments = entry.get("arguments").and_then(Value::as_array);
-    let required = arguments
+    let arguments: Map<String, Value> = arguments
         .into_iter()
         .flatten()
-        .filter(|argument| argument.get("required").and_then(Value::as_bool) == Some(true));
-    let arguments: Map<String, Value> = required
+        .filter(|argument| argument.get("required").and_then(Value::as_bool) == Some(true))
         .filter_map(|argument| Some((argument.get("name")?.as_str()?.to_owned(), ARGUMENT.into())))
         .collect();
     let request =

@@ -1,16 +1,12 @@
 //! What a probe found, as it is printed and written.
 
-use std::time::Duration;
-
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::prelude::*;
 
 /// How much of each is kept.
 const LINE_CHARACTERS: usize = 500;
 
 /// What `mcprove probe` found (format `probe.v1`).
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeReport {
     /// Who the server says it is.
@@ -26,10 +22,10 @@ pub struct ProbeReport {
     /// Every tool, in the order of the list.
     pub tools: Vec<ToolHealth>,
     /// Prompts that were got, of a server without tools.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub prompts: Vec<ToolHealth>,
     /// Resources that were read, of a server without tools.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub resources: Vec<ToolHealth>,
     /// How many tools there are and how many were called.
     pub coverage: Coverage,
@@ -38,7 +34,7 @@ pub struct ProbeReport {
     /// What is odd, but no failure.
     pub warnings: Vec<String>,
     /// The last lines of the server's stderr, where a tool hung or broke something.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub stderr: Vec<String>,
     /// Whether the probe was interrupted before its end.
     pub partial: bool,
@@ -92,6 +88,7 @@ pub struct Finding {
 }
 
 /// How one tool fared.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolHealth {
     /// The tool's name.
@@ -103,10 +100,10 @@ pub struct ToolHealth {
     /// Why it is not `ok`.
     pub message: Option<String>,
     /// The category of the failure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub category: Option<ErrorCategory>,
     /// Whether it was not called because it may write.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub may_write: bool,
 }
 

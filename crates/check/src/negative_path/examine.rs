@@ -1,16 +1,12 @@
 //! Making the bad requests, one after the other.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use mcprove_client::session::{CallError, Session};
 use mcprove_client::transport::Failure;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{BoxFuture, ErrorCategory};
+use mcprove_trace::prelude::*;
 
 use super::judgement::Answer;
 use super::report::{Breach, NegativePathReport, ProbeReport, Verdict};
-use super::{BadRequest, Entry, Probe, Subject};
+use super::{BadRequest, Probe, Subject};
 use crate::pulse::{FIRST_TIMEOUT, Pulse, end_within};
 
 /// How much of what was sent is told.
@@ -22,7 +18,6 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long the end of a connection is waited for after an answer, where `ping` says nothing.
 const SETTLE: Duration = Duration::from_millis(200);
 
-const GOES_ON: &str = "a server that goes on";
 const GONE: &str = "the server did not survive it";
 const GONE_ADVICE: &str =
     "The bad request ended the server: look at what it does once it has answered with an error";
@@ -58,39 +53,49 @@ pub async fn examine(
     examination: &Examination<'_>,
     sessions: &mut dyn Sessions,
 ) -> NegativePathReport {
+    let timeout = examination.timeout;
     let pulse = sessions.pulse();
     let mut probes = Vec::with_capacity(examination.probes.len());
     let mut is_first = true;
     for &probe in examination.probes {
         let began = Instant::now();
-        let asked = match probe.request(examination.subject) {
-            Err(reason) => Verdict::Skipped(reason).into(),
+        let mut report = ProbeReport {
+            probe,
+            verdict: Verdict::Passed,
+            breach: None,
+            unquoted: None,
+            duration: Duration::ZERO,
+        };
+        match probe.request(examination.subject) {
+            Err(reason) => report.verdict = Verdict::Skipped(reason),
             Ok(request) => {
                 let session = if std::mem::take(&mut is_first) {
-                    first_session(sessions, &pulse, examination.timeout).await
+                    first_session(sessions, &pulse, timeout).await
                 } else {
                     sessions.session().await
                 };
-                match session {
-                    Err(reason) => Verdict::Undone(reason).into(),
-                    Ok(session) => {
-                        let timeout = examination.timeout;
-                        let asked = ask(&session, probe, &request, timeout, &pulse).await;
-                        if asked.is_end {
+                let asked = match session {
+                    Err(reason) => Err(Problem::Other(Verdict::Undone(reason))),
+                    Ok(session) => ask(&session, probe, &request, timeout, &pulse).await,
+                };
+                match asked {
+                    Ok(()) => {}
+                    Err(Problem::Other(verdict)) => report.verdict = verdict,
+                    Err(Problem::Broken(broken)) => {
+                        let quoted = broken.describe(probe, &request, &broken.full);
+                        report.verdict = Verdict::Failed(quoted);
+                        let breach = broken.breach;
+                        report.unquoted = Some(broken.describe(probe, &request, breach.found));
+                        report.breach = Some(breach);
+                        if broken.is_end {
                             sessions.replace();
                         }
-                        asked
                     }
                 }
             }
-        };
-        probes.push(ProbeReport {
-            probe,
-            verdict: asked.verdict,
-            breach: asked.breach,
-            unquoted: asked.unquoted,
-            duration: began.elapsed(),
-        });
+        }
+        report.duration = began.elapsed();
+        probes.push(report);
     }
     NegativePathReport {
         probes,
@@ -114,25 +119,40 @@ async fn first_session(
     Ok(session)
 }
 
-/// What came of a bad request.
-struct Asked {
-    verdict: Verdict,
+/// What keeps a probe from passing.
+enum Problem {
+    Broken(Broken),
+    Other(Verdict),
+}
+
+/// A contract that was broken.
+struct Broken {
     /// What was expected, and what came of it, in short.
-    breach: Option<Breach>,
-    /// What a failed verdict says, without what the server said.
-    unquoted: Option<String>,
+    breach: Breach,
+    /// What came of it, with what the server said.
+    full: String,
+    /// What was as it should be.
+    before: &'static str,
+    advice: String,
     /// Whether the session came to its end over it.
     is_end: bool,
 }
 
-impl From<Verdict> for Asked {
-    fn from(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            breach: None,
-            unquoted: None,
-            is_end: false,
-        }
+impl Broken {
+    /// The probe, its fault, what was sent, what came back, what to do.
+    fn describe(&self, probe: Probe, request: &BadRequest, found: &str) -> String {
+        let entry = probe.entry();
+        format!(
+            "{} ({}, arXiv:{}): sent {}: {}; {}expected {}, but {found}. {}",
+            entry.name,
+            entry.taxonomy,
+            entry.paper,
+            request.what,
+            shorten(&request.arguments.to_string(), SENT_CHARACTERS_MAX),
+            self.before,
+            self.breach.expected,
+            self.advice,
+        )
     }
 }
 
@@ -143,7 +163,7 @@ async fn ask(
     request: &BadRequest,
     timeout: Duration,
     pulse: &Pulse,
-) -> Asked {
+) -> Result<(), Problem> {
     let call = session.call_tool_within(&request.tool, &request.arguments, timeout);
     // A call may take several requests, of which each has the deadline to itself.
     let outcome = match tokio::time::timeout(timeout.saturating_add(GRACE), call).await {
@@ -152,83 +172,62 @@ async fn ask(
     };
     let answer = Answer::of(&outcome);
     if let Answer::Unclear(reason) = &answer {
-        return Verdict::Skipped(reason.clone()).into();
+        return Err(Problem::Other(Verdict::Skipped(reason.clone())));
     }
-    let Some(breach) = answer.breach(probe.entry().demands) else {
-        return outlived(session, probe, request, timeout, pulse).await;
+    let entry = probe.entry();
+    let Some(mut full) = answer.breach(entry.demands) else {
+        return outlived(session, timeout, pulse).await;
     };
     let is_end = answer.is_end() || session.closed().is_some();
-    let breach = if is_end {
-        with_stderr(breach, session)
-    } else {
-        breach
-    };
-    let Entry {
-        contract, advice, ..
-    } = probe.entry();
-    let end = |breach: &str| {
-        describe(
-            probe,
-            request,
-            &format!("expected {contract}, but {breach}. To fix it, {advice}"),
-        )
-    };
-    Asked {
-        verdict: Verdict::Failed(end(&breach)),
-        breach: Some(Breach {
-            expected: contract,
-            found: answer.in_short(),
-        }),
-        unquoted: Some(end(answer.in_short())),
-        is_end,
+    if is_end {
+        full = with_stderr(full, session);
     }
+    Err(Problem::Broken(Broken {
+        breach: Breach {
+            expected: entry.contract,
+            found: answer.in_short(),
+        },
+        full,
+        before: "",
+        advice: format!("To fix it, {}", entry.advice),
+        is_end,
+    }))
 }
 
 /// Whether the server is still there after an answer that is as it should be.
-async fn outlived(
-    session: &Session,
-    probe: Probe,
-    request: &BadRequest,
-    timeout: Duration,
-    pulse: &Pulse,
-) -> Asked {
+async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<(), Problem> {
     let (found, why, advice) = if pulse.is_answered() == Some(true) {
-        let waited = mcprove_settings::quantity::describe_duration(timeout);
         let alive = session.check_alive(timeout).await;
         match alive.err().map(|error| Answer::of(&Err(error))) {
-            Some(Answer::Hung(_)) => (
-                "the server then stopped answering",
-                format!("`ping`, which it answered before, had no answer within {waited}"),
-                STOPPED_ADVICE,
-            ),
+            Some(Answer::Hung(_)) => {
+                let waited = describe_duration(timeout);
+                let why =
+                    format!("`ping`, which it answered before, had no answer within {waited}");
+                ("the server then stopped answering", why, STOPPED_ADVICE)
+            }
             Some(Answer::Died(why)) => (GONE, why, GONE_ADVICE),
-            _ => return Verdict::Passed.into(),
+            _ => return Ok(()),
         }
     } else {
         match end_within(session, SETTLE).await {
             Some(end) => (GONE, end.message, GONE_ADVICE),
-            None => return Verdict::Passed.into(),
+            None => return Ok(()),
         }
     };
-    let full = with_stderr(format!("{found}: {why}"), session);
-    let end = |end: &str| {
-        let end =
-            format!("it was answered as it should be; expected {GOES_ON}, but {end}. {advice}");
-        describe(probe, request, &end)
-    };
-    Asked {
-        verdict: Verdict::Failed(end(&full)),
-        breach: Some(Breach {
-            expected: GOES_ON,
+    Err(Problem::Broken(Broken {
+        breach: Breach {
+            expected: "a server that goes on",
             found,
-        }),
-        unquoted: Some(end(found)),
+        },
+        full: with_stderr(format!("{found}: {why}"), session),
+        before: "it was answered as it should be; ",
+        advice: advice.to_owned(),
         is_end: true,
-    }
+    }))
 }
 
 fn unanswered(timeout: Duration) -> CallError {
-    let waited = mcprove_settings::quantity::describe_duration(timeout);
+    let waited = describe_duration(timeout);
     let message = format!("no answer within {waited}");
     CallError::unsent(Failure::new(ErrorCategory::Timeout, message))
 }
@@ -244,17 +243,4 @@ fn with_stderr(breach: String, session: &Session) -> String {
     let mark = if skipped > 0 { "…" } else { "" };
     let end: String = tail.chars().skip(skipped).collect();
     format!("{breach}; its stderr ends with: {mark}{end}")
-}
-
-/// The probe, its fault, what was sent, what came back, what to do.
-fn describe(probe: Probe, request: &BadRequest, end: &str) -> String {
-    let entry = probe.entry();
-    format!(
-        "{} ({}, arXiv:{}): sent {}: {}; {end}",
-        entry.name,
-        entry.taxonomy,
-        entry.paper,
-        request.what,
-        shorten(&request.arguments.to_string(), SENT_CHARACTERS_MAX),
-    )
 }

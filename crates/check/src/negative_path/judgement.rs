@@ -2,8 +2,7 @@
 
 use mcprove_client::session::{CallError, Reply};
 use mcprove_client::transport::Detail;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
+use mcprove_trace::prelude::*;
 
 /// How much of an answer is told.
 const ANSWER_CHARACTERS_MAX: usize = 300;

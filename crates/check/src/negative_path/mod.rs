@@ -1,7 +1,7 @@
 //! Negative paths: a few bad requests that a tool must reject, each after a kind of fault that has been
 //! found in real servers.
 //!
-//! A [`Probe`] is one file, which makes its bad request, and one line in [`ENTRIES`]. Making a request is
+//! A [`Probe`] is one of the [`ENTRIES`], with a function that makes its bad request. Making a request is
 //! pure: [`Probe::request`] takes the schema of the tool and arguments that it accepts, and proves with a
 //! validator that what it makes is not accepted, or says why the probe does not apply. [`examine`] sends
 //! the requests, each within its own deadline, and judges what comes back. What hung or crashed gets a
@@ -20,23 +20,18 @@
 //! ```
 
 mod examine;
-mod extra_field;
 mod judgement;
-mod missing_required;
-mod oversized;
+mod probes;
 mod report;
 mod subject;
-mod unknown_tool;
-mod wrong_type;
 
 #[cfg(test)]
 mod tests;
 
 pub use examine::{Examination, Sessions, examine};
+pub use probes::{ENTRIES, Entry};
 pub use report::{Breach, NegativePathReport, ProbeReport, Verdict};
 pub use subject::{BadRequest, NotApplicable, Subject, SubjectError};
-
-use judgement::Contract;
 
 /// A bad request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,34 +47,6 @@ pub enum Probe {
     /// A very large argument.
     Oversized,
 }
-
-/// What there is to know of a probe.
-#[derive(Debug)]
-pub struct Entry {
-    /// Its name in suites and reports.
-    pub name: &'static str,
-    /// The fault that it looks for, in a taxonomy of faults of MCP servers.
-    pub taxonomy: &'static str,
-    /// The number of the taxonomy at arxiv.org.
-    pub paper: &'static str,
-    /// What is sent.
-    pub request: &'static str,
-    /// What must come back.
-    pub contract: &'static str,
-    /// What to do about a tool that does not keep the contract.
-    pub advice: &'static str,
-    demands: Contract,
-    make: fn(&Subject<'_>) -> Result<BadRequest, NotApplicable>,
-}
-
-/// Every probe.
-pub static ENTRIES: [Entry; 5] = [
-    unknown_tool::ENTRY,
-    missing_required::ENTRY,
-    wrong_type::ENTRY,
-    extra_field::ENTRY,
-    oversized::ENTRY,
-];
 
 impl Probe {
     /// Every probe and its name, in the order in which they are made.

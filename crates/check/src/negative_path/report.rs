@@ -1,10 +1,8 @@
 //! What came of bad requests.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::Probe;
+
+use mcprove_trace::prelude::*;
 
 /// What came of all probes of a tool.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,8 @@
 //! What a bad request is made from, and what it is.
 
-use std::collections::BTreeSet;
-
 use mcprove_arguments as arguments;
 use mcprove_arguments::{ArgumentsError, SchemaCheck};
-use mcprove_settings::text::shorten;
-use serde_json::{Map, Value};
+use mcprove_trace::prelude::*;
 
 /// The types that a map is not of.
 const JSON_TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "null"];
@@ -97,21 +94,20 @@ impl<'a> Subject<'a> {
         schema: &'a Value,
         given: &Value,
     ) -> Result<Self, SubjectError> {
-        match schema {
-            Value::Null => return Err(SubjectError::NoSchema),
-            Value::Object(_) => {}
-            other => {
-                let shown = shorten(&other.to_string(), SCHEMA_CHARACTERS_MAX);
-                return Err(SubjectError::NoObject(shown));
-            }
+        if schema.is_null() {
+            return Err(SubjectError::NoSchema);
+        }
+        if !schema.is_object() {
+            let shown = shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX);
+            return Err(SubjectError::NoObject(shown));
         }
         let is_other = |name: &Value| name.as_str().is_some_and(|name| JSON_TYPES.contains(&name));
-        match schema.get("type") {
-            Some(Value::Array(names)) if !names.is_empty() && names.iter().all(is_other) => {
-                return Err(SubjectError::NoMap(Value::Array(names.clone())));
-            }
-            Some(name) if is_other(name) => return Err(SubjectError::NoMap(name.clone())),
-            _ => {}
+        let is_no_map = |kind: &&Value| match kind {
+            Value::Array(names) => !names.is_empty() && names.iter().all(is_other),
+            name => is_other(name),
+        };
+        if let Some(kind) = schema.get("type").filter(is_no_map) {
+            return Err(SubjectError::NoMap(kind.clone()));
         }
         let check = SchemaCheck::new(schema).map_err(SubjectError::Schema)?;
         let misfit = match given {
@@ -164,17 +160,27 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Why the schema does not accept these arguments; nothing if it does.
-    pub(super) fn rejects(&self, arguments: &Map<String, Value>) -> Option<String> {
-        let check = self.check.as_ref()?;
-        check.failure(&Value::Object(arguments.clone()))
+    /// Whether the schema does not accept these arguments.
+    pub(super) fn rejects(&self, arguments: &Map<String, Value>) -> bool {
+        let arguments = Value::Object(arguments.clone());
+        let check = self.check.as_ref();
+        check.is_some_and(|check| check.failure(&arguments).is_some())
     }
 
-    /// The first of its arguments that a plain `required` at the top of the schema names.
+    /// The names that a plain `required` at the top of the schema has, of arguments that are there.
+    fn required(&self) -> impl Iterator<Item = &str> {
+        self.schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .filter(|name| self.arguments.contains_key(*name))
+    }
+
+    /// The first of them.
     pub(super) fn plainly_required(&self) -> Option<&str> {
-        let required = self.schema.get("required")?.as_array()?;
-        let mut names = required.iter().filter_map(Value::as_str);
-        names.find(|name| self.arguments.contains_key(*name))
+        self.required().next()
     }
 
     /// Whether a schema is there, whatever can be said of it.
@@ -185,24 +191,16 @@ impl<'a> Subject<'a> {
     /// The names of arguments, those that are required first, then those that the schema tells of: in its
     /// own order, each once.
     pub(super) fn names(&self) -> Vec<&str> {
-        let required = self
-            .schema
-            .get("required")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str);
         let properties = self
             .schema
             .get("properties")
             .and_then(Value::as_object)
             .into_iter()
             .flat_map(Map::keys);
+        let others = self.arguments.keys().chain(properties);
         let mut seen = BTreeSet::new();
-        required
-            .filter(|name| self.arguments.contains_key(*name))
-            .chain(self.arguments.keys().map(String::as_str))
-            .chain(properties.map(String::as_str))
+        self.required()
+            .chain(others.map(String::as_str))
             .filter(|name| seen.insert(*name))
             .collect()
     }
@@ -216,8 +214,7 @@ impl<'a> Subject<'a> {
 
     /// A name for a field that neither the schema nor the arguments have.
     pub(super) fn unused_name(&self, wanted: &str) -> String {
-        let names: BTreeSet<&str> = self.names().into_iter().collect();
-        unused(wanted, &names)
+        unused(wanted, &self.names().into_iter().collect())
     }
 
     /// A call of the tool with these arguments.
@@ -232,11 +229,12 @@ impl<'a> Subject<'a> {
 
 /// The name, or with a number behind it the first that is not taken.
 pub fn unused(wanted: &str, taken: &BTreeSet<&str>) -> String {
+    let mut numbers = 2_u64..;
     let mut name = wanted.to_owned();
-    let mut number = 2_u64;
-    while taken.contains(name.as_str()) {
+    while taken.contains(name.as_str())
+        && let Some(number) = numbers.next()
+    {
         name = format!("{wanted}_{number}");
-        number += 1;
     }
     name
 }

@@ -10,15 +10,15 @@ const FAR: usize = 12;
 
 /// A word in its sentence.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) sentence: &'a [Word],
-    pub(super) role: Role,
-    pub(super) reading: Reading,
-    pub(super) at: usize,
+pub struct Place<'a> {
+    pub sentence: &'a [Word],
+    pub role: Role,
+    pub reading: Reading,
+    pub at: usize,
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn word(&self) -> &'a Word {
+    pub fn word(&self) -> &'a Word {
         self.ahead(0)
     }
 
@@ -74,7 +74,7 @@ impl<'a> Place<'a> {
         self.clause().any(|word| word.is(list))
     }
 
-    pub(super) fn names_write(&self) -> bool {
+    pub fn names_write(&self) -> bool {
         let word = self.word();
         if word.is("turn turns turning") {
             return self.precedes_soon("on off");
@@ -473,7 +473,7 @@ impl Word {
     }
 }
 
-pub(super) fn is_neutral(text: &str) -> bool {
+pub fn is_neutral(text: &str) -> bool {
     let bases = [Some(text), text.strip_suffix('s'), text.strip_suffix("es")];
     let mut bases = bases.into_iter().flatten();
     bases.any(|base| is_in("NEUTRAL", base)) || is_in("NEUTRAL_THIRD", text)

@@ -7,7 +7,7 @@ use super::words::{changes, computes, is_in};
 
 /// What the first verb of a name says, or the first word that names a write; nothing where a reading verb stands
 /// behind words that may be anything: `slack_list_channels`.
-pub(super) fn read(name: &str) -> Option<(Effect, String)> {
+pub fn read(name: &str) -> Option<(Effect, String)> {
     let words = tokens(name);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let first = *words.first()?;
@@ -29,7 +29,7 @@ pub(super) fn read(name: &str) -> Option<(Effect, String)> {
 }
 
 /// The verb of a name that says only that something is run: `browser_evaluate`.
-pub(super) fn runs(name: &str) -> Option<String> {
+pub fn runs(name: &str) -> Option<String> {
     let words = tokens(name).into_iter();
     let mut verbs = words.filter_map(|word| Some((find(&word)?.effect, word)));
     let (effect, first) = verbs.next()?;

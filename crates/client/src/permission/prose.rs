@@ -11,18 +11,18 @@ use super::sentences;
 use super::words::{computes, is_in};
 
 /// A word of a sentence, in lower case.
-pub(super) struct Word {
-    pub(super) text: String,
-    pub(super) verb: Option<Verb>,
+pub struct Word {
+    pub text: String,
+    pub verb: Option<Verb>,
     /// A comma or a slash stands before it.
-    pub(super) after_comma: bool,
+    pub after_comma: bool,
     /// It is the name of a tool, a field or a file.
-    pub(super) is_identifier: bool,
+    pub is_identifier: bool,
 }
 
 /// Where a sentence stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// It is the first: what the tool does.
     Lead,
     /// It says more.
@@ -31,19 +31,19 @@ pub(super) enum Role {
     Aside,
 }
 
-pub(super) struct Sentence {
-    pub(super) words: Vec<Word>,
-    pub(super) role: Role,
+pub struct Sentence {
+    pub words: Vec<Word>,
+    pub role: Role,
 }
 
 /// A text as sentences.
-pub(super) struct Prose {
+pub struct Prose {
     sentences: Vec<Sentence>,
 }
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
+pub struct Reading {
     /// The server says that the tool only reads: only what contradicts it counts.
     pub is_hinted: bool,
     /// Verbs such as `add` compute here.
@@ -51,7 +51,7 @@ pub(super) struct Reading {
 }
 
 /// What stands beyond the ends of a sentence.
-pub(super) static NOTHING: Word = Word {
+pub static NOTHING: Word = Word {
     text: String::new(),
     verb: None,
     after_comma: true,
@@ -69,14 +69,14 @@ fn is_disguised(word: &str) -> bool {
 }
 
 impl Prose {
-    pub(super) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         Self {
             sentences: sentences::cut(text),
         }
     }
 
     /// Whether a text of some length has words of English, and no word in letters that look like others.
-    pub(super) fn is_english(&self) -> bool {
+    pub fn is_english(&self) -> bool {
         let mut words = 0;
         let mut foreign = 0;
         let mut known = 0;
@@ -96,7 +96,7 @@ impl Prose {
     }
 
     /// The first verb, where the text begins with one that reads or computes.
-    pub(super) fn reading_verb(&self, adds: bool) -> Option<&str> {
+    pub fn reading_verb(&self, adds: bool) -> Option<&str> {
         // "Notion | Retrieve a page"
         for sentence in self.sentences.iter().take(3) {
             let words = sentence.words.iter().take(6);
@@ -116,7 +116,7 @@ impl Prose {
     }
 
     /// The first word that names a write.
-    pub(super) fn write(&self, reading: Reading) -> Option<&str> {
+    pub fn write(&self, reading: Reading) -> Option<&str> {
         self.sentences.iter().find_map(|sentence| {
             let mut places = (0..sentence.words.len()).map(|at| Place {
                 sentence: &sentence.words,
@@ -131,42 +131,42 @@ impl Prose {
 }
 
 impl Word {
-    pub(super) fn is(&self, list: &str) -> bool {
+    pub fn is(&self, list: &str) -> bool {
         is_in(list, &self.text)
     }
 
-    pub(super) fn is_nothing(&self) -> bool {
+    pub fn is_nothing(&self) -> bool {
         self.text.is_empty()
     }
 
-    pub(super) fn has_form(&self, form: Form) -> bool {
+    pub fn has_form(&self, form: Form) -> bool {
         self.verb.is_some_and(|verb| verb.form == form)
     }
 
-    pub(super) fn has_effect(&self, effect: Effect) -> bool {
+    pub fn has_effect(&self, effect: Effect) -> bool {
         self.verb.is_some_and(|verb| verb.effect == effect)
     }
 
-    pub(super) fn reads(&self) -> bool {
+    pub fn reads(&self) -> bool {
         self.has_effect(Effect::Reads) || self.has_effect(Effect::Computes)
     }
 
-    pub(super) fn is_number(&self) -> bool {
+    pub fn is_number(&self) -> bool {
         self.text.starts_with(|first: char| first.is_ascii_digit())
     }
 
-    pub(super) fn is_adverb(&self) -> bool {
+    pub fn is_adverb(&self) -> bool {
         self.text.ends_with("ly")
     }
 
     /// Whether it can stand before the first verb.
-    pub(super) fn opens(&self) -> bool {
+    pub fn opens(&self) -> bool {
         self.is("OPENERS") || self.is_adverb() || !self.text.is_ascii()
     }
 }
 
 /// The verb that a sentence begins with, behind "This tool", "Use this to" and adverbs.
-pub(super) fn head(sentence: &[Word]) -> Option<&Word> {
+pub fn head(sentence: &[Word]) -> Option<&Word> {
     let start = sentence.get(..10).unwrap_or(sentence);
     for (at, word) in start.iter().enumerate() {
         let rest = start.get(at + 1..).unwrap_or_default();

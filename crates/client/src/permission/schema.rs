@@ -17,7 +17,7 @@ const DESCRIPTION_BYTES_MAX: usize = 2000;
 
 /// The first argument that is a file, or the reason that speaks against a call.
 /// Of a tool that is said to only read, a switch counts where it has to be given.
-pub(super) fn find_file(schema: &Value, is_hinted: bool) -> Result<Option<String>, Reason> {
+pub fn find_file(schema: &Value, is_hinted: bool) -> Result<Option<String>, Reason> {
     let mut file = None;
     let mut open = vec![("", schema, true)];
     let mut followed = BTreeSet::new();
@@ -320,7 +320,7 @@ fn is_write(word: &str) -> bool {
 }
 
 /// The argument that is a query in a language that is not named; of a tool that queries, it decides what is done.
-pub(super) fn query(schema: &Value) -> Option<String> {
+pub fn query(schema: &Value) -> Option<String> {
     let is_query = |property: &Property<'_>| {
         property.last_is("q query statement")
             && property.has_kind("string")
@@ -331,7 +331,7 @@ pub(super) fn query(schema: &Value) -> Option<String> {
 }
 
 /// Whether an argument is a text that may be a program.
-pub(super) fn takes_text(schema: &Value) -> bool {
+pub fn takes_text(schema: &Value) -> bool {
     arguments(schema).any(|property| {
         let kind = property.schema.get("type");
         kind.is_none_or(|kind| kind == "string")
@@ -341,14 +341,14 @@ pub(super) fn takes_text(schema: &Value) -> bool {
 }
 
 /// Whether an argument names a thing that the server keeps, such as a layer or a range of a sheet.
-pub(super) fn names_thing(schema: &Value) -> bool {
+pub fn names_thing(schema: &Value) -> bool {
     arguments(schema).any(|property| {
         property.is_named("THINGS") || (property.name.len() > 1 && property.last_is("id"))
     })
 }
 
 /// Whether every argument is a number, and there is one.
-pub(super) fn has_numbers_only(schema: &Value) -> bool {
+pub fn has_numbers_only(schema: &Value) -> bool {
     let is_number = |property: Property<'_>| {
         let items = property.schema.get("items").unwrap_or(property.schema);
         let kind = items.get("type").and_then(Value::as_str);

@@ -27,7 +27,7 @@ struct Cutter {
 }
 
 /// Cuts a text.
-pub(super) fn cut(text: &str) -> Vec<Sentence> {
+pub fn cut(text: &str) -> Vec<Sentence> {
     Cutter::default().cut(text)
 }
 

@@ -74,7 +74,10 @@ impl Child {
         server: &Server,
         stderr: Arc<StderrLog>,
     ) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
-        let runtime = Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
+        let runtime = Handle::try_current().map_err(|_| {
+            let message = "a process can only be started inside a tokio runtime";
+            SpawnError::new(message, "call this from within a tokio runtime")
+        })?;
         error::check_command(server)?;
         let convert = |error| SpawnError::from_io(server, error);
         let (drained, draining) = watch::channel(());

@@ -1,138 +1,85 @@
 //! Why a server's process could not be started, told so that the reader knows what to change.
 
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::redact_text;
 
 use crate::server::Server;
 
-/// Why a process was not started.
+/// Why a process was not started, and what to try.
 #[derive(Debug, thiserror::Error)]
-pub enum SpawnError {
-    /// There is no program to start.
-    #[error("no command given")]
-    NoCommand,
-    /// The program does not exist.
-    #[error("cannot find the program `{program}`")]
-    NotFound {
-        /// The program as it was given.
-        program: String,
-        /// What is probably wrong.
-        hint: String,
-    },
-    /// The program exists and may not be executed.
-    #[error("not allowed to run `{program}`")]
-    NotExecutable {
-        /// The program as it was given.
-        program: String,
-        /// What is probably wrong.
-        hint: String,
-    },
-    /// The program is a script, and what should run it does not exist.
-    #[error(
-        "cannot run the script `{program}`: its first line asks for `{interpreter}`, which does \
-         not exist"
-    )]
-    NoInterpreter {
-        /// The program as it was given.
-        program: String,
-        /// The interpreter its first line names.
-        interpreter: String,
-    },
-    /// The directory to start in cannot be entered.
-    #[error("cannot start in the directory `{}`: {source}", directory.display())]
-    WorkingDirectory {
-        /// The directory as it was given.
-        directory: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// There is no room for another process, thread, pipe or log.
-    #[error("{limit}, so `{program}` was not started")]
-    NoRoom {
-        /// The program as it was given.
-        program: String,
-        /// What this process ran out of.
-        limit: OwnLimit,
-    },
-    /// There is no tokio runtime to serve the pipes.
-    #[error("a process can only be started inside a tokio runtime")]
-    NoRuntime,
-    /// The supervisor cannot be started, or does not act as one.
-    #[error("cannot use the supervisor `{}`: {source}", supervisor.display())]
-    Supervisor {
-        /// The program as it was given.
-        supervisor: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file for its stderr cannot be written.
-    #[error("cannot write the log `{}`: {source}", path.display())]
-    LogFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Anything else.
-    #[error("cannot start `{program}`: {source}")]
-    Other {
-        /// The program as it was given.
-        program: String,
-        /// What the system said.
-        source: io::Error,
-    },
+#[error("{message}")]
+pub struct SpawnError {
+    message: String,
+    hint: String,
+    limit: Option<OwnLimit>,
 }
 
 impl SpawnError {
+    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+            limit: None,
+        }
+    }
+
     /// What to try next.
     pub fn hint(&self) -> String {
-        match self {
-            Self::NoCommand => "name the program that starts the server".into(),
-            Self::NotFound { hint, .. } | Self::NotExecutable { hint, .. } => hint.clone(),
-            Self::NoInterpreter { interpreter, .. } => {
-                format!("install `{interpreter}`, or correct the first line of the script")
-            }
-            Self::WorkingDirectory { .. } => "check the working directory".into(),
-            Self::NoRoom { limit, .. } => limit.hint().into(),
-            Self::LogFile { .. } => "check the path and its permissions".into(),
-            Self::NoRuntime => "call this from within a tokio runtime".into(),
-            Self::Supervisor { .. } => {
-                "name a program that calls `mcprove_client::process::supervise` \
-                first of all in `main`"
-                    .into()
-            }
-            Self::Other { .. } => "try the same command in a shell".into(),
-        }
+        self.hint.clone()
     }
 
     /// What this process ran out of, if it is that.
     pub fn own_limit(&self) -> Option<OwnLimit> {
-        match self {
-            Self::NoRoom { limit, .. } => Some(*limit),
-            Self::LogFile { source, .. } | Self::WorkingDirectory { source, .. } => {
-                OwnLimit::of(source)
-            }
-            _ => None,
-        }
+        self.limit
     }
 
     /// What `source` means for starting the server.
     pub(super) fn from_io(server: &Server, source: io::Error) -> Self {
         let program = redact_text(&server.command);
         if let Some(limit) = OwnLimit::of_start(&source) {
-            return Self::NoRoom { program, limit };
+            let message = format!("{limit}, so `{program}` was not started");
+            return Self {
+                limit: Some(limit),
+                ..Self::new(message, limit.hint())
+            };
         }
         match source.kind() {
             ErrorKind::NotFound => Self::not_found(server),
-            ErrorKind::PermissionDenied => Self::NotExecutable {
-                program,
-                hint: source.to_string(),
-            },
-            _ => Self::Other { program, source },
+            ErrorKind::PermissionDenied => Self::not_executable(&program, source.to_string()),
+            _ => {
+                let message = format!("cannot start `{program}`: {source}");
+                Self::new(message, "try the same command in a shell")
+            }
         }
+    }
+
+    /// The program exists and may not be executed.
+    pub(super) fn not_executable(program: &str, hint: String) -> Self {
+        Self::new(format!("not allowed to run `{program}`"), hint)
+    }
+
+    /// The file for its stderr cannot be written.
+    pub(crate) fn log_file(path: &Path, source: &io::Error) -> Self {
+        let message = format!("cannot write the log `{}`: {source}", path.display());
+        Self {
+            limit: OwnLimit::of(source),
+            ..Self::new(message, "check the path and its permissions")
+        }
+    }
+
+    /// The supervisor cannot be started, or does not act as one.
+    #[cfg(unix)]
+    pub(super) fn supervisor(program: &Path, source: &io::Error) -> Self {
+        let program = program.display();
+        let hint = "name a program that calls `mcprove_client::process::supervise` \
+                    first of all in `main`";
+        Self::new(
+            format!("cannot use the supervisor `{program}`: {source}"),
+            hint,
+        )
     }
 
     /// The program does not exist; the hint depends on how it was written.
@@ -156,14 +103,15 @@ impl SpawnError {
             "it is in no directory of PATH; check the spelling, PATH, and that it is installed"
                 .to_owned()
         };
-        Self::NotFound { program, hint }
+        Self::new(format!("cannot find the program `{program}`"), hint)
     }
 }
 
 /// Fails unless `server` has a command and its directory can be entered.
-pub(super) fn check_command(server: &Server) -> Result<(), SpawnError> {
+pub fn check_command(server: &Server) -> Result<(), SpawnError> {
     if server.command.trim().is_empty() {
-        return Err(SpawnError::NoCommand);
+        let hint = "name the program that starts the server";
+        return Err(SpawnError::new("no command given", hint));
     }
     let Some(directory) = &server.working_dir else {
         return Ok(());
@@ -174,9 +122,11 @@ pub(super) fn check_command(server: &Server) -> Result<(), SpawnError> {
         Ok(_) => io::Error::from(ErrorKind::NotADirectory),
         Err(error) => error,
     };
-    Err(SpawnError::WorkingDirectory {
-        directory: directory.clone(),
-        source,
+    let directory = directory.display();
+    let message = format!("cannot start in the directory `{directory}`: {source}");
+    Err(SpawnError {
+        limit: OwnLimit::of(&source),
+        ..SpawnError::new(message, "check the working directory")
     })
 }
 
@@ -194,15 +144,14 @@ mod tests {
 
     #[test]
     fn the_command_and_the_directory_are_checked() {
-        assert!(matches!(
-            check_command(&Server::stdio(" ")),
-            Err(SpawnError::NoCommand)
-        ));
+        let error = check_command(&Server::stdio(" ")).unwrap_err();
+        assert_eq!(error.to_string(), "no command given");
         let missing = Server::stdio("sh").working_dir("/no/such/directory");
-        assert!(matches!(
-            check_command(&missing),
-            Err(SpawnError::WorkingDirectory { .. })
-        ));
+        let error = check_command(&missing).unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot start in the directory"),
+            "{error}"
+        );
         let fine = Server::stdio("sh").working_dir(std::env::temp_dir());
         assert!(check_command(&fine).is_ok());
     }

@@ -35,7 +35,7 @@ const UNKNOWN_STATUS: i32 = 0xff00;
 
 /// A process and all it started.
 #[derive(Debug)]
-pub(super) struct Family {
+pub struct Family {
     pid: Pid,
     /// Marks the process and its descendants, in their environment.
     token: String,
@@ -58,14 +58,14 @@ struct State {
 
 /// Our ends of its pipes.
 pub struct Pipes {
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
 }
 
 impl Pipes {
     /// The pipes as served by the current runtime.
-    pub(super) fn into_tokio(
+    pub fn into_tokio(
         self,
     ) -> io::Result<(
         tokio::process::ChildStdin,
@@ -81,7 +81,7 @@ impl Pipes {
 }
 
 /// A text that no other process has in its environment.
-pub(super) fn new_token() -> String {
+pub fn new_token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now()
@@ -94,7 +94,7 @@ pub(super) fn new_token() -> String {
 
 impl Family {
     /// Starts `command`, marked by `token`.
-    pub(super) fn start(mut command: Command, token: String) -> io::Result<(Self, Child)> {
+    pub fn start(mut command: Command, token: String) -> io::Result<(Self, Child)> {
         // A server that is itself such a program marks its children for both.
         let outer = std::env::var(MARK_VARIABLE).unwrap_or_default();
         command
@@ -109,7 +109,7 @@ impl Family {
     }
 
     /// The family of a process that another one started, and marked by `token`.
-    pub(super) fn of_another(pid: u32, token: String) -> Option<Self> {
+    pub fn of_another(pid: u32, token: String) -> Option<Self> {
         let state = State {
             reaped: true,
             known: Identity::of(pid).into_iter().collect(),
@@ -129,7 +129,7 @@ impl Family {
     }
 
     /// The same where all orphans among our descendants come back to us.
-    pub(super) fn owning_all(self) -> Self {
+    pub fn owning_all(self) -> Self {
         Self {
             owns_all: cfg!(target_os = "linux"),
             ..self

@@ -16,7 +16,7 @@ const FIRST_LINE_BYTES: u64 = 256;
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 /// Fails if the program of `server` cannot be executed, by the rules of `execvp`.
-pub(super) fn check_program(server: &Server) -> Result<(), SpawnError> {
+pub fn check_program(server: &Server) -> Result<(), SpawnError> {
     let program = &server.command;
     let mut forbidden = None;
     for candidate in candidates(server) {
@@ -37,10 +37,7 @@ pub(super) fn check_program(server: &Server) -> Result<(), SpawnError> {
     } else {
         format!("`{candidate}` is not executable; `chmod +x` it, or start its interpreter")
     };
-    Err(SpawnError::NotExecutable {
-        program: program.clone(),
-        hint,
-    })
+    Err(SpawnError::not_executable(program, hint))
 }
 
 /// The files that the program may be, in the order in which the system tries them.
@@ -85,10 +82,13 @@ fn check_interpreter(program: &str, file: &Path) -> Result<(), SpawnError> {
         Some(interpreter) if interpreter.starts_with('/') && !Path::new(interpreter).exists() => {
             // Windows line ends are the usual reason; make them visible.
             let interpreter = interpreter.escape_debug().to_string();
-            Err(SpawnError::NoInterpreter {
-                program: program.to_owned(),
-                interpreter,
-            })
+            Err(SpawnError::new(
+                format!(
+                    "cannot run the script `{program}`: its first line asks for `{interpreter}`, which does \
+                     not exist"
+                ),
+                format!("install `{interpreter}`, or correct the first line of the script"),
+            ))
         }
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ use crate::server::Server;
 pub use super::family::Pipes;
 
 /// Starts the command of `server`, and waits until it runs.
-pub(super) fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
+pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     program::check_program(server)?;
     let token = new_token();
     if let Some(supervisor) = &server.supervisor {

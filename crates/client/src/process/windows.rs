@@ -38,7 +38,7 @@ pub struct Pipes {
 
 impl Pipes {
     /// The pipes as served by the current runtime.
-    pub(super) fn into_tokio(self) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
+    pub fn into_tokio(self) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
         let missing = || io::Error::other("a standard stream is not piped");
         Ok((
             self.stdin.ok_or_else(missing)?,
@@ -49,7 +49,7 @@ impl Pipes {
 }
 
 /// Starts the command of `server`.
-pub(super) fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
+pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     let mut command = CommandWrap::with_new(&server.command, |command| {
         command
             .args(&server.args)

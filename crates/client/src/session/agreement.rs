@@ -11,6 +11,7 @@ use mcprove_settings::text::shorten;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{
     DiscoverResult, Era, Implementation, InitializeResult, META_SERVER_INFO, RequestMeta, Revision,
+    UNSUPPORTED_PROTOCOL_VERSION,
 };
 use mcprove_trace::stream::Recorder;
 use serde_json::json;
@@ -19,7 +20,6 @@ use super::ServerFacts;
 use super::call::{Call, CallError, Reply};
 use super::connect_error::ConnectError;
 use super::core::Core;
-use super::discovery::{Discovery, other_version};
 use super::inbound::SessionInbox;
 use super::options::{ProtocolChoice, SessionOptions, client_info};
 use super::request::Request;
@@ -34,10 +34,10 @@ const VERSION_TRIES_MAX: u32 = 3;
 const CHOSEN_CHARACTERS_MAX: usize = 60;
 
 /// What was agreed on, and what was odd about it.
-pub(super) type Agreed = (ServerFacts, Vec<String>);
+pub type Agreed = (ServerFacts, Vec<String>);
 
 /// Why nothing was agreed on.
-pub(super) enum Disagreement {
+pub enum Disagreement {
     /// The process ended when it was asked something it did not know.
     Died,
     /// A call failed.
@@ -58,15 +58,15 @@ impl From<CallError> for Disagreement {
 }
 
 /// One connection on which an agreement is tried.
-pub(super) struct Attempt {
-    pub(super) core: Arc<Core>,
-    pub(super) server: Server,
-    pub(super) options: SessionOptions,
-    pub(super) began: Instant,
+pub struct Attempt {
+    pub core: Arc<Core>,
+    pub server: Server,
+    pub options: SessionOptions,
+    pub began: Instant,
 }
 
 impl Attempt {
-    pub(super) async fn open(
+    pub async fn open(
         server: &Server,
         options: &SessionOptions,
         recorder: &Arc<Recorder>,
@@ -100,7 +100,7 @@ impl Attempt {
     }
 
     /// Agrees on a revision, in the way that the options ask for.
-    pub(super) async fn agree(&self) -> Result<Agreed, Disagreement> {
+    pub async fn agree(&self) -> Result<Agreed, Disagreement> {
         match (self.options.protocol, &self.server.transport) {
             // HTTP+SSE is older than the stateless era.
             (ProtocolChoice::Auto, Transport::Sse { .. }) => {
@@ -143,11 +143,11 @@ impl Attempt {
         let mut initialize = Box::pin(self.start_handshake(Revision::LATEST_HANDSHAKE)?);
         tokio::select! {
             biased;
-            answer = &mut discover => match answer {
-                Ok(reply) if Discovery::read(&Ok(reply.clone())).is_stateless() => {
-                    self.follow_discovery(Ok(reply)).await
+            answer = &mut discover => match &answer {
+                Err(error) if error.category() == ErrorCategory::Crash => Err(Disagreement::Died),
+                _ if matches!(Discovery::read(&answer), Discovery::Stateless(_)) => {
+                    self.follow_discovery(answer).await
                 }
-                Err(error) if error.failure.category == ErrorCategory::Crash => Err(Disagreement::Died),
                 _ => {
                     let answer = initialize.await;
                     self.follow_initialize(Revision::LATEST_HANDSHAKE, answer).await
@@ -160,7 +160,7 @@ impl Attempt {
                     let answer = discover.await;
                     self.follow_discovery(answer).await
                 }
-                Err(error) if error.failure.category == ErrorCategory::Crash => Err(Disagreement::Died),
+                Err(error) if error.category() == ErrorCategory::Crash => Err(Disagreement::Died),
                 Err(error) => Err(error.into()),
             },
         }
@@ -177,15 +177,12 @@ impl Attempt {
                 self.core.forget_agreement();
                 self.initialize(revision).await
             }
-            Discovery::Gone => match answer {
-                Err(error)
-                    if error.failure.category != ErrorCategory::Timeout && self.is_child() =>
-                {
-                    Err(Disagreement::Died)
+            Discovery::Gone => Err(match answer {
+                Err(error) if error.category() == ErrorCategory::Timeout || !self.is_child() => {
+                    error.into()
                 }
-                Err(error) => Err(error.into()),
-                Ok(_) => Err(Disagreement::Died),
-            },
+                _ => Disagreement::Died,
+            }),
         }
     }
 
@@ -204,10 +201,9 @@ impl Attempt {
                     };
                     return Err(refused(asked, offered));
                 }
-                Discovery::Gone => match answer {
-                    Err(error) => return Err(Disagreement::Failed(error)),
-                    Ok(_) => return Err(Disagreement::Died),
-                },
+                Discovery::Gone => {
+                    return Err(answer.map_or_else(Disagreement::Failed, |_| Disagreement::Died));
+                }
             }
         }
         Err(refused(asked, "a revision that it then refuses".into()))
@@ -233,7 +229,7 @@ impl Attempt {
     }
 
     /// The handshake.
-    pub(super) async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
+    pub async fn initialize(&self, asked: Revision) -> Result<Agreed, Disagreement> {
         let answer = self.start_handshake(asked)?.await;
         self.follow_initialize(asked, answer).await
     }
@@ -310,7 +306,7 @@ impl Attempt {
         self.core.start(&request)
     }
 
-    pub(super) fn failed(&self, error: &CallError) -> ConnectError {
+    pub fn failed(&self, error: &CallError) -> ConnectError {
         let channel = self.core.channel.get();
         let stderr = channel.map_or_else(String::new, |channel| channel.stderr_tail());
         let failure = error.failure.clone();
@@ -355,9 +351,75 @@ fn refused(asked: Revision, offered: String) -> Disagreement {
     Disagreement::Refused(ConnectError::Revision { asked, offered })
 }
 
+/// What the answer to `server/discover` says about the era that the server lives in.
+enum Discovery {
+    Stateless(Box<DiscoverResult>),
+    /// The server is of the stateless era and wants to be asked again.
+    Retry,
+    Handshake(Revision),
+    /// The connection ended.
+    Gone,
+}
+
+impl Discovery {
+    fn read(answer: &Result<Reply, CallError>) -> Self {
+        let is_stateless = |versions: &[String]| {
+            let stateless = Revision::LATEST_STATELESS.as_str();
+            versions.iter().any(|version| version == stateless)
+        };
+        let handshake = |versions: &[String]| {
+            Self::Handshake(newest_handshake(versions).unwrap_or(Revision::LATEST_HANDSHAKE))
+        };
+        let error = match answer.as_ref().map(Reply::parse::<DiscoverResult>) {
+            Ok(Ok(result)) if is_stateless(&result.supported_versions) => {
+                return Self::Stateless(Box::new(result));
+            }
+            Ok(Ok(result)) => return handshake(&result.supported_versions),
+            // An answer that is none: servers of the handshake era say `{}` to anything.
+            Ok(Err(_)) => return handshake(&[]),
+            Err(error) => error,
+        };
+        let Failure {
+            category, detail, ..
+        } = &error.failure;
+        match &error.error {
+            Some(rpc) if rpc.code == UNSUPPORTED_PROTOCOL_VERSION => {
+                let offered = rpc.supported_versions();
+                if is_stateless(&offered) || newest_handshake(&offered).is_none() {
+                    Self::Retry
+                } else {
+                    handshake(&offered)
+                }
+            }
+            Some(rpc) if rpc.is_of_stateless_era() => Self::Retry,
+            Some(_) => handshake(&[]),
+            None => match (category, detail) {
+                // What never ends cannot be talked over.
+                (ErrorCategory::Crash | ErrorCategory::Timeout | ErrorCategory::Cancelled, _)
+                | (ErrorCategory::Disconnected, Detail::None | Detail::Refused)
+                | (_, Detail::Oversized { .. }) => Self::Gone,
+                _ => handshake(&[]),
+            },
+        }
+    }
+}
+
+/// A revision of the handshake era that the server offers instead of `asked`.
+fn other_version(error: &CallError, asked: Revision) -> Option<Revision> {
+    let offered = error.error.as_ref()?.supported_versions();
+    newest_handshake(&offered).filter(|revision| *revision != asked)
+}
+
+fn newest_handshake(versions: &[String]) -> Option<Revision> {
+    let known = versions.iter().filter_map(|version| version.parse().ok());
+    known
+        .filter(|revision: &Revision| revision.era() == Era::Handshake)
+        .max()
+}
+
 impl Core {
     /// Metadata of `revision` on requests, before the server has agreed to it.
-    pub(super) fn set_revision_before_agreement(&self, revision: Revision) {
+    pub fn set_revision_before_agreement(&self, revision: Revision) {
         let capabilities = self.options.responder.capabilities(revision);
         let meta = RequestMeta::new(revision, &client_info(), &capabilities);
         self.lock().meta = meta;
@@ -377,7 +439,7 @@ impl Core {
     }
 
     /// Agrees anew after the server forgot our session (HTTP 404).
-    pub(super) async fn initialize_again(
+    pub async fn initialize_again(
         self: &Arc<Self>,
         revision: Revision,
         timeout: Duration,

@@ -165,7 +165,7 @@ impl Future for Call {
 }
 
 /// A request that was sent, by whoever holds its session: an own one or a borrowed one.
-pub(super) struct InFlight<C: Deref<Target = Core>> {
+pub struct InFlight<C: Deref<Target = Core>> {
     core: C,
     id: u64,
     /// The waker of whoever awaits it was given when it was sent: there is nothing to ask yet.
@@ -174,7 +174,7 @@ pub(super) struct InFlight<C: Deref<Target = Core>> {
 }
 
 impl<C: Deref<Target = Core>> InFlight<C> {
-    pub(super) fn new(core: C, id: u64, is_awaited: bool) -> Self {
+    pub fn new(core: C, id: u64, is_awaited: bool) -> Self {
         Self {
             core,
             id,

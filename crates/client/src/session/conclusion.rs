@@ -16,7 +16,7 @@ use super::request::Label;
 use crate::transport::Failure;
 
 /// How a request ended.
-pub(super) enum Ending {
+pub enum Ending {
     /// With this result: where it lies in the frame.
     Result(Bytes, Range<usize>),
     /// With this JSON-RPC error.
@@ -27,7 +27,7 @@ pub(super) enum Ending {
 
 impl Core {
     /// Makes the outcome of a call and emits its terminal event.
-    pub(super) fn conclude(
+    pub fn conclude(
         &self,
         id: u64,
         waiting: &Waiting,
@@ -119,7 +119,7 @@ impl Core {
         }
     }
 
-    pub(super) fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
+    pub fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
         if self.recorder.is_observed() {
             let failure = CallFailure {
                 category: error.category(),

@@ -21,7 +21,7 @@ use crate::transport::Failure;
 use crate::transport::stdio::LineChannel;
 
 /// Starts or reaches the server and agrees on a revision.
-pub(super) async fn connect(
+pub async fn connect(
     server: &Server,
     options: SessionOptions,
     recorder: Arc<Recorder>,
@@ -60,7 +60,7 @@ async fn try_connect(
 }
 
 /// Agrees with a server at the other end of a pair of byte streams.
-pub(super) async fn connect_streams(
+pub async fn connect_streams(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     options: SessionOptions,

@@ -16,11 +16,12 @@ use mcprove_trace::protocol::{self, RequestMeta, Revision};
 use mcprove_trace::stream::Recorder;
 use mcprove_trace::{CallTag, EventKind, RequestKey};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::call::{Call, CallError, InFlight, Reply};
 use super::conclusion::Ending;
-use super::deadlines::watch_deadlines;
+use super::deadlines::{earliest, watch_deadlines};
 use super::options::SessionOptions;
 use super::raw::RawTraffic;
 use super::request::{Deadline, Label, Request};
@@ -31,32 +32,32 @@ use crate::transport::{Channel, Failure, Outgoing, OutgoingKind, SendError};
 const ABANDONED_MAX: usize = 65_536;
 
 /// The state that the session, its calls and its channel share.
-pub(crate) struct Core {
-    pub(super) channel: OnceLock<Arc<dyn Channel>>,
-    pub(super) state: Mutex<State>,
-    pub(super) options: SessionOptions,
-    pub(super) recorder: Arc<Recorder>,
-    pub(super) watchdog: Arc<Notify>,
+pub struct Core {
+    pub channel: OnceLock<Arc<dyn Channel>>,
+    pub state: Mutex<State>,
+    pub options: SessionOptions,
+    pub recorder: Arc<Recorder>,
+    pub watchdog: Arc<Notify>,
     /// Whether what arrives now was made up by an injected fault.
-    pub(super) is_injecting: AtomicBool,
+    pub is_injecting: AtomicBool,
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) next_id: u64,
-    pub(super) waiting: FxHashMap<u64, Waiting>,
-    pub(super) abandoned: FxHashSet<u64>,
-    pub(super) closed: Option<Failure>,
+pub struct State {
+    pub next_id: u64,
+    pub waiting: FxHashMap<u64, Waiting>,
+    pub abandoned: FxHashSet<u64>,
+    pub closed: Option<Failure>,
     /// We are ending the session: how the server takes that is no crash in the middle of it.
-    pub(super) is_ending: bool,
-    pub(super) wake_at: Option<Instant>,
+    pub is_ending: bool,
+    pub wake_at: Option<Instant>,
     scratch: Vec<u8>,
-    pub(super) meta: RequestMeta,
-    pub(super) revision: Option<Revision>,
-    pub(super) violations: Violations,
-    pub(super) changes: ListChanges,
-    pub(super) late_replies: u64,
-    pub(super) raw: RawTraffic,
+    pub meta: RequestMeta,
+    pub revision: Option<Revision>,
+    pub violations: Violations,
+    pub changes: ListChanges,
+    pub late_replies: u64,
+    pub raw: RawTraffic,
 }
 
 /// How often the server said that one of its lists changed.
@@ -70,16 +71,16 @@ pub struct ListChanges {
     pub resources: u64,
 }
 
-pub(super) struct Waiting {
-    pub(super) label: Arc<Label>,
-    pub(super) sent: Instant,
-    pub(super) deadline: Option<Instant>,
+pub struct Waiting {
+    pub label: Arc<Label>,
+    pub sent: Instant,
+    pub deadline: Option<Instant>,
     /// When the call passed the hang threshold, if it did.
-    pub(super) hung: bool,
-    pub(super) tag: CallTag,
+    pub hung: bool,
+    pub tag: CallTag,
     waker: Option<Waker>,
     progress: Option<super::request::ProgressHandler>,
-    pub(super) outcome: Option<Result<Reply, CallError>>,
+    pub outcome: Option<Result<Reply, CallError>>,
 }
 
 /// How one sending of a [`Request`] differs from the others.
@@ -94,7 +95,7 @@ pub struct Start<'a> {
 }
 
 /// Why a request was not sent.
-pub(crate) enum Refused {
+pub enum Refused {
     /// The server does not read; wait for room and try again.
     Full,
     /// It cannot be sent at all.
@@ -110,12 +111,12 @@ impl From<Refused> for CallError {
     }
 }
 
-pub(super) fn not_reading() -> Failure {
+pub fn not_reading() -> Failure {
     Failure::timeout("the server does not read its input")
 }
 
 impl Core {
-    pub(crate) fn new(options: SessionOptions, recorder: Arc<Recorder>) -> Arc<Self> {
+    pub fn new(options: SessionOptions, recorder: Arc<Recorder>) -> Arc<Self> {
         let state = State {
             next_id: 1,
             ..State::default()
@@ -132,12 +133,12 @@ impl Core {
         core
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
     /// The name of a request in the trace.
-    pub(super) fn key(&self, id: u64) -> RequestKey {
+    pub fn key(&self, id: u64) -> RequestKey {
         RequestKey {
             session: self.options.session_number,
             id,
@@ -145,19 +146,19 @@ impl Core {
     }
 
     /// Whether what arrives now was made up by an injected fault.
-    pub(super) fn is_injecting(&self) -> bool {
+    pub fn is_injecting(&self) -> bool {
         self.is_injecting.load(Ordering::Relaxed)
     }
 
     /// The channel; closed for as long as there is none.
-    pub(crate) fn channel(&self) -> Result<&Arc<dyn Channel>, Failure> {
+    pub fn channel(&self) -> Result<&Arc<dyn Channel>, Failure> {
         self.channel
             .get()
             .ok_or_else(|| Failure::disconnected("the session is not open"))
     }
 
     /// Takes `revision` as agreed: decides the metadata of every later request.
-    pub(crate) fn set_revision(&self, revision: Revision) {
+    pub fn set_revision(&self, revision: Revision) {
         self.set_revision_before_agreement(revision);
         self.lock().revision = Some(revision);
         if let Some(channel) = self.channel.get() {
@@ -166,12 +167,12 @@ impl Core {
     }
 
     /// Sends a request.
-    pub(crate) fn start(self: &Arc<Self>, request: &Request) -> Result<Call, CallError> {
+    pub fn start(self: &Arc<Self>, request: &Request) -> Result<Call, CallError> {
         Ok(self.start_as(request, &Start::default())?)
     }
 
     /// Sends a request as `start` says.
-    pub(crate) fn start_as(
+    pub fn start_as(
         self: &Arc<Self>,
         request: &Request,
         start: &Start<'_>,
@@ -181,7 +182,7 @@ impl Core {
     }
 
     /// Sends a request and waits for its answer.
-    pub(super) async fn request_as(
+    pub async fn request_as(
         &self,
         request: &Request,
         start: &Start<'_>,
@@ -272,26 +273,20 @@ impl Core {
             );
         }
         // A call that may hang is looked at when it counts as hung.
-        let look_at = match &self.options.hang_limits {
-            Some(limits) if label.tool().is_some() => {
-                let threshold = now.checked_add(limits.threshold);
-                threshold.map_or(deadline, |threshold| {
-                    Some(deadline.map_or(threshold, |deadline| deadline.min(threshold)))
-                })
-            }
-            _ => deadline,
-        };
-        if let Some(deadline) = look_at
-            && state.wake_at.is_none_or(|wake_at| deadline < wake_at)
+        let limits = self.options.hang_limits.as_ref();
+        let limits = limits.filter(|_| label.tool().is_some());
+        let hangs_at = limits.and_then(|limits| now.checked_add(limits.threshold));
+        if let Some(look_at) = earliest(deadline, hangs_at)
+            && state.wake_at.is_none_or(|wake_at| look_at < wake_at)
         {
-            state.wake_at = Some(deadline);
+            state.wake_at = Some(look_at);
             self.watchdog.notify_one();
         }
         Ok(id)
     }
 
     /// How long the answer to `request` may take.
-    pub(super) fn patience(&self, request: &Request) -> Duration {
+    pub fn patience(&self, request: &Request) -> Duration {
         match request.deadline {
             Deadline::Session => self.options.call_timeout,
             Deadline::After(timeout) => timeout,
@@ -300,7 +295,7 @@ impl Core {
     }
 
     /// What came of call `id`, if anything yet.
-    pub(super) fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
+    pub fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
         let mut state = self.lock();
         let Entry::Occupied(mut entry) = state.waiting.entry(id) else {
             let failure = Failure::cancelled("the call was given up");
@@ -311,30 +306,20 @@ impl Core {
             entry.remove();
             return Poll::Ready(outcome);
         }
-        if !waiting
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
-            waiting.waker = Some(waker.clone());
+        match &mut waiting.waker {
+            Some(known) => known.clone_from(waker),
+            unknown => *unknown = Some(waker.clone()),
         }
         Poll::Pending
     }
 
     /// Ends call `id`; returns false when nothing waits for it.
-    pub(super) fn settle(&self, id: u64, ending: Ending) -> bool {
-        self.settle_or_return(id, ending).is_none()
-    }
-
-    /// Ends call `id`; gives the ending back when nothing waits for it.
-    pub(super) fn settle_or_return(&self, id: u64, ending: Ending) -> Option<Ending> {
+    pub fn settle(&self, id: u64, ending: Ending) -> bool {
         let mut state = self.lock();
-        let Some(waiting) = state.waiting.get_mut(&id) else {
-            return Some(ending);
+        let waiting = state.waiting.get_mut(&id);
+        let Some(waiting) = waiting.filter(|waiting| waiting.outcome.is_none()) else {
+            return false;
         };
-        if waiting.outcome.is_some() {
-            return Some(ending);
-        }
         let now = Instant::now();
         let outcome = self.conclude(id, waiting, ending, now);
         waiting.outcome = Some(outcome);
@@ -343,23 +328,39 @@ impl Core {
         if let Some(waker) = waker {
             waker.wake();
         }
-        None
+        true
     }
 
     /// The only call in flight, if there is exactly one.
-    pub(super) fn only_call(&self) -> Option<u64> {
+    pub fn only_call(&self) -> Option<u64> {
         let state = self.lock();
-        let mut unanswered = state
-            .waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.outcome.is_none())
-            .map(|(id, _)| *id);
+        let mut unanswered = state.unanswered();
         let first = unanswered.next()?;
         unanswered.next().is_none().then_some(first)
     }
 
+    /// Sends a notification; one that cannot be sent is lost, as notifications may be.
+    pub fn notify(&self, method: &str, params: Option<&Value>) {
+        let bytes = protocol::notification(method, params);
+        self.send_aside(&bytes, OutgoingKind::Notification, method);
+    }
+
+    /// Sends something that is not counted as a call.
+    pub fn send_aside(&self, bytes: &[u8], kind: OutgoingKind, method: &str) {
+        if let Ok(channel) = self.channel() {
+            let message = Outgoing {
+                bytes,
+                kind,
+                method,
+                name: None,
+                parameter_headers: &[],
+            };
+            let _ = channel.send(message);
+        }
+    }
+
     /// The progress handler of call `id`.
-    pub(super) fn progress_handler(&self, id: u64) -> Option<super::request::ProgressHandler> {
+    pub fn progress_handler(&self, id: u64) -> Option<super::request::ProgressHandler> {
         self.lock()
             .waiting
             .get(&id)
@@ -367,13 +368,20 @@ impl Core {
     }
 
     /// Why the channel closed, if it did.
-    pub(crate) fn closed(&self) -> Option<Failure> {
+    pub fn closed(&self) -> Option<Failure> {
         self.lock().closed.clone()
     }
 }
 
 impl State {
-    pub(super) fn remember_abandoned(&mut self, id: u64) {
+    /// The calls in flight.
+    pub fn unanswered(&self) -> impl Iterator<Item = u64> {
+        let waiting = self.waiting.iter();
+        let unanswered = waiting.filter(|(_, waiting)| waiting.outcome.is_none());
+        unanswered.map(|(id, _)| *id)
+    }
+
+    pub fn remember_abandoned(&mut self, id: u64) {
         if self.abandoned.len() < ABANDONED_MAX {
             self.abandoned.insert(id);
         }

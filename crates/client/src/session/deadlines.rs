@@ -21,7 +21,7 @@ const WATCH_SLICE: Duration = Duration::from_millis(250);
 
 impl Core {
     /// Gives up call `id`: tells the server, and forgets it.
-    pub(super) fn cancel(&self, id: u64, reason: &str) {
+    pub fn cancel(&self, id: u64, reason: &str) {
         let mut state = self.lock();
         let Some(waiting) = state.waiting.remove(&id) else {
             return;
@@ -62,20 +62,13 @@ impl Core {
     }
 
     /// Ends every call in flight: the channel is gone.
-    pub(super) fn close_with(&self, failure: &Failure) {
+    pub fn close_with(&self, failure: &Failure) {
         if let Some(limit) = failure.own_limit() {
             self.recorder.meet_limit(limit);
         }
         let mut state = self.lock();
-        if state.closed.is_none() {
-            state.closed = Some(failure.clone());
-        }
-        let ids: Vec<u64> = state
-            .waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.outcome.is_none())
-            .map(|(id, _)| *id)
-            .collect();
+        state.closed.get_or_insert_with(|| failure.clone());
+        let ids: Vec<u64> = state.unanswered().collect();
         state.raw.give_up();
         // One that dies before the agreement never was a session.
         let is_crash = failure.category == ErrorCategory::Crash
@@ -110,12 +103,15 @@ impl Core {
                 waiting.hung = true;
                 self.emit_hang(*id, now.saturating_duration_since(waiting.sent), false);
             }
-            match watch.end() {
+            match watch.end {
                 Some((time, category)) if time <= now => {
                     let waited = time.saturating_duration_since(waiting.sent);
                     expired.push((*id, Arc::clone(&waiting.label), category, waited));
                 }
-                _ => next = earliest(next, watch.look_at(waiting.hung)),
+                end => {
+                    let hang = watch.hangs_at.filter(|_| !waiting.hung);
+                    next = earliest(next, earliest(hang, end.map(|(time, _)| time)));
+                }
             }
         }
         for (id, ..) in &expired {
@@ -149,7 +145,7 @@ impl Core {
     }
 
     /// Counts an answer that nobody waits for as what it is.
-    pub(super) fn note_stray_reply(&self, id: u64) {
+    pub fn note_stray_reply(&self, id: u64) {
         let mut state = self.lock();
         if state.abandoned.remove(&id) {
             state.late_replies += 1;
@@ -169,52 +165,37 @@ impl Core {
     }
 }
 
-/// When a waiting call is to be looked at.
+/// When a waiting call counts as hung, and when it is given up, and as what.
 struct Watch {
-    deadline: Option<Instant>,
     hangs_at: Option<Instant>,
-    deadlocks_at: Option<Instant>,
+    end: Option<(Instant, ErrorCategory)>,
 }
 
 impl Watch {
     fn new(waiting: &Waiting, limits: Option<&HangLimits>) -> Self {
         let limits = limits.filter(|_| waiting.label.tool().is_some());
         let after = |time: Duration| waiting.sent.checked_add(time);
+        let deadlock =
+            limits.and_then(|limits| after(limits.threshold.saturating_add(limits.grace)));
+        let deadlock = deadlock.map(|time| (time, ErrorCategory::Deadlock));
+        let deadline = waiting.deadline.map(|time| (time, ErrorCategory::Timeout));
         Self {
-            deadline: waiting.deadline,
             hangs_at: limits.and_then(|limits| after(limits.threshold)),
-            deadlocks_at: limits
-                .and_then(|limits| after(limits.threshold.saturating_add(limits.grace))),
+            end: deadlock
+                .into_iter()
+                .chain(deadline)
+                .min_by_key(|(time, _)| *time),
         }
-    }
-
-    /// When the call is given up, and as what.
-    fn end(&self) -> Option<(Instant, ErrorCategory)> {
-        let deadline = self.deadline.map(|time| (time, ErrorCategory::Timeout));
-        let deadlock = self
-            .deadlocks_at
-            .map(|time| (time, ErrorCategory::Deadlock));
-        match (deadline, deadlock) {
-            (Some(deadline), Some(deadlock)) if deadline.0 < deadlock.0 => Some(deadline),
-            (deadline, deadlock) => deadlock.or(deadline),
-        }
-    }
-
-    fn look_at(&self, is_hung: bool) -> Option<Instant> {
-        let hang = self.hangs_at.filter(|_| !is_hung);
-        earliest(hang, self.end().map(|(time, _)| time))
     }
 }
 
-fn earliest(left: Option<Instant>, right: Option<Instant>) -> Option<Instant> {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(left.min(right)),
-        (left, right) => left.or(right),
-    }
+/// The earlier of two times, if there is any.
+pub fn earliest(left: Option<Instant>, right: Option<Instant>) -> Option<Instant> {
+    left.into_iter().chain(right).min()
 }
 
 /// Sleeps until the earliest deadline, ends what is overdue, and starts over; ends with the core.
-pub(super) async fn watch_deadlines(core: Weak<Core>) {
+pub async fn watch_deadlines(core: Weak<Core>) {
     loop {
         let Some(strong) = core.upgrade() else { return };
         let slice = Instant::now() + WATCH_SLICE;

@@ -27,13 +27,18 @@ const INTERNAL_ERROR: i64 = -32603;
 
 /// The inbox that a channel holds. It does not keep the session alive: when the session is
 /// dropped the channel goes with it.
-pub(super) struct SessionInbox(pub(super) Weak<Core>);
+pub struct SessionInbox(pub Weak<Core>);
+
+impl SessionInbox {
+    fn with<T: Default>(&self, act: impl FnOnce(&Core) -> T) -> T {
+        let core = self.0.upgrade();
+        core.map(|core| act(&core)).unwrap_or_default()
+    }
+}
 
 impl Inbox for SessionInbox {
     fn deliver(&self, frame: Bytes) {
-        if let Some(core) = self.0.upgrade() {
-            core.deliver(frame);
-        }
+        self.with(|core| core.deliver(frame));
     }
 
     fn held(&self) -> Option<Arc<dyn Inbox>> {
@@ -41,31 +46,23 @@ impl Inbox for SessionInbox {
     }
 
     fn is_waiting(&self, id: u64) -> bool {
-        self.0.upgrade().is_some_and(|core| core.is_waiting(id))
+        self.with(|core| core.is_waiting(id))
     }
 
     fn fail(&self, request: Option<u64>, failure: Failure) {
-        if let Some(core) = self.0.upgrade() {
-            core.fail(request, failure);
-        }
+        self.with(|core| core.fail(request, failure));
     }
 
     fn set_injecting(&self, is_injecting: bool) {
-        if let Some(core) = self.0.upgrade() {
-            core.set_injecting(is_injecting);
-        }
+        self.with(|core| core.set_injecting(is_injecting));
     }
 
     fn answer_raw(&self, answer: Result<Bytes, Failure>) {
-        if let Some(core) = self.0.upgrade() {
-            core.answer_raw(answer);
-        }
+        self.with(|core| core.receive_raw_answer(answer));
     }
 
     fn closed(&self, failure: Failure) {
-        if let Some(core) = self.0.upgrade() {
-            Inbox::closed(core.as_ref(), failure);
-        }
+        self.with(|core| core.close_with(&failure));
     }
 }
 
@@ -87,11 +84,13 @@ impl Inbox for Core {
 
     fn fail(&self, request: Option<u64>, failure: Failure) {
         if let Some(id) = request {
-            let ending = match failure.detail {
-                Detail::Error(error) => Ending::Error(*error),
-                _ => Ending::Failure(failure),
-            };
-            self.settle(id, ending);
+            self.settle(
+                id,
+                match failure.detail {
+                    Detail::Error(error) => Ending::Error(*error),
+                    _ => Ending::Failure(failure),
+                },
+            );
             return;
         }
         match &failure.detail {
@@ -155,55 +154,26 @@ impl Core {
             }
         };
         match envelope.classify() {
-            Message::Response {
-                id: Id::Number(id),
-                result,
-            } => {
-                let span = protocol::span_of(&frame, result);
-                drop(envelope);
-                let ending = self.settle_or_return(id, Ending::Result(frame, span));
-                if let Some(Ending::Result(frame, span)) = ending {
-                    let result = frame.get(span).unwrap_or_default();
-                    let result = std::str::from_utf8(result).unwrap_or_default();
-                    if !self.takes_raw(Id::Number(id), RawAnswer::of_result(result)) {
-                        self.note_stray_reply(id);
+            Message::Response { id, result } => {
+                if let Id::Number(number) = id {
+                    let span = protocol::span_of(&frame, result);
+                    if self.settle(number, Ending::Result(frame.clone(), span)) {
+                        return;
                     }
                 }
+                if !self.takes_stray(id, RawAnswer::of_result(result)) {
+                    self.receive_unattributed(&frame, "a result without an id");
+                }
             }
-            Message::Error {
-                id: Id::Number(id),
-                error,
-            } => {
-                if !self.settle(id, error_ending(error))
-                    && !self.takes_raw(Id::Number(id), RawAnswer::of_error(error))
-                {
-                    self.note_stray_reply(id);
+            Message::Error { id, error } => {
+                let is_settled =
+                    matches!(id, Id::Number(number) if self.settle(number, error_ending(error)));
+                if !is_settled && !self.takes_stray(id, RawAnswer::of_error(error)) {
+                    self.receive_error_without_id(error);
                 }
             }
             Message::Notification { method, params } => self.receive_notification(method, params),
             Message::Request { id, method, params } => self.answer(id, method, params),
-            Message::Response {
-                id: Id::None,
-                result,
-            } => {
-                if !self.takes_raw(Id::None, RawAnswer::of_result(result)) {
-                    self.receive_unattributed(&frame, "a result without an id");
-                }
-            }
-            Message::Error {
-                id: Id::None,
-                error,
-            } => self.receive_error_without_id(error),
-            Message::Response { id, result } => {
-                if !self.takes_raw(id, RawAnswer::of_result(result)) {
-                    self.violate_unknown(id);
-                }
-            }
-            Message::Error { id, error } => {
-                if !self.takes_raw(id, RawAnswer::of_error(error)) {
-                    self.violate_unknown(id);
-                }
-            }
             Message::Invalid {
                 id: Id::Number(id),
                 reason,
@@ -211,20 +181,32 @@ impl Core {
                 let failure = Failure::malformed(format!(
                     "the reply is not a valid JSON-RPC message: {reason}"
                 ));
+                let shown = show(&frame);
+                let broken = RawAnswer::new(true, &format!("a broken answer: {shown}"));
                 if !self.settle(id, Ending::Failure(failure))
-                    && !self.takes_raw(
-                        Id::Number(id),
-                        RawAnswer::error(format!("a broken answer: {}", show(&frame))),
-                    )
+                    && !self.takes_raw(Id::Number(id), broken)
                 {
-                    self.violate(
-                        ViolationKind::InvalidMessage,
-                        format!("{reason}: {}", show(&frame)),
-                    );
+                    let message = format!("{reason}: {shown}");
+                    self.violate(ViolationKind::InvalidMessage, message);
                 }
             }
             Message::Invalid { reason, .. } => self.receive_unattributed(&frame, reason),
         }
+    }
+
+    /// An answer that no call waits for; false if it names nothing that it answers, and nobody takes it.
+    fn takes_stray(&self, id: Id<'_>, answer: RawAnswer) -> bool {
+        if !self.takes_raw(id, answer) {
+            match id {
+                Id::None => return false,
+                Id::Number(id) => self.note_stray_reply(id),
+                id => {
+                    let message = format!("an answer to request {id}, which was never sent");
+                    self.violate(ViolationKind::UnknownReply, message);
+                }
+            }
+        }
+        true
     }
 
     /// Something that does not parse. If it names a waiting request, or could only be the reply
@@ -269,10 +251,6 @@ impl Core {
 
     /// JSON-RPC allows an error without an id where the request could not be read.
     fn receive_error_without_id(&self, error: &str) {
-        // The answer to bytes of ours that were no message?
-        if self.takes_raw(Id::None, RawAnswer::of_error(error)) {
-            return;
-        }
         match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {
             (Some(id), Ok(error)) => {
                 self.settle(id, Ending::Error(error));
@@ -321,14 +299,14 @@ impl Core {
         }
     }
 
-    pub(super) fn note_panic(&self, name: &str, words: &str) {
+    pub fn note_panic(&self, name: &str, words: &str) {
         let reason = format!("it panicked: {words}");
         let loss = Loss::of(name, Missing::Messages(1), reason);
         self.options.losses.add(loss);
     }
 
     /// What the responder says; one that panics declines.
-    pub(super) fn respond(&self, method: &str, params: &Value) -> Response {
+    pub fn respond(&self, method: &str, params: &Value) -> Response {
         contain_call(|| self.options.responder.respond(method, params)).unwrap_or_else(|words| {
             self.note_panic("the responder", &words);
             Err((INTERNAL_ERROR, format!("the responder panicked: {words}")))
@@ -352,12 +330,7 @@ impl Core {
         self.send_aside(&bytes, OutgoingKind::Reply, "");
     }
 
-    fn violate_unknown(&self, id: Id<'_>) {
-        let message = format!("an answer to request {id}, which was never sent");
-        self.violate(ViolationKind::UnknownReply, message);
-    }
-
-    pub(super) fn violate(&self, kind: ViolationKind, message: String) {
+    pub fn violate(&self, kind: ViolationKind, message: String) {
         if !self.is_injecting() {
             self.lock().violations.add(kind, message);
         }
@@ -387,15 +360,10 @@ fn error_ending(error: &str) -> Ending {
 }
 
 /// The beginning of something, on one line.
-pub(super) fn show(bytes: &[u8]) -> String {
-    shorten_bytes(bytes, SHOWN_CHARACTERS)
-        .chars()
-        .map(|character| {
-            if character.is_control() {
-                ' '
-            } else {
-                character
-            }
-        })
-        .collect()
+pub fn show(bytes: &[u8]) -> String {
+    on_one_line(&shorten_bytes(bytes, SHOWN_CHARACTERS))
+}
+
+pub fn on_one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }

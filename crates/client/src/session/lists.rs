@@ -22,9 +22,9 @@ const ITEMS_MAX: usize = 100_000;
 const CALL_TIMEOUTS_MAX: u32 = 10;
 
 /// What the last list of tools says about calling them.
-pub(super) type ToolRules = Mutex<HashMap<String, ToolRule>>;
+pub type ToolRules = Mutex<HashMap<String, ToolRule>>;
 
-pub(super) struct ToolRule {
+pub struct ToolRule {
     requires_task: bool,
     headers: Option<ParameterHeaders>,
 }
@@ -92,22 +92,22 @@ impl Session {
     /// All pages of a list: `key` names the items in the result of `method`.
     pub async fn list(&self, method: &str, key: &str) -> Result<Vec<Value>, CallError> {
         let mut items = Vec::new();
-        let mut cursor: Option<String> = None;
+        let mut params: Option<Value> = None;
         let mut cursors = HashSet::new();
-        let mut size = Size::default();
-        let time_max = self
-            .core
-            .options
-            .call_timeout
-            .saturating_mul(CALL_TIMEOUTS_MAX);
+        let (mut values, mut bytes) = (0, 0);
+        // All pages together may be as large as one message may.
+        let bytes_max = self.core.options.max_frame;
+        let call_timeout = self.core.options.call_timeout;
+        let time_max = call_timeout.saturating_mul(CALL_TIMEOUTS_MAX);
         let began = Instant::now();
         for _ in 0..PAGES_MAX {
-            let request = match &cursor {
-                None => Request::new(method),
-                Some(cursor) => Request::new(method).params(&json!({ "cursor": cursor })),
-            };
+            let mut request = Request::new(method);
+            if let Some(params) = &params {
+                request = request.params(params);
+            }
             let reply = self.request(&request).await?;
-            size.add(reply.result());
+            bytes += reply.result().len();
+            values += count_values(reply.result());
             let mut page: Value = reply.parse()?;
             let Some(Value::Array(more)) = page.get_mut(key).map(Value::take) else {
                 let message = format!("the result of {method} has no list {key:?}");
@@ -115,55 +115,27 @@ impl Session {
                 return Err(CallError::unsent(failure));
             };
             items.extend(more);
-            let next = page
-                .get("nextCursor")
-                .and_then(Value::as_str)
-                .map(str::to_owned);
-            if let Some(excess) = size.excess(items.len(), self.core.options.max_frame) {
-                return Err(endless(method, &excess));
-            }
-            match next {
-                None => return Ok(items),
-                Some(next) if !cursors.insert(next.clone()) => {
-                    return Err(endless(method, "gave the same cursor twice"));
+            let next = page.get("nextCursor").and_then(Value::as_str);
+            let problem = if items.len() > ITEMS_MAX {
+                format!("has more than {ITEMS_MAX} items")
+            } else if values > VALUES_MAX {
+                format!("holds more than {VALUES_MAX} values")
+            } else if bytes > bytes_max {
+                format!("has more than {bytes_max} bytes, the limit of one message")
+            } else {
+                let Some(next) = next else { return Ok(items) };
+                params = Some(json!({ "cursor": next }));
+                if !cursors.insert(next.to_owned()) {
+                    "gave the same cursor twice".to_owned()
+                } else if began.elapsed() > time_max {
+                    format!("has more pages after {}", describe_duration(time_max))
+                } else {
+                    continue;
                 }
-                Some(_) if began.elapsed() > time_max => {
-                    let time = describe_duration(time_max);
-                    return Err(endless(method, &format!("has more pages after {time}")));
-                }
-                Some(next) => cursor = Some(next),
-            }
+            };
+            return Err(endless(method, &problem));
         }
         Err(endless(method, &format!("has more than {PAGES_MAX} pages")))
-    }
-}
-
-/// What the pages of a list amount to, in memory too.
-#[derive(Default)]
-struct Size {
-    values: usize,
-    bytes: usize,
-}
-
-impl Size {
-    fn add(&mut self, page: &str) {
-        self.bytes += page.len();
-        self.values += count_values(page);
-    }
-
-    /// What there is too much of. All pages together may be as large as one message may.
-    fn excess(&self, items: usize, bytes_max: usize) -> Option<String> {
-        if items > ITEMS_MAX {
-            Some(format!("has more than {ITEMS_MAX} items"))
-        } else if self.values > VALUES_MAX {
-            Some(format!("holds more than {VALUES_MAX} values"))
-        } else if self.bytes > bytes_max {
-            Some(format!(
-                "has more than {bytes_max} bytes, the limit of one message"
-            ))
-        } else {
-            None
-        }
     }
 }
 

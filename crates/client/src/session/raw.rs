@@ -4,7 +4,6 @@
 //! [`RawExchange`] is open, whatever belongs to no call counts as its answer; later it is an answer
 //! that came late. Neither is a violation of the server's: we asked for it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,11 +12,11 @@ use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{self, Envelope, Id, Message, RpcError, parse_bounded};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use super::Session;
 use super::core::{Core, State, not_reading};
-use super::inbound::show;
+use super::inbound::{on_one_line, show};
 use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
 
 /// How many ids of raw messages are remembered, so that a late answer is known for what it is.
@@ -47,79 +46,57 @@ pub struct RawAnswer {
 }
 
 impl RawAnswer {
-    fn new(is_error: bool, text: &str) -> Self {
-        let text: String = shorten(text, SAID_CHARACTERS_MAX)
-            .chars()
-            .map(|character| match character {
-                character if character.is_control() => ' ',
-                character => character,
-            })
-            .collect();
+    pub(super) fn new(is_error: bool, text: &str) -> Self {
+        let text = on_one_line(&shorten(text, SAID_CHARACTERS_MAX));
         Self { is_error, text }
-    }
-
-    pub(super) fn error(text: impl AsRef<str>) -> Self {
-        Self::new(true, text.as_ref())
     }
 
     pub(super) fn of_result(result: &str) -> Self {
         let parsed: Option<Value> = parse_bounded(result).ok();
-        let is_error = parsed
-            .as_ref()
-            .and_then(|result| result.get("isError"))
-            .and_then(Value::as_bool)
-            .unwrap_or_default();
-        let said = parsed
-            .as_ref()
-            .and_then(|result| result.pointer("/content/0/text")?.as_str())
-            .unwrap_or(result);
-        Self::new(is_error, said)
+        let result_of = parsed.as_ref();
+        let is_error = result_of.and_then(|result| result.get("isError")?.as_bool());
+        let said = result_of.and_then(|result| result.pointer("/content/0/text")?.as_str());
+        Self::new(is_error.unwrap_or_default(), said.unwrap_or(result))
     }
 
     pub(super) fn of_error(error: &str) -> Self {
         match parse_bounded::<RpcError>(error) {
-            Ok(error) => Self::error(format!("{} (code {})", error.message, error.code)),
-            Err(_) => Self::error(error),
+            Ok(error) => Self::new(true, &format!("{} (code {})", error.message, error.code)),
+            Err(_) => Self::new(true, error),
         }
     }
 }
 
 /// What a session knows of its raw messages.
 #[derive(Default)]
-pub(super) struct RawTraffic {
+pub struct RawTraffic {
     /// The ids in them, as JSON.
     ids: FxHashSet<String>,
     /// Messages whose refusal, an error without an id, has not come yet.
     unanswered: u64,
-    open: Option<Open>,
-}
-
-struct Open {
-    answer: Option<RawAnswer>,
-    changed: Arc<Notify>,
+    /// Where the exchange that is under way gets its answer.
+    open: Option<watch::Sender<Option<RawAnswer>>>,
 }
 
 impl RawTraffic {
     /// Whether an exchange is under way.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
     /// Wakes whoever waits for an answer: the connection is over.
-    pub(super) fn give_up(&self) {
-        if let Some(open) = &self.open {
-            open.changed.notify_one();
-        }
+    pub fn give_up(&mut self) {
+        self.open = None;
     }
 
     /// Takes an answer; false when there is nobody to take it.
-    fn take(&mut self, answer: RawAnswer) -> bool {
-        let Some(open) = &mut self.open else {
-            return false;
-        };
-        open.answer.get_or_insert(answer);
-        open.changed.notify_one();
-        true
+    fn take(&self, answer: RawAnswer) -> bool {
+        if let Some(open) = &self.open {
+            open.send_modify(|known| {
+                known.get_or_insert(answer);
+            });
+        }
+        self.is_open()
     }
 }
 
@@ -149,17 +126,17 @@ impl State {
 
 impl Core {
     /// [`State::take_raw_answer`].
-    pub(super) fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
+    pub fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
         self.lock().take_raw_answer(id, answer)
     }
 
     /// What an HTTP server made of a raw message. It is the answer, whatever id it has.
-    pub(super) fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
+    pub fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
         let answer = match answer {
             Ok(body) => read_body(&body),
             // Silence is no answer.
             Err(failure) if failure.category == ErrorCategory::Timeout => return,
-            Err(failure) => RawAnswer::error(&failure.message),
+            Err(failure) => RawAnswer::new(true, &failure.message),
         };
         let mut state = self.lock();
         state.raw.unanswered = state.raw.unanswered.saturating_sub(1);
@@ -167,7 +144,7 @@ impl Core {
     }
 
     /// Sends a raw message.
-    pub(super) fn send_raw(&self, message: &RawMessage) -> Result<(), SendError> {
+    pub fn send_raw(&self, message: &RawMessage) -> Result<(), SendError> {
         let outgoing = Outgoing {
             bytes: &message.bytes,
             kind: OutgoingKind::Raw,
@@ -202,21 +179,19 @@ fn read_body(body: &[u8]) -> RawAnswer {
 /// Raw messages that were sent, and the wait for what comes back. Ends when dropped.
 pub struct RawExchange<'a> {
     core: &'a Core,
-    changed: Arc<Notify>,
+    answer: watch::Receiver<Option<RawAnswer>>,
 }
 
 impl RawExchange<'_> {
     /// Resolves when something came back, or the connection ended.
     pub async fn wait(&self) {
-        while self.answer().is_none() && self.core.closed().is_none() {
-            self.changed.notified().await;
-        }
+        let mut answer = self.answer.clone();
+        let _ = answer.wait_for(Option::is_some).await;
     }
 
     /// What came back so far.
     pub fn answer(&self) -> Option<RawAnswer> {
-        let state = self.core.lock();
-        state.raw.open.as_ref().and_then(|open| open.answer.clone())
+        self.answer.borrow().clone()
     }
 }
 
@@ -261,19 +236,16 @@ impl Session {
         ids: &[String],
         patience: Duration,
     ) -> Result<RawExchange<'_>, Failure> {
-        let changed = Arc::new(Notify::new());
+        let (open, answer) = watch::channel(None);
         {
             let mut state = self.core.lock();
-            state.raw.open = Some(Open {
-                answer: None,
-                changed: Arc::clone(&changed),
-            });
+            state.raw.open = Some(open);
             let room = IDS_MAX.saturating_sub(state.raw.ids.len());
             state.raw.ids.extend(ids.iter().take(room).cloned());
         }
         let exchange = RawExchange {
             core: &self.core,
-            changed,
+            answer,
         };
         for message in messages {
             let sending = async {

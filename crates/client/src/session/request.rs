@@ -31,7 +31,7 @@ pub struct Request {
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deadline {
+pub enum Deadline {
     /// As long as the session's calls may.
     Session,
     /// This long.
@@ -42,14 +42,14 @@ pub(crate) enum Deadline {
 
 /// The names of a request, shared by every call made from it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Label {
-    pub(crate) method: String,
-    pub(crate) name: Option<String>,
+pub struct Label {
+    pub method: String,
+    pub name: Option<String>,
 }
 
 impl Label {
     /// The tool, for `tools/call`.
-    pub(crate) fn tool(&self) -> Option<&str> {
+    pub fn tool(&self) -> Option<&str> {
         if self.method == "tools/call" {
             self.name.as_deref()
         } else {

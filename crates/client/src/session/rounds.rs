@@ -113,6 +113,6 @@ fn result_type(reply: &Reply) -> Result<Option<String>, CallError> {
         .map_err(|error| malformed(reply, format!("the result cannot be read: {error}")))
 }
 
-pub(super) fn malformed(reply: &Reply, message: String) -> CallError {
+pub fn malformed(reply: &Reply, message: String) -> CallError {
     reply.refused(Failure::malformed(message))
 }

@@ -23,7 +23,7 @@ const READ_BYTES_MAX: usize = 256 * 1024;
 const HEAD_BYTES: usize = 4096;
 
 /// Lines waiting to be written.
-pub(super) struct Outbox {
+pub struct Outbox {
     state: Mutex<Unsent>,
     filled: Notify,
     emptied: Notify,
@@ -38,7 +38,7 @@ struct Unsent {
 }
 
 impl Outbox {
-    pub(super) fn new() -> Arc<Self> {
+    pub fn new() -> Arc<Self> {
         let state = Unsent {
             bytes: Vec::new(),
             in_writing: 0,
@@ -57,7 +57,7 @@ impl Outbox {
     }
 
     /// Appends a message and its line break.
-    pub(super) fn push(&self, message: &[u8]) -> Result<(), SendError> {
+    pub fn push(&self, message: &[u8]) -> Result<(), SendError> {
         let mut unsent = self.lock();
         if let Some(failure) = &unsent.failure {
             return Err(SendError::Closed(failure.clone()));
@@ -78,7 +78,7 @@ impl Outbox {
     }
 
     /// Resolves when something was written, or nothing will be any more.
-    pub(super) async fn room(&self) {
+    pub async fn room(&self) {
         let emptied = self.emptied.notified();
         let is_waiting = {
             let unsent = self.lock();
@@ -90,7 +90,7 @@ impl Outbox {
     }
 
     /// Lets the writer end once everything is written; nothing more is taken.
-    pub(super) fn close(&self, failure: Failure) {
+    pub fn close(&self, failure: Failure) {
         let mut unsent = self.lock();
         unsent.is_closing = true;
         unsent.failure.get_or_insert(failure);
@@ -100,7 +100,7 @@ impl Outbox {
     }
 
     /// The writer task: ends when closed or when the other side is gone.
-    pub(super) async fn write_to(self: Arc<Self>, mut output: impl AsyncWrite + Unpin) {
+    pub async fn write_to(self: Arc<Self>, mut output: impl AsyncWrite + Unpin) {
         let mut batch = Vec::new();
         loop {
             let is_closing = {
@@ -137,7 +137,7 @@ impl Outbox {
 /// Reads lines until the end of the stream, or an error, and delivers each. Returns the failure of
 /// a message that was cut short, for the caller to report together with the end of the channel:
 /// whoever waits for that message must not think that the channel still works.
-pub(super) async fn read_lines(
+pub async fn read_lines(
     mut input: impl AsyncRead + Unpin,
     line_bytes_max: usize,
     inbox: &dyn Inbox,

@@ -4,8 +4,6 @@
 //! into an [`Inbox`], which the session implements; nothing is queued in between, so a load run
 //! pays for no channel hop per message.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,7 +11,7 @@ use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::text::shorten;
 use mcprove_trace::protocol::{FailedAnswer, Revision, RpcError};
 use mcprove_trace::stream::Recorder;
-use mcprove_trace::{ErrorCategory, Strike};
+use mcprove_trace::{BoxFuture, ErrorCategory, Strike};
 
 use crate::process::SpawnError;
 use crate::server::{Server, Transport};
@@ -40,9 +38,6 @@ pub const MAX_FRAME: usize = 64 * 1024 * 1024;
 
 /// The longest message of a [`Failure`].
 const MESSAGE_CHARACTERS_MAX: usize = 2000;
-
-/// A future that a trait object can return.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Called with bytes.
 pub type BytesHandler = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -88,7 +83,7 @@ pub async fn open(
             inbox,
         )?),
         Transport::Sse { url, headers } => {
-            Ok(sse::SseChannel::connect(url, headers, http_options, inbox).await?)
+            Ok(sse::connect(url, headers, http_options, inbox).await?)
         }
         #[cfg(feature = "ws")]
         Transport::WebSocket { url, headers } => {
@@ -152,16 +147,13 @@ pub trait Channel: Send + Sync + 'static {
 
     /// Gives up the stream on which request `id` would be answered. Returns whether the
     /// transport has such a stream, so that closing it is the cancellation.
-    fn abandon(&self, id: u64) -> bool {
-        let _ = id;
+    fn abandon(&self, _id: u64) -> bool {
         false
     }
 
     /// The revision that is in force from now on; decides headers and session handling.
     /// `None` puts the channel back before the handshake and forgets the session.
-    fn set_revision(&self, revision: Option<Revision>) {
-        let _ = revision;
-    }
+    fn set_revision(&self, _revision: Option<Revision>) {}
 
     /// Opens the stream for messages that belong to no request, where the transport has one.
     /// Resolves when the server has accepted or refused it, or taken too long over it.
@@ -189,8 +181,7 @@ pub trait Channel: Send + Sync + 'static {
     }
 
     /// The injected fault that struck request `id`, as far as is remembered.
-    fn met_fault(&self, id: u64) -> Option<Strike> {
-        let _ = id;
+    fn met_fault(&self, _id: u64) -> Option<Strike> {
         None
     }
 
@@ -223,9 +214,7 @@ pub trait Inbox: Send + Sync + 'static {
 
     /// From now on, until told otherwise, what arrives was made up by an injected fault: what is wrong
     /// with it is no violation of the server's.
-    fn set_injecting(&self, is_injecting: bool) {
-        let _ = is_injecting;
-    }
+    fn set_injecting(&self, _is_injecting: bool) {}
 
     /// What an HTTP server made of a [`OutgoingKind::Raw`] message: the body that it answered
     /// with, or how it refused. What arrives on a stream is delivered like everything else.

@@ -47,10 +47,9 @@ impl LineChannel {
             .with_redactor(redactor)
             .with_losses(options.losses.clone());
         if let Some(path) = &options.stderr_file {
-            log = log.with_file(path).map_err(|source| SpawnError::LogFile {
-                path: path.clone(),
-                source,
-            })?;
+            log = log
+                .with_file(path)
+                .map_err(|source| SpawnError::log_file(path, &source))?;
         }
         if let Some(tee) = &options.on_stderr {
             log = log.with_tee(Arc::clone(tee));

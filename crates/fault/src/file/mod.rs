@@ -1,38 +1,124 @@
 //! Faults as people write them: a list in YAML, `[[faults]]` in TOML, or one line each.
 //!
-//! One list serves a file of its own ([`read_file`]) and files that have faults among other things.
-//! [`item`] reads one fault; what a fault is and does is in [`crate`].
+//! One list serves a file of its own ([`read_file`]) and files that have faults among other things. One fault of it is
+//! a map with its kind, or one line as after `--fault`; what a fault is and does is in [`crate`].
 
-mod item;
-mod read;
 mod schema;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Data, Document, Field, Node};
+use mcprove_settings::message::Message;
+use mcprove_settings::reader::{Reader, near, suggestion};
+use mcprove_settings::text::shorten;
+use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
+use mcprove_trace::{FaultKind, fault_names};
 
-use crate::{FaultSpec, tell_apart};
+use crate::spec::setting_of;
+use crate::{FaultSpec, kinds, tell_apart};
 
-pub use item::Item;
-pub use read::{parse_toml, parse_yaml, read_file};
-pub use schema::list_schema;
-pub use schema::schema;
+pub use schema::{list_schema, schema};
 
 /// The most faults of one list: each call is held against every one.
 pub const FAULTS_MAX: usize = 1_000;
 
+/// How much of a wrong name is repeated in a message.
+const SHOWN_MAX: usize = 60;
+
+/// What a fault is aimed at.
+const TARGET: &[&str] = &["tool", "server"];
+
 const HINT: &str = "write one `- { kind: slow, delay_ms: 500, target: { tool: search } }` for each, \
                     or one [[faults]] table of TOML";
 
+/// The keys that a fault may have where it stands, besides its own.
+type Extra = &'static [&'static str];
+
+/// A fault and where it stands.
+pub struct Item {
+    /// The fault.
+    pub spec: FaultSpec,
+    /// Where it is named; else where it stands.
+    pub name_span: Range<usize>,
+    /// The entries that are no part of a fault but known where it stands, spelled with `_`. Those of a
+    /// line are texts.
+    pub extra: Vec<Field>,
+}
+
+/// Reads YAML: a map with `faults`, or the bare list; `file` is its name in messages.
+///
+/// ```
+/// use mcprove_fault::file::parse_yaml;
+///
+/// let text = "faults:\n  - { kind: slow, delay_ms: 500, target: { tool: search } }\n  - hang,calls=3\n";
+/// let faults = parse_yaml(text, "faults.yml").unwrap();
+/// assert_eq!(faults[0].to_string(), "slow:500,tool=search");
+///
+/// let errors = parse_yaml(&text.replace("delay", "delai"), "faults.yml").unwrap_err();
+/// assert!(errors.to_string().starts_with("error: faults.yml:2:19: unknown key \"delai_ms\""));
+/// assert!(errors.to_string().ends_with("hint: did you mean \"delay_ms\"?"));
+/// ```
+pub fn parse_yaml(text: &str, file: &str) -> Result<Vec<FaultSpec>, ConfigErrors> {
+    from_document(&Document::from_yaml(text, file)?)
+}
+
+/// Reads TOML: `[[faults]]` tables, or `faults = [ … ]`; `file` is its name in messages.
+pub fn parse_toml(text: &str, file: &str) -> Result<Vec<FaultSpec>, ConfigErrors> {
+    from_document(&Document::from_toml(text, file)?)
+}
+
+/// Reads a faults file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
+pub fn read_file(path: &Path) -> Result<Vec<FaultSpec>, ConfigErrors> {
+    let wanted = Wanted {
+        when_missing: "check the path of the faults",
+        when_too_large: "is it a list of faults at all? `mcprove schema faults` describes one",
+    };
+    from_document(&Document::read_by_name(path, wanted)?)
+}
+
+/// Takes a faults file apart: a map with `faults`, or the bare list.
+pub fn from_document(document: &Document) -> Result<Vec<FaultSpec>, ConfigErrors> {
+    let mut reader = Reader::new(document);
+    let root = &document.root;
+    let items = match &root.data {
+        Data::List(nodes) => read_nodes(&mut reader, nodes, &[]),
+        _ => read_map(&mut reader, root),
+    };
+    reader.finish()?;
+    Ok(items.into_iter().map(|item| item.spec).collect())
+}
+
+fn read_map(reader: &mut Reader<'_>, root: &Node) -> Vec<Item> {
+    if !matches!(root.data, Data::Table(_) | Data::Null) {
+        let kind = root.kind();
+        let message = format!("faults must be a list, or a map with `faults`, not {kind}");
+        reader.problem(&root.span, message, HINT);
+        return Vec::new();
+    }
+    let section = reader.section(root, "a faults file", &["faults"], advice);
+    if let Some(field) = section.get("faults") {
+        return read_list(reader, field, &[]);
+    }
+    // A key that is not known was told already.
+    if section.fields().is_empty() {
+        reader.problem(&root.span, "there are no `faults` in it", HINT);
+    }
+    Vec::new()
+}
+
+/// What to say of a key of a fault that stands where the list should.
+fn advice(name: &str) -> Option<Message> {
+    let normal = name.replace('-', "_");
+    let is_of_fault = ["kind", "target"].contains(&normal.as_str())
+        || kinds().any(|kind| FaultSpec::keys(kind).contains(&normal.as_str()));
+    is_of_fault.then(|| "it belongs to a fault: write `faults:` and a list below it".into())
+}
+
 /// Reads the list in an entry such as `faults`; `extra` are keys that this file has besides those of a
 /// fault.
-pub fn read_list(
-    reader: &mut Reader<'_>,
-    field: &Field,
-    extra: &'static [&'static str],
-) -> Vec<Item> {
+pub fn read_list(reader: &mut Reader<'_>, field: &Field, extra: Extra) -> Vec<Item> {
     match &field.value.data {
         // An entry of YAML with nothing in it is null.
         Data::Null => Vec::new(),
@@ -44,30 +130,35 @@ pub fn read_list(
     }
 }
 
-fn read_nodes(
-    reader: &mut Reader<'_>,
-    nodes: &[Node],
-    extra: &'static [&'static str],
-) -> Vec<Item> {
+fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item> {
     if let Some(node) = nodes.get(FAULTS_MAX) {
         let message = format!("there are more than {FAULTS_MAX} faults");
         reader.problem(&node.span, message, "leave some out");
         return Vec::new();
     }
-    let mut items: Vec<Item> = nodes
-        .iter()
-        .filter_map(|node| item::read(reader, node, extra))
-        .collect();
+    let items = nodes.iter().filter_map(|node| match &node.data {
+        Data::Text(line) => read_line(reader, node, line, extra),
+        Data::Table(fields) => {
+            let problems = reader.problem_count();
+            let item = read_table(reader, node, fields, extra);
+            item.filter(|_| reader.problem_count() == problems)
+        }
+        _ => {
+            let message = format!("a fault must be a map or a text, not {}", node.kind());
+            let hint = "write { kind: slow, delay_ms: 500 }, or \"slow:500,tool=search\"";
+            reader.problem(&node.span, message, hint);
+            None
+        }
+    });
+    let mut items: Vec<Item> = items.collect();
     tell_apart(items.iter_mut().map(|item| &mut item.spec));
     let mut seen = BTreeSet::new();
     // Two faults of one name could not be told apart, and would strike the same calls.
-    for Item {
-        spec, name_span, ..
-    } in &items
-    {
-        if !seen.insert(&spec.name) {
-            let message = format!("two faults are called {:?}", spec.name);
-            reader.problem(name_span, message, "give one of them another `name`");
+    for item in &items {
+        let name = &item.spec.name;
+        if !seen.insert(name) {
+            let message = format!("two faults are called {name:?}");
+            reader.problem(&item.name_span, message, "give one of them another `name`");
         }
     }
     items
@@ -86,38 +177,178 @@ pub fn same_name(faults: &[FaultSpec]) -> Option<&str> {
     names.find(|name| !seen.insert(*name))
 }
 
-/// Takes a faults file apart: a map with `faults`, or the bare list.
-pub fn from_document(document: &Document) -> Result<Vec<FaultSpec>, ConfigErrors> {
-    let mut reader = Reader::new(document);
-    let root = &document.root;
-    let items = match &root.data {
-        Data::List(nodes) => read_nodes(&mut reader, nodes, &[]),
-        _ => read_map(&mut reader, root),
-    };
-    reader.finish()?;
-    Ok(items.into_iter().map(|item| item.spec).collect())
-}
-
-fn read_map(reader: &mut Reader<'_>, root: &Node) -> Vec<Item> {
-    if !matches!(root.data, Data::Table(_) | Data::Null) {
-        let message = format!(
-            "faults must be a list, or a map with `faults`, not {}",
-            root.kind()
-        );
-        reader.problem(&root.span, message, HINT);
-        return Vec::new();
+/// A fault in one line; `start=5s` and the like are taken out where they are known.
+fn read_line(reader: &mut Reader<'_>, node: &Node, line: &str, extra: Extra) -> Option<Item> {
+    let mut extras = Vec::new();
+    let mut kept: Vec<&str> = Vec::new();
+    for part in line.split(',') {
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let name = key.trim().replace('-', "_");
+        if !part.contains('=') || !extra.contains(&name.as_str()) {
+            kept.push(part);
+            continue;
+        }
+        let data = match value.trim() {
+            "true" => Data::Boolean(true),
+            "false" => Data::Boolean(false),
+            text => Data::Text(text.to_owned()),
+        };
+        let span = node.span.clone();
+        extras.push(Field {
+            name,
+            span: span.clone(),
+            value: Node { data, span },
+        });
     }
-    let section = reader.section(root, "a faults file", &["faults"], item::advice);
-    match section.get("faults") {
-        Some(field) => read_list(reader, field, &[]),
-        // A key that is not known was told already.
-        None if !section.fields().is_empty() => Vec::new(),
-        None => {
-            let message = "there are no `faults` in it".to_owned();
-            reader.problem(&root.span, message, HINT);
-            Vec::new()
+    match kept.join(",").parse() {
+        Ok(spec) => Some(Item {
+            spec,
+            name_span: node.span.clone(),
+            extra: extras,
+        }),
+        Err(error) => {
+            let hint = "a line is KIND[:VALUE][,tool=NAME][,calls=1-3][,rate=0.2], such as \
+                        \"slow:500,tool=search\"";
+            reader.problem(&node.span, format!("{error}"), hint);
+            None
         }
     }
+}
+
+/// A fault as a map; what does not fit is a problem, and the fault is not to be used then.
+fn read_table(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    fields: &[Field],
+    extra: Extra,
+) -> Option<Item> {
+    let kind = read_kind(reader, node, fields)?;
+    let label = format!("a fault of kind {}", kind.name());
+    let mut known = vec!["kind", "target"];
+    known.extend(FaultSpec::keys(kind));
+    known.extend(extra);
+    let mut item = Item {
+        spec: FaultSpec::new(kind),
+        name_span: node.span.clone(),
+        extra: Vec::new(),
+    };
+    let mut seen = BTreeSet::new();
+    // However a key is spelled, and wherever it stands, it is there once.
+    let mut set = |reader: &mut Reader<'_>, field: &Field, name: String| {
+        if seen.contains(&name) {
+            let message = format!("`{name}` is given twice");
+            reader.problem(&field.span, message, "leave one of them out");
+        } else if extra.contains(&name.as_str()) {
+            item.extra.push(Field {
+                name: name.clone(),
+                ..field.clone()
+            });
+        } else {
+            if name == "name" {
+                item.name_span = field.value.span.clone();
+            }
+            if let Err(problem) = put(&mut item.spec, field, &name) {
+                let message = format!("`{name}` {problem}");
+                reader.problem(&field.value.span, message, hint_of(kind, &name));
+            }
+        }
+        seen.insert(name);
+    };
+    for field in fields {
+        let name = field.name.replace('-', "_");
+        if !known.contains(&name.as_str()) {
+            let hint = || suggestion(&known, &field.name).into();
+            reader.unknown_key(field, label.clone(), hint);
+        } else if name == "target" {
+            for field in target(reader, field) {
+                set(reader, field, field.name.clone());
+            }
+        } else if name != "kind" {
+            set(reader, field, name);
+        }
+    }
+    if let Err(error) = item.spec.check() {
+        let message = format!("{label}: {error}");
+        reader.problem(&node.span, message, "swap them, or correct one");
+    }
+    Some(item)
+}
+
+/// What a fault is aimed at, where that stands in a map of its own.
+fn target<'n>(
+    reader: &mut Reader<'_>,
+    field: &'n Field,
+) -> impl Iterator<Item = &'n Field> + use<'n> {
+    let is_map = matches!(field.value.data, Data::Table(_) | Data::Null);
+    if is_map {
+        reader.section(&field.value, "`target`", TARGET, |_| None);
+    } else {
+        let expected = "a map of `tool`, `server` or both";
+        reader.wrong(field, expected, "write { tool: search }");
+    }
+    let fields = field.value.fields().iter();
+    fields.filter(|field| TARGET.contains(&field.name.as_str()))
+}
+
+/// Sets what stands in an entry. A seed may be a text of digits, for TOML has no numbers that large.
+fn put(spec: &mut FaultSpec, field: &Field, name: &str) -> Result<(), String> {
+    let value = field.value.to_json();
+    let mut value = value.map_err(|_| "must be a number that JSON has")?;
+    if name == "seed"
+        && let Some(seed) = value.as_str().and_then(|digits| digits.parse::<u64>().ok())
+    {
+        value = seed.into();
+    }
+    spec.put(name, value)
+}
+
+fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<FaultKind> {
+    let known: Vec<&str> = fault_names().collect();
+    let listed = known.join(", ");
+    let Some(field) = fields.iter().find(|field| field.name == "kind") else {
+        let hint = format!("add `kind: slow`, or another one: {listed}");
+        reader.problem(&node.span, "a fault has no `kind`", hint);
+        return None;
+    };
+    let the_kinds = format!("the kinds are {listed}");
+    let Some(name) = field.value.text() else {
+        reader.wrong(field, "the name of a kind of fault", the_kinds);
+        return None;
+    };
+    let kind: Option<FaultKind> = name.parse().ok();
+    if kind.is_none() {
+        let hint = match (name.split_once(':'), near(&known, name)) {
+            (Some((kind, _)), _) if kind.parse::<FaultKind>().is_ok() => {
+                format!("write `kind: {kind}` and its settings, or the whole line without `kind`")
+            }
+            (_, Some(close)) => format!("did you mean {close:?}?"),
+            _ => the_kinds,
+        };
+        let message = format!("no fault is called {:?}", shorten(name, SHOWN_MAX));
+        reader.problem(&field.value.span, message, hint);
+    }
+    kind
+}
+
+/// What to try where a value is wrong.
+fn hint_of(kind: FaultKind, name: &str) -> String {
+    let hint = match name {
+        "name" => "write a name of your own, in quotes",
+        "tool" => "write the name of a tool, in quotes",
+        "server" => "write the name of a server, in quotes",
+        "calls" => "write \"1-3,7\" for the first three and the seventh, \"5-\" from the fifth on",
+        "rate" => "0.2 strikes about one call of five",
+        "seed" => "write a whole number, such as 7",
+        _ => {
+            let setting = setting_of(kind, name);
+            let hint = setting.map(|it| {
+                let default = it.default_words();
+                format!("it is {}; {default} unless given", it.about)
+            });
+            return hint.unwrap_or_default();
+        }
+    };
+    hint.to_owned()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use schemars::{Schema, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::FAULTS_MAX;
-use crate::ENTRIES;
+use crate::{kinds, settings_of};
 
 /// The schema.
 pub fn schema() -> Schema {
@@ -32,10 +32,6 @@ pub fn schema() -> Schema {
 
 /// A list of faults, with the keys that each has besides its own.
 pub fn list_schema(extra: Map<String, Value>) -> Value {
-    json!({ "type": "array", "items": item_schema(extra), "maxItems": FAULTS_MAX })
-}
-
-fn item_schema(extra: Map<String, Value>) -> Value {
     let mut properties = Map::new();
     let mut add = |name: &str, schema: Value| {
         for name in spellings(name) {
@@ -50,7 +46,7 @@ fn item_schema(extra: Map<String, Value>) -> Value {
         "additionalProperties": false,
         "description": "Which calls it is aimed at; all without one",
     });
-    add("kind", kinds());
+    add("kind", kind_schema());
     add("name", text("Its name in reports. Default: its kind"));
     add("target", target);
     add("tool", text("Another place for `tool` of `target`"));
@@ -67,7 +63,7 @@ fn item_schema(extra: Map<String, Value>) -> Value {
             "description": "The seed of its choices",
         }),
     );
-    for setting in ENTRIES.iter().flat_map(|entry| (entry.settings)()) {
+    for setting in kinds().flat_map(settings_of) {
         if setting.name != "rate" {
             add(setting.name, setting_schema(setting));
         }
@@ -75,21 +71,14 @@ fn item_schema(extra: Map<String, Value>) -> Value {
     for (name, schema) in extra {
         add(&name, schema);
     }
-    json!({
-        "anyOf": [
-            {
-                "type": "string",
-                "minLength": 1,
-                "description": "A fault in one line: slow:500,tool=search",
-            },
-            {
-                "type": "object",
-                "properties": properties,
-                "required": ["kind"],
-                "additionalProperties": false,
-            },
-        ],
-    })
+    let line = text("A fault in one line: slow:500,tool=search");
+    let map = json!({
+        "type": "object",
+        "properties": properties,
+        "required": ["kind"],
+        "additionalProperties": false,
+    });
+    json!({ "type": "array", "items": { "anyOf": [line, map] }, "maxItems": FAULTS_MAX })
 }
 
 /// A name with `_`, and with `-` where that is another.
@@ -99,14 +88,10 @@ fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
     std::iter::once(name.to_owned()).chain(other)
 }
 
-fn kinds() -> Value {
-    let names: Vec<String> = ENTRIES
-        .iter()
-        .flat_map(|entry| spellings(entry.name))
-        .collect();
-    let explained: Vec<String> = ENTRIES
-        .iter()
-        .map(|entry| format!("{}: {}", entry.name, entry.explanation))
+fn kind_schema() -> Value {
+    let names: Vec<String> = kinds().flat_map(|kind| spellings(kind.name())).collect();
+    let explained: Vec<String> = kinds()
+        .map(|kind| format!("{}: {}", kind.name(), kind.about()))
         .collect();
     json!({ "enum": names, "description": explained.join("; ") })
 }

@@ -196,7 +196,7 @@ fn faults_that_differ_and_equal_ones_choose_apart() {
 /// Choices by chance depend on it, and cassettes hold the text: neither may change.
 #[test]
 fn identities_and_spellings_stay() {
-    let kinds = ENTRIES.iter().map(|entry| entry.name.to_owned());
+    let kinds = kinds().map(|kind| kind.name().to_owned());
     let others = [
         "slow:1000,tool=search",
         "error:-32000,tool=search,calls=1-3,7",

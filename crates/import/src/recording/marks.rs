@@ -27,11 +27,13 @@
 //! works on the call notes it a little late. `watched_ms` is how long the recording went on after the call began. A moment before the call began
 //! did not happen.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcprove_trace::canonical::{Identity, first_equal};
 use mcprove_trace::{AgentRun, FaultKind, FaultMark, Heard};
 
+use super::SessionId;
 use super::timeline::{Moment, Timeline};
 
 /// Calls that begin closer together were made together, in milliseconds.
@@ -44,7 +46,9 @@ const NOTED_LATE_MS: i64 = 20;
 /// A call on the clock.
 pub struct Call {
     pub began: Moment,
-    pub session: Option<u32>,
+    pub session: SessionId,
+    /// When its session is heard of first.
+    pub session_began: Option<Moment>,
     /// When it was answered, and whether with an error.
     pub answered: Option<(Moment, bool)>,
     /// When something came that cannot be read.
@@ -61,19 +65,16 @@ impl Call {
     /// When something arrived that ended the wait of the client.
     fn arrived(&self) -> Option<Moment> {
         let answered = self.answered.filter(|(at, _)| *at >= self.began);
-        let Some((struck, kind)) = self.struck else {
-            return answered.map(|(at, _)| at);
+        let answered = match self.struck {
+            Some((struck, kind)) if kind.ends_connection() => {
+                Some(answered.unwrap_or((struck.max(self.began), true)))
+            }
+            Some((_, kind)) if kind.heard() == Heard::Nothing => {
+                answered.filter(|(_, is_error)| *is_error)
+            }
+            _ => answered,
         };
-        match kind {
-            kind if kind.ends_connection() => {
-                Some(answered.map_or(struck.max(self.began), |(at, _)| at))
-            }
-            kind if kind.heard() == Heard::Nothing => {
-                let error = answered.filter(|(_, is_error)| *is_error);
-                error.map(|(at, _)| at)
-            }
-            _ => answered.map(|(at, _)| at),
-        }
+        answered.map(|(at, _)| at)
     }
 
     fn cancelled(&self) -> Option<Moment> {
@@ -111,71 +112,39 @@ impl Call {
 }
 
 /// Sets the times of the marks of a run, whose calls these are.
-pub fn set(
-    run: &mut AgentRun,
-    calls: &[Call],
-    sessions: &BTreeMap<Option<u32>, Moment>,
-    last: Moment,
-) {
+pub fn set(run: &mut AgentRun, calls: &[Call], last: Moment) {
     let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
     let same = first_equal(&identities);
-    let mut clients = Clients::new(calls, &same, sessions);
-    let mut marks: Vec<(&Call, &mut FaultMark)> = run
-        .faults
-        .iter_mut()
-        .filter_map(|mark| Some((calls.get(mark.call_index)?, mark)))
-        .collect();
+    let mut clients = Clients::new(calls, &same);
+    let mut marks: Vec<&mut FaultMark> = run.faults.iter_mut().collect();
     // From the last to the first, as sessions that began later come into sight.
-    marks.sort_by_key(|(call, _)| std::cmp::Reverse(call.began));
-    for (call, mark) in marks {
+    marks.sort_by_key(|mark| Reverse(calls[mark.call_index].began));
+    for mark in marks {
+        let call = &calls[mark.call_index];
         clients.look_back_to(call.began);
-        let what = same.get(mark.call_index).copied().unwrap_or_default();
-        let times = times(call, &clients, what);
-        let since = |moment: Moment| moment.ms_since(call.began);
-        let mark_of = |moment: Option<Moment>| i64::try_from(since(moment?)?).ok();
-        mark.detected_ms = mark_of(times.detected);
-        mark.recovered_ms = mark_of(times.recovered);
-        mark.watched_ms = since(last);
-        mark.left_ms = call.left().and_then(since);
-        mark.went_on = times.went_on;
+        mark.watched_ms = last.ms_since(call.began);
+        mark.left_ms = call.left().and_then(|left| left.ms_since(call.began));
+        set_times(mark, call, &clients, same[mark.call_index]);
     }
 }
 
-/// What is known of the fault of a call.
-#[derive(Default)]
-struct Times {
-    /// When the client noticed it.
-    detected: Option<Moment>,
-    /// When the client had recovered.
-    recovered: Option<Moment>,
-    /// Of a client that noticed and did not recover: whether it made further calls.
-    went_on: Option<bool>,
-}
-
-/// When the client noticed the fault of a call, and when it had recovered; `what` is the first call
-/// that is the same.
-fn times(call: &Call, clients: &Clients<'_>, what: usize) -> Times {
+/// Sets when the client noticed the fault of a call, when it had recovered, and else whether it made further calls;
+/// `what` is the first call that is the same.
+fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usize) {
+    let begin_from = |what: Option<usize>, moment: Moment| {
+        clients.earliest(call.session, what, |timeline| timeline.begin_from(moment))
+    };
     let arrived = call.arrived();
-    let repeated = clients.earliest(call.session, Some(what), |timeline| {
-        timeline.begin_from(call.together_until())
-    });
-    let next = || {
+    let repeated = begin_from(Some(what), call.together_until());
+    let given_up = call.cancelled().or_else(|| {
         let is_sign = arrived.is_none() && !clients.parallel.contains(&call.session);
-        let from = call.together_until();
-        is_sign
-            .then(|| clients.earliest(call.session, None, |timeline| timeline.begin_from(from)))?
-    };
-    let given_up = match call.cancelled() {
-        Some(cancelled) => earlier(Some(cancelled), repeated),
-        None => earlier(repeated, next()),
-    };
-    let has_call_from = |moment: Moment| {
-        let begins = |timeline: &Timeline| timeline.begin_from(moment);
-        clients.earliest(call.session, None, begins).is_some()
-    };
-    let left = call.left().filter(|left| has_call_from(*left));
-    let Some(detected) = earlier(arrived, earlier(given_up, left)) else {
-        return Times::default();
+        is_sign.then(|| begin_from(None, call.together_until()))?
+    });
+    let left = call.left();
+    let left = left.filter(|left| begin_from(None, *left).is_some());
+    let noticed = [arrived, repeated, given_up, left];
+    let Some(detected) = noticed.into_iter().flatten().min() else {
+        return;
     };
     let is_answered = arrived == Some(detected);
     let is_cancelled = !is_answered && call.cancelled() == Some(detected);
@@ -194,11 +163,12 @@ fn times(call: &Call, clients: &Clients<'_>, what: usize) -> Times {
         Heard::Altered if is_answered => later_success(Some(what)),
         _ => later_success(None),
     };
-    Times {
-        detected: Some(detected),
-        recovered,
-        went_on: recovered.is_none().then(|| has_call_from(from)),
-    }
+    let since = |moment: Moment| i64::try_from(moment.ms_since(call.began)?).ok();
+    mark.detected_ms = Some(detected).and_then(since);
+    mark.recovered_ms = recovered.and_then(since);
+    mark.went_on = recovered
+        .is_none()
+        .then(|| begin_from(None, from).is_some());
 }
 
 fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
@@ -209,7 +179,7 @@ fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
     /// Those of one session.
-    Session(Option<u32>),
+    Session(SessionId),
     /// Those of all sessions that began later.
     Later,
 }
@@ -222,11 +192,11 @@ struct Clients<'a> {
     /// The calls that are not yet in sight, those of the sessions that begin last at the end.
     earlier: Vec<(Moment, &'a Call, usize)>,
     /// The sessions with several calls at once.
-    parallel: BTreeSet<Option<u32>>,
+    parallel: BTreeSet<SessionId>,
 }
 
 impl<'a> Clients<'a> {
-    fn new(calls: &'a [Call], same: &[usize], sessions: &BTreeMap<Option<u32>, Moment>) -> Self {
+    fn new(calls: &'a [Call], same: &[usize]) -> Self {
         let mut clients = Self {
             timelines: BTreeMap::new(),
             earlier: Vec::new(),
@@ -235,8 +205,8 @@ impl<'a> Clients<'a> {
         for (call, what) in calls.iter().zip(same) {
             clients.add(Whose::Session(call.session), call, *what);
             // A call without a session is of none that could begin later.
-            if let Some(began) = sessions.get(&call.session) {
-                clients.earlier.push((*began, call, *what));
+            if let Some(began) = call.session_began {
+                clients.earlier.push((began, call, *what));
             }
         }
         clients.earlier.sort_by_key(|(began, ..)| *began);
@@ -264,7 +234,7 @@ impl<'a> Clients<'a> {
     /// The earliest of what is found along the own session and along those that began later.
     fn earliest(
         &self,
-        session: Option<u32>,
+        session: SessionId,
         what: Option<usize>,
         find: impl Fn(&Timeline) -> Option<Moment>,
     ) -> Option<Moment> {
@@ -275,8 +245,8 @@ impl<'a> Clients<'a> {
 
 /// The sessions in which a call begins while another one waits, or together with it. A call of which
 /// nothing more is heard may have been given up at any time, and tells only by what began with it.
-fn parallel_sessions(calls: &[Call]) -> BTreeSet<Option<u32>> {
-    let mut busy_until: BTreeMap<Option<u32>, Moment> = BTreeMap::new();
+fn parallel_sessions(calls: &[Call]) -> BTreeSet<SessionId> {
+    let mut busy_until: BTreeMap<SessionId, Moment> = BTreeMap::new();
     let mut parallel = BTreeSet::new();
     for call in calls {
         let over = earlier(call.arrived(), call.cancelled());

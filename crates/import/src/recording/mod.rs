@@ -22,7 +22,7 @@ mod marks;
 mod notes;
 mod timeline;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcprove_settings::number::finite;
 use mcprove_settings::phrase;
@@ -30,42 +30,39 @@ use mcprove_trace::{
     AgentRun, Conversation, ErrorCategory, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolCall,
     ToolHints, ToolResult, TraceRecord,
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use self::marks::Call;
-use self::notes::{Cancellations, Fault, Note, Servers};
+use self::notes::Note;
 use self::timeline::Moment;
 use super::document::Document;
-use super::lenient::Text;
 use super::named_count::{HAS_ONE_ALREADY, NamedCount, many};
 use super::names::{self, mcp_result};
 use super::{ImportError, ImportedRun};
 
 /// The version of the format.
 const TRACE_FORMAT: &str = "trace.v1";
+/// What is told of a recording whose last line is not whole.
+const BROKEN_OFF: &str = "the last line is not whole, left out: the recording was broken off";
+/// How late a cancellation is noted at most after the client said so, in milliseconds.
+const NOTED_LATE_MS: i64 = 1_000;
 
+/// Names a session; none is that of a recording without sessions.
+type SessionId = Option<u32>;
 /// Names a request.
-type Key = (Option<u32>, Option<u64>);
+type Key = (SessionId, Option<u64>);
 
 /// What was read so far.
 #[derive(Default)]
 struct Recording {
+    /// The calls, and when they began, in seconds.
     calls: Vec<(f64, Key, ToolCall)>,
-    /// The ids that clients gave their calls, as JSON.
-    client_ids: BTreeMap<Key, String>,
-    /// What servers answered behind faults.
-    behind: BTreeMap<Key, RealAnswer>,
+    requests: BTreeMap<Key, Request>,
+    sessions: BTreeMap<SessionId, Session>,
+    /// All servers that are named.
+    servers: BTreeSet<String>,
     /// What the server says of its tools.
     hints: BTreeMap<String, ToolHints>,
-    /// How each request ended.
-    ends: BTreeMap<Key, End>,
-    /// The fault that struck each request, and when.
-    faults: BTreeMap<Key, (Moment, Fault)>,
-    cancelled: Cancellations,
-    /// When each session is heard of first.
-    sessions: BTreeMap<Option<u32>, Moment>,
-    servers: Servers,
     cut_arguments: NamedCount,
     cut_results: NamedCount,
     /// Ends of requests that ended already.
@@ -76,14 +73,42 @@ struct Recording {
     times: Option<(f64, f64)>,
 }
 
-/// The parameters of a call.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Params {
-    name: Text,
-    arguments: Value,
-    #[serde(rename = "_meta")]
-    meta: Value,
+/// What is known of a request besides its call.
+#[derive(Default)]
+struct Request {
+    /// The id that its client gave it, as JSON.
+    client_id: Option<String>,
+    end: Option<End>,
+    /// The fault that struck it, and when.
+    fault: Option<(Moment, Fault)>,
+    /// What the server answered behind the fault.
+    behind: Option<RealAnswer>,
+    /// When its client most likely said that it cancels it, and when that was noted. Whoever works on a request notes it
+    /// a little after its client said so, by the next call of which it may be overtaken; what the client says does not
+    /// name the request as a recording does.
+    cancelled: Option<[Moment; 2]>,
+}
+
+/// What is known of a session and its client.
+#[derive(Default)]
+struct Session {
+    /// When it is heard of first.
+    began: Option<Moment>,
+    /// When its client left.
+    left: Option<Moment>,
+    /// When its client said that it cancels something; and of which request, by the id that it gave it.
+    said: BTreeSet<Moment>,
+    said_of: BTreeMap<String, Vec<Moment>>,
+    /// The servers that notes name. A call that met no fault is of the same server as those of its session that did, or
+    /// the retry of a call would be taken for another one.
+    servers: BTreeSet<String>,
+}
+
+/// A fault that struck a call.
+struct Fault {
+    tool: String,
+    /// The mark of it, without its call and times.
+    mark: FaultMark,
 }
 
 /// How a request ended.
@@ -108,14 +133,51 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
             .map_err(|error| element.locate(error))?;
     }
     let mut imported = recording.finish();
-    if cut.is_some() {
-        let note = "the last line is not whole, left out: the recording was broken off";
-        imported.notes.push(note.to_owned());
-    }
+    imported.notes.extend(cut.map(|_| BROKEN_OFF.to_owned()));
     Ok(imported)
 }
 
+/// The lines of a recording, and what is to be told of the last one where it is cut.
+pub fn read_records(text: &str) -> Result<(Vec<TraceRecord>, Option<String>), ImportError> {
+    let document = Document::read(text)?;
+    let (whole, cut) = document.without_cut_line();
+    let records = whole.iter().map(|element| {
+        let record = document.parse(element.json);
+        record.map_err(|error| element.locate(error))
+    });
+    Ok((
+        records.collect::<Result<_, _>>()?,
+        cut.map(|_| BROKEN_OFF.to_owned()),
+    ))
+}
+
+/// The run in the lines of a recording, and what a reader should know of it.
+pub fn import_records(records: Vec<TraceRecord>) -> Result<(AgentRun, Vec<String>), ImportError> {
+    let mut recording = Recording::default();
+    for (line, record) in (1..).zip(records) {
+        recording.add(record).map_err(|error| ImportError {
+            line: Some(line),
+            ..error
+        })?;
+    }
+    let ImportedRun { run, notes } = recording.finish();
+    Ok((run, notes))
+}
+
+/// The earlier of a moment that is known and another one.
+fn set_earlier(known: &mut Option<Moment>, at: Moment) {
+    *known = Some(known.map_or(at, |known| known.min(at)));
+}
+
 impl Recording {
+    fn session(&mut self, session: SessionId) -> &mut Session {
+        self.sessions.entry(session).or_default()
+    }
+
+    fn request(&mut self, key: Key) -> &mut Request {
+        self.requests.entry(key).or_default()
+    }
+
     fn add(&mut self, record: TraceRecord) -> Result<(), ImportError> {
         if let Some(schema) = &record.schema
             && schema != TRACE_FORMAT
@@ -133,18 +195,12 @@ impl Recording {
             return self.add_note(at, record);
         }
         if record.session.is_some() {
-            let began = self.sessions.entry(record.session).or_insert(at);
-            *began = at.min(*began);
+            set_earlier(&mut self.session(record.session).began, at);
         }
-        if record.method.as_deref() == Some("tools/list") && record.kind == "response" {
-            self.add_hints(record.result.as_ref());
-        }
-        if record.method.as_deref() != Some("tools/call") {
-            return Ok(());
-        }
-        match record.kind.as_str() {
-            "request" => self.add_call(record),
-            "response" | "error" => self.add_end(at, record),
+        match (record.method.as_deref(), record.kind.as_str()) {
+            (Some("tools/list"), "response") => self.add_hints(record.result.as_ref()),
+            (Some("tools/call"), "request") => self.add_call(record),
+            (Some("tools/call"), "response" | "error") => self.add_end(at, record),
             _ => {}
         }
         Ok(())
@@ -155,19 +211,36 @@ impl Recording {
         let note: Note = note.unwrap_or_default();
         let session = *note.session;
         match (record.name.as_deref().unwrap_or_default(), note.key()) {
-            ("recording_started", _) => self.servers.add(None, &note.server),
-            ("left", _) if session.is_some() => self.cancelled.add_left(at, session),
+            ("recording_started", _) => self.add_server(None, note.server.0),
+            ("left", _) if session.is_some() => set_earlier(&mut self.session(session).left, at),
             ("notification", _) if note.is_cancellation() => {
-                self.cancelled.add_said(at, session, note.cancelled_id());
+                let session = self.session(session);
+                session.said.insert(at);
+                if let Some(id) = note.params.get("requestId") {
+                    session.said_of.entry(id.to_string()).or_default().push(at);
+                }
             }
-            ("cancelled", Some(key)) => self.cancelled.add(at, key),
+            ("cancelled", Some(key)) => self.add_cancelled(at, key),
             ("behind", Some(key)) => {
-                self.behind.extend(note.answer.map(|answer| (key, answer)));
+                let behind = &mut self.request(key).behind;
+                *behind = note.answer.or(*behind);
             }
             ("fault", Some(key)) => return self.add_fault(at, key, note),
             _ => {}
         }
         Ok(())
+    }
+
+    fn add_server(&mut self, session: SessionId, server: Option<String>) {
+        if let Some(server) = server.filter(|server| !server.is_empty()) {
+            self.servers.insert(server.clone());
+            self.session(session).servers.insert(server);
+        }
+    }
+
+    fn add_cancelled(&mut self, at: Moment, key: Key) {
+        let cancelled = &mut self.request(key).cancelled;
+        *cancelled = Some(cancelled.map_or([at, at], |known| known.min([at, at])));
     }
 
     fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result<(), ImportError> {
@@ -178,25 +251,25 @@ impl Recording {
         if !kind.is_fault() {
             return Ok(());
         }
-        self.servers.add(key.0, &note.server);
+        self.add_server(key.0, note.server.0.take());
         let fault = note.into_fault(kind);
-        if let Some((first, before)) = self.faults.get_mut(&key) {
+        let known = &mut self.requests.entry(key).or_default().fault;
+        if known.is_some() {
             self.more_faults.push(&fault.tool);
-            // Lines need not be in order: the first in time is the one that struck.
-            if at < *first {
-                (*first, *before) = (at, fault);
-            }
-        } else {
-            self.faults.insert(key, (at, fault));
+        }
+        // Lines need not be in order: the first in time is the one that struck.
+        if known.as_ref().is_none_or(|(first, _)| at < *first) {
+            *known = Some((at, fault));
         }
         Ok(())
     }
 
     fn add_call(&mut self, record: TraceRecord) {
         let has_params = record.params.is_some();
-        let params = serde_json::from_value(record.params.unwrap_or_default());
-        let params: Params = params.unwrap_or_default();
-        let name = record.tool.or(params.name.0).unwrap_or_default();
+        let mut params = record.params.unwrap_or_default();
+        let mut param = |name: &str| params.get_mut(name).map(Value::take).unwrap_or_default();
+        let called = || Some(param("name").as_str()?.to_owned());
+        let name = record.tool.or_else(called).unwrap_or_default();
         let args = match record.cut {
             // A part of them would be taken for the whole.
             Some(_) => {
@@ -204,17 +277,17 @@ impl Recording {
                 Json::default()
             }
             None if !has_params => Json::default(),
-            None => names::arguments(params.arguments),
+            None => names::arguments(param("arguments")),
         };
         let call = ToolCall {
-            meta: names::meta(params.meta),
+            meta: names::meta(param("_meta")),
             name,
             args,
             ..ToolCall::default()
         };
         let key = (record.session, record.request_id);
         if let Some(id) = record.client_id {
-            self.client_ids.insert(key, id.to_string());
+            self.request(key).client_id = Some(id.to_string());
         }
         self.calls.push((record.ts, key, call));
     }
@@ -247,29 +320,32 @@ impl Recording {
                 (is_error.unwrap_or(record.kind == "error"), result)
             }
         };
-        let mut end = End {
-            answered: None,
-            unread: None,
+        let (mut answered, mut unread) = (None, None);
+        match category {
+            Some(ErrorCategory::Cancelled) => self.add_cancelled(at, key),
+            Some(ErrorCategory::Malformed) => unread = Some(at),
+            _ => answered = Some((at, is_error)),
+        }
+        let known = &mut self.requests.entry(key).or_default().end;
+        if let Some(before) = known {
+            self.repeated.push(&before.tool);
+            answered = answered.into_iter().chain(before.answered).min();
+            unread = unread.into_iter().chain(before.unread).min();
+        }
+        *known = Some(End {
+            answered,
+            unread,
             is_error,
             result,
             tool,
-        };
-        match category {
-            Some(ErrorCategory::Cancelled) => self.cancelled.add(at, key),
-            Some(ErrorCategory::Malformed) => end.unread = Some(at),
-            _ => end.answered = Some((at, is_error)),
-        }
-        if let Some(before) = self.ends.get(&key) {
-            self.repeated.push(&before.tool);
-            end.answered = end.answered.into_iter().chain(before.answered).min();
-            end.unread = end.unread.into_iter().chain(before.unread).min();
-        }
-        self.ends.insert(key, end);
+        });
     }
 
     fn finish(mut self) -> ImportedRun {
         self.calls
             .sort_by(|(left, ..), (right, ..)| left.total_cmp(right));
+        self.settle_cancellations();
+        let clients = self.clients();
         let mut run = AgentRun {
             conversation: duration_ms(self.times).map(|duration_ms| Conversation {
                 duration_ms: Some(duration_ms),
@@ -277,37 +353,35 @@ impl Recording {
             }),
             ..AgentRun::default()
         };
-        let clients = self.clients();
-        let said: BTreeMap<Key, Moment> = self.said_cancellations();
-        let mut given_up = self.cancelled.finish();
         let mut timed = Vec::new();
         let [mut unanswered, mut cancelled, mut unread] = <[NamedCount; 3]>::default();
+        let [mut orphans, mut strays] = <[NamedCount; 2]>::default();
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
-            call.server = self.servers.of(key.0);
+            let began = Moment::at_seconds(ts);
+            let request = self.requests.remove(&key).unwrap_or_default();
+            let session = self.sessions.entry(key.0).or_default();
+            call.server = only(&self.servers).or_else(|| only(&session.servers));
             call.client = clients.get(&key.0).copied();
             call.annotations = self.hints.get(&call.name).copied();
-            let mut fault = self.faults.remove(&key);
-            if let Some((_, fault)) = &mut fault {
-                let answer = self.behind.get(&key).copied();
-                fault.mark.real_answer = answer.or(fault.mark.real_answer);
-            }
-            let began = Moment::at_seconds(ts);
-            let struck = fault.as_ref().map(|(at, fault)| (*at, fault.mark.kind));
+            let struck = request.fault.as_ref();
+            let struck = struck.map(|(at, fault)| (*at, fault.mark.kind));
             let is_unheard = struck.is_some_and(|(_, kind)| kind.heard() == Heard::Nothing);
-            let cancelled_at = given_up.cancelled.remove(&key);
-            // What cannot be read ended nothing for the client, whatever the recording made of it.
-            let cancelled_at = cancelled_at.or_else(|| {
-                let said = said.get(&key).filter(|_| is_unheard);
-                said.map(|at| [*at, *at])
+            let cancelled_at = request.cancelled.or_else(|| {
+                // What cannot be read ended nothing for the client, whatever the recording made of it.
+                let id = request.client_id.filter(|_| is_unheard)?;
+                let said = session.said_of.get(&id)?.iter();
+                let said = *said.filter(|at| **at >= began).min()?;
+                Some([said, said])
             });
-            let end = self.ends.remove(&key);
+            let end = request.end;
             timed.push(Call {
                 began,
                 session: key.0,
+                session_began: session.began,
                 answered: end.as_ref().and_then(|end| end.answered),
                 unread: end.as_ref().and_then(|end| end.unread),
                 cancelled: cancelled_at.and_then(|at| at.into_iter().find(|at| *at >= began)),
-                left: given_up.left.get(&key.0).copied(),
+                left: session.left,
                 struck,
             });
             match end {
@@ -320,25 +394,25 @@ impl Recording {
                 None if cancelled_at.is_some() => cancelled.push(&call.name),
                 None => unanswered.push(&call.name),
             }
-            if let Some((_, fault)) = fault {
-                run.faults.push(FaultMark {
-                    call_index,
-                    ..fault.mark
-                });
-            }
+            run.faults.extend(request.fault.map(|(_, fault)| FaultMark {
+                call_index,
+                real_answer: request.behind.or(fault.mark.real_answer),
+                ..fault.mark
+            }));
             run.tool_calls.push(call);
         }
         if !run.faults.is_empty() {
             let last = self.times.map(|(_, last)| Moment::at_seconds(last));
-            marks::set(&mut run, &timed, &self.sessions, last.unwrap_or_default());
+            marks::set(&mut run, &timed, last.unwrap_or_default());
         }
-        let mut orphans = NamedCount::default();
-        for end in self.ends.values() {
-            orphans.push(&end.tool);
-        }
-        let mut strays = NamedCount::default();
-        for (_, fault) in self.faults.values() {
-            strays.push(&fault.tool);
+        // What is left is of no call.
+        for request in self.requests.values() {
+            if let Some(end) = &request.end {
+                orphans.push(&end.tool);
+            }
+            if let Some((_, fault)) = &request.fault {
+                strays.push(&fault.tool);
+            }
         }
         let told = [
             self.cut_arguments
@@ -367,32 +441,49 @@ impl Recording {
         ImportedRun { run, notes }
     }
 
+    /// Finds when clients said that they cancel what was noted as cancelled. What ends once its client is gone ends for
+    /// that.
+    fn settle_cancellations(&mut self) {
+        let requests = self.requests.iter_mut();
+        let cancelled = requests.filter_map(|(key, request)| {
+            let [_, at] = request.cancelled?;
+            Some((at, key.0, &mut request.cancelled))
+        });
+        let mut cancelled: Vec<_> = cancelled.collect();
+        cancelled.sort_by_key(|(at, ..)| *at);
+        for (at, session, cancelled) in cancelled {
+            let session = self.sessions.entry(session).or_default();
+            let from = at.plus_ms(-NOTED_LATE_MS);
+            if let Some(said) = session.said.range(from..=at).next_back().copied() {
+                session.said.remove(&said);
+                *cancelled = Some([said, at]);
+            } else if session.left.is_some_and(|left| left <= at) {
+                *cancelled = None;
+            }
+        }
+    }
+
     /// The client of each session, where there are several: a session that begins after the last call of
     /// another goes on with that one.
-    fn clients(&self) -> BTreeMap<Option<u32>, u32> {
-        let mut last_calls: BTreeMap<Option<u32>, Moment> = BTreeMap::new();
+    fn clients(&self) -> BTreeMap<SessionId, u32> {
+        let mut last_calls: BTreeMap<SessionId, Moment> = BTreeMap::new();
         for (ts, key, _) in &self.calls {
-            let at = Moment::at_seconds(*ts);
-            let last = last_calls.entry(key.0).or_insert(at);
-            *last = at.max(*last);
+            // They are in the order of their time.
+            last_calls.insert(key.0, Moment::at_seconds(*ts));
         }
-        let mut sessions: Vec<(Moment, Option<u32>)> = last_calls
-            .keys()
-            .map(|session| {
-                let began = self.sessions.get(session).copied();
-                (began.unwrap_or_default(), *session)
-            })
+        let began = |session| self.sessions.get(session)?.began;
+        let mut sessions: Vec<(Moment, SessionId, Moment)> = last_calls
+            .iter()
+            .map(|(session, last)| (began(session).unwrap_or_default(), *session, *last))
             .collect();
         sessions.sort_unstable();
         // The last call of each client so far.
         let mut ends: Vec<Moment> = Vec::new();
         let mut clients = BTreeMap::new();
-        for (began, session) in sessions {
-            let last = last_calls.get(&session).copied().unwrap_or_default();
-            let gone_on_with = (0..ends.len())
-                .filter(|client| ends.get(*client).is_some_and(|end| *end < began))
-                .max_by_key(|client| ends.get(*client).copied());
-            let client = gone_on_with.unwrap_or(ends.len());
+        for (began, session, last) in sessions {
+            let earlier = ends.iter().enumerate().filter(|(_, end)| **end < began);
+            let gone_on_with = earlier.max_by_key(|(_, end)| **end);
+            let client = gone_on_with.map_or(ends.len(), |(client, _)| client);
             match ends.get_mut(client) {
                 Some(end) => *end = last.max(*end),
                 None => ends.push(last),
@@ -404,17 +495,11 @@ impl Recording {
         }
         clients
     }
+}
 
-    /// When clients said that they cancel their calls, by the ids that they gave them.
-    fn said_cancellations(&self) -> BTreeMap<Key, Moment> {
-        let calls = self.calls.iter();
-        let said = calls.filter_map(|(ts, key, _)| {
-            let id = self.client_ids.get(key)?;
-            let began = Moment::at_seconds(*ts);
-            Some((*key, self.cancelled.said_of(key.0, id, began)?))
-        });
-        said.collect()
-    }
+/// The only one of these.
+fn only(servers: &BTreeSet<String>) -> Option<String> {
+    servers.first().filter(|_| servers.len() == 1).cloned()
 }
 
 /// From the first time to the last, in milliseconds, to the microsecond in which times are written.

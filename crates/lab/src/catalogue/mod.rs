@@ -121,7 +121,7 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 pub fn render(value: &Value, arguments: &Map<String, Value>) -> Value {
     let mut all = LAB.media.clone();
     all.extend(arguments.clone());
-    let template = Template::parse(value).ok();
+    let template = Template::parse(value.clone()).ok();
     template
         .and_then(|template| template.render(&all))
         .unwrap_or_default()

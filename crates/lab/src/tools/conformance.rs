@@ -50,11 +50,11 @@ pub async fn answer(call: Call<'_>, tool: &str) -> Value {
             "You came back."
         }
         "test_trigger_tool_change" => {
-            exchange.host().publish(Change::Tools);
+            exchange.host().publish(Change::List("tools"));
             "Told."
         }
         "test_trigger_prompt_change" => {
-            exchange.host().publish(Change::Prompts);
+            exchange.host().publish(Change::List("prompts"));
             "Told."
         }
         // It is there for its schema.

@@ -13,7 +13,7 @@ pub fn whoami(call: Call<'_>) -> Value {
     json!({
         "user": identity.map_or("anonymous", |identity| identity.user.as_str()),
         "auth_type": identity.map_or("none", |identity| identity.auth_type),
-        "transport": caller.way.name(),
+        "transport": caller.transport(),
         "session_id": call.exchange.session_name(),
         "remote_addr": caller.remote.map(|remote| remote.to_string()),
         "user_agent": caller.header("user-agent"),

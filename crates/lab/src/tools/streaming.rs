@@ -71,9 +71,9 @@ pub async fn chatty(call: Call<'_>) -> Value {
 pub fn announce(call: Call<'_>) -> Value {
     let what = call.text("what");
     call.exchange.host().publish(match what {
-        "tools" => Change::Tools,
-        "prompts" => Change::Prompts,
-        "resources" => Change::Resources,
+        "tools" => Change::List("tools"),
+        "prompts" => Change::List("prompts"),
+        "resources" => Change::List("resources"),
         _ => Change::Resource(call.text("uri").to_owned()),
     });
     json!({ "announced": what })

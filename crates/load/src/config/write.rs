@@ -12,7 +12,6 @@ use toml::Value;
 use super::faults::FaultTiming;
 use super::{LoadConfig, SessionSettings};
 use crate::drive::Scenario;
-use crate::drive::scenario::Patterns;
 use crate::run::{LoadFault, Thresholds};
 
 pub fn to_toml(config: &LoadConfig) -> String {
@@ -125,7 +124,7 @@ fn write_scenario(page: &mut Page, scenario: &Scenario) {
     }
     for pattern in kind.patterns() {
         page.header("[[scenario.pattern]]");
-        page.settings(&Patterns::settings_of(pattern));
+        page.settings(pattern);
     }
 }
 

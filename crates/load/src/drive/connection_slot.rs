@@ -12,7 +12,7 @@ use mcprove_trace::stream::Fact;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::context::{ConnectFailedFact, Connection, ReconnectedFact, RunContext};
+use super::context::{Connection, OVER, RunContext};
 use super::stop::StopLevel;
 
 /// How often in a row a slot tries to connect before it gives up.
@@ -138,25 +138,13 @@ impl ConnectionSlot {
         let context = &self.context;
         let mut pause = PAUSE_FIRST;
         for attempt in 1..=TRIES_MAX {
-            let is_over = context.gauges.is_over.load(Ordering::Acquire);
+            let is_over = context.gauges.place.load(Ordering::Acquire) == OVER;
             if is_over || !context.stop.is_running() {
                 return None;
             }
-            match context.connect().await {
-                Ok(connection) => {
-                    let fact = ReconnectedFact {
-                        session: connection.number,
-                        attempt,
-                        reason: reason.to_owned(),
-                    };
-                    context.fact(reason, &fact);
-                    self.lost_connections.store(0, Ordering::Relaxed);
-                    return Some(self.put(connection));
-                }
-                Err(error) => {
-                    let attempt = Some(attempt);
-                    context.fact(&error.to_string(), &ConnectFailedFact { attempt });
-                }
+            if let Ok(connection) = context.reconnect(attempt, reason).await {
+                self.lost_connections.store(0, Ordering::Relaxed);
+                return Some(self.put(connection));
             }
             let pausing = tokio::time::sleep(pause);
             context.unless(StopLevel::Drain, pausing).await?;

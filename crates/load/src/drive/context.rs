@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,8 @@ use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
 use mcprove_fault::TimedInjector;
 use mcprove_settings::message::Diagnostic;
-use mcprove_settings::quantity::{describe_duration, optional_seconds, seconds};
+use mcprove_settings::quantity::{describe_duration, optional_seconds};
+use mcprove_settings::setting::in_seconds;
 use mcprove_settings::sync::lock;
 use mcprove_trace::hang::HangLimits;
 use mcprove_trace::protocol::Tool;
@@ -75,13 +76,14 @@ pub struct SharedRun {
     open: Mutex<Vec<Weak<Session>>>,
 }
 
+/// The place of no phase: the load is over.
+pub(crate) const OVER: u32 = u32::MAX;
+
 /// What the live view shows and no event tells.
 #[derive(Debug, Default)]
 pub(crate) struct Gauges {
-    /// The place of the phase that is on; past the last when the load is over.
+    /// The place of the phase that is on; [`OVER`] when the load is over, so that nothing is begun for it any more.
     pub place: AtomicU32,
-    /// Whether the load is over, so that nothing is begun for it any more.
-    pub is_over: AtomicBool,
     /// When the load is to end, in milliseconds since the events began; 0 while not known.
     pub ends_at_ms: AtomicU64,
     /// The share of a scenario without a fixed end that is done, in thousandths.
@@ -174,6 +176,7 @@ impl Fact for ViolationFact {
 }
 
 /// A phase of the run: by it a report knows what the calls of that number are.
+#[in_seconds]
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PhaseFact {
     /// The number in the calls' events.
@@ -188,7 +191,6 @@ pub struct PhaseFact {
     /// Whether its calls count.
     pub measured: bool,
     /// When it began, since the events began.
-    #[serde(rename = "from_secs", with = "seconds")]
     pub from: Duration,
     /// When it ended; not known for all.
     #[serde(rename = "until_secs", with = "optional_seconds")]
@@ -230,6 +232,16 @@ impl Connection {
     pub fn kill(&self) {
         self.look_away();
         self.session.kill();
+    }
+
+    /// Ends the session with what the server did on it noted; one that is `stuck` will not end by itself.
+    pub(crate) async fn finish(&self, is_stuck: bool) {
+        self.note_violations();
+        if is_stuck {
+            self.kill();
+        } else {
+            self.end().await;
+        }
     }
 
     /// Ends a session of which nothing more is wanted. A process of ours is not waited for: it may take its time to
@@ -354,10 +366,28 @@ impl RunContext {
         })
     }
 
-    /// A session, or a note that it could not be opened.
-    pub(crate) async fn try_connect(&self) -> Option<Connection> {
+    /// A session in place of another; it is noted whether it could be opened.
+    pub(crate) async fn reconnect(
+        &self,
+        attempt: u32,
+        reason: &str,
+    ) -> Result<Connection, ConnectError> {
         let opened = self.connect().await;
-        opened.inspect_err(|error| self.note_failure(error)).ok()
+        match &opened {
+            Ok(connection) => {
+                let fact = ReconnectedFact {
+                    session: connection.number,
+                    attempt,
+                    reason: reason.to_owned(),
+                };
+                self.fact(reason, &fact);
+            }
+            Err(error) => {
+                let attempt = Some(attempt);
+                self.fact(&error.to_string(), &ConnectFailedFact { attempt });
+            }
+        }
+        opened
     }
 
     /// Notes that a session could not be opened or used.
@@ -416,9 +446,26 @@ impl RunContext {
         session: &Session,
         tools: &[Tool],
     ) -> Result<Vec<PreparedCall>, RunError> {
-        let calls = calls_for(self, tools)?;
-        let prepare = |call| PreparedCall::new(self, session, tools, call);
-        calls.iter().map(prepare).collect()
+        self.prepared(session, tools)?.collect()
+    }
+
+    /// The same, each when it is asked for.
+    pub(crate) fn prepared(
+        &self,
+        session: &Session,
+        tools: &[Tool],
+    ) -> Result<impl Iterator<Item = Result<PreparedCall, RunError>>, RunError> {
+        let calls = calls_for(self, tools)?.into_iter();
+        Ok(calls.map(move |call| PreparedCall::new(self, session, tools, &call)))
+    }
+
+    /// The numbers of so many rounds, until the run is asked to stop; the live view shows how many are done.
+    pub(crate) fn rounds(&self, total: u32) -> impl Iterator<Item = u32> + Send {
+        let mut rounds = 0..total;
+        std::iter::from_fn(move || {
+            self.progress(rounds.start, total);
+            rounds.next().filter(|_| self.stop.is_running())
+        })
     }
 
     /// A phase that begins now, whose calls carry its number.

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use mcprove_settings::message::Diagnostic;
-use mcprove_settings::quantity::{seconds, write_duration};
+use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::secrets_of_arguments;
-use mcprove_settings::setting::{Setting, Settings};
+use mcprove_settings::setting::{Setting, Settings, in_seconds};
 use mcprove_settings::tree::Data;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::scenario::{self, CustomScenario, Patterns, ScenarioKind, ScenarioType};
+use super::scenario::{CustomScenario, Patterns, ScenarioKind, ScenarioType};
 use super::workload::{Pattern, Step, ToolCall};
 
 /// A scenario. Made by one of the constructors, refined in any order.
@@ -30,6 +30,7 @@ use super::workload::{Pattern, Step, ToolCall};
 /// assert_eq!(scenario.tool_calls[0].name, "get_market_data");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct Scenario {
     /// What is done.
     pub kind: ScenarioKind,
@@ -47,12 +48,9 @@ pub struct Scenario {
 impl Scenario {
     /// Whether every tool that it calls is named.
     pub(crate) fn names_tools(&self) -> bool {
-        let patterns = self.kind.as_type().patterns();
-        let has_steps = patterns.iter().all(|pattern| !pattern.steps.is_empty());
-        if patterns.is_empty() {
-            !self.tool_calls.is_empty()
-        } else {
-            has_steps
+        match self.kind.as_type().patterns() {
+            [] => !self.tool_calls.is_empty(),
+            patterns => patterns.iter().all(|pattern| !pattern.steps.is_empty()),
         }
     }
 
@@ -78,6 +76,7 @@ impl Scenario {
 }
 
 /// How the load is made, whatever the scenario.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 #[serde(default)]
 pub struct LoadSettings {
@@ -98,8 +97,6 @@ pub struct LoadSettings {
     pub catch_up: bool,
     /// The time before anything counts.
     #[setting(kind = TIME_OR_ZERO, default = "0")]
-    #[serde(rename = "warmup_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub warmup: Duration,
     /// End after this many calls, if that comes first.
     #[setting(otherwise = "none")]
@@ -147,76 +144,10 @@ impl<Kind: Into<ScenarioKind>> From<Kind> for Scenario {
     }
 }
 
-/// One constructor per kind, with its defaults.
 impl Scenario {
-    /// A fresh process per iteration, first and second call measured apart.
-    pub fn cold_start() -> Self {
-        scenario::ColdStart::default().into()
-    }
-
-    /// Constant load for a fixed time.
-    pub fn sustained() -> Self {
-        scenario::Sustained::default().into()
-    }
-
-    /// A steady load with a burst in it.
-    pub fn spike() -> Self {
-        scenario::Spike::default().into()
-    }
-
-    /// More and more calls in flight.
-    pub fn ramp() -> Self {
-        scenario::Ramp::default().into()
-    }
-
-    /// A long steady load, watched for leaks and drift.
-    pub fn soak() -> Self {
-        scenario::Soak::default().into()
-    }
-
     /// Sequences of calls with pauses.
     pub fn pattern(patterns: impl IntoIterator<Item = Pattern>) -> Self {
         Patterns::new(patterns.into_iter().collect()).into()
-    }
-
-    /// Many first calls at the same instant.
-    pub fn deadlock_probe() -> Self {
-        scenario::DeadlockProbe::default().into()
-    }
-
-    /// The same call alone and at once.
-    pub fn race_check() -> Self {
-        scenario::RaceCheck::default().into()
-    }
-
-    /// Malformed messages.
-    pub fn fuzzer() -> Self {
-        scenario::Fuzzer::default().into()
-    }
-
-    /// A slow tool among a fast one.
-    pub fn slow_mix() -> Self {
-        scenario::SlowMix::default().into()
-    }
-
-    /// Connections dropped in the middle of calls.
-    pub fn reconnect() -> Self {
-        scenario::Reconnect::default().into()
-    }
-
-    /// Sessions opened and abandoned.
-    pub fn churn() -> Self {
-        scenario::Churn::default().into()
-    }
-
-    /// Calls before the list of tools is complete.
-    pub fn early_call() -> Self {
-        scenario::EarlyCall::default().into()
-    }
-
-    /// Calls cancelled half-way.
-    pub fn interrupted_call() -> Self {
-        scenario::InterruptedCall::default().into()
     }
 
     /// A scenario of your own, with its name in files.
@@ -228,26 +159,22 @@ impl Scenario {
 /// The settings. One that the kind does not have makes the run fail with `RunError::Config`.
 impl Scenario {
     /// Sets the calls in flight: of a spike its baseline, of a ramp its last step.
-    #[must_use]
     pub fn concurrent(self, count: u32) -> Self {
         self.set("concurrent", Data::Integer(count.into()))
     }
 
     /// Sets how long the load lasts. Of a spike, the burst keeps its place in proportion.
-    #[must_use]
     pub fn duration(self, time: Duration) -> Self {
         self.set("duration", Data::Text(write_duration(time)))
     }
 
     /// Sets how often: of `cold_start`, `fuzzer`, `race_check`, `reconnect`, `early_call`, `interrupted_call`.
-    #[must_use]
     pub fn iterations(self, count: u32) -> Self {
         self.set("iterations", Data::Integer(count.into()))
     }
 
     /// Sets when a call counts as hung and how long it may still answer, in `deadlock_probe`; thresholds have
     /// `hang_timeout` for all scenarios.
-    #[must_use]
     pub fn hang_limits(self, threshold: Duration, grace: Duration) -> Self {
         self.set("hang_threshold", Data::Text(write_duration(threshold)))
             .set("grace_period", Data::Text(write_duration(grace)))
@@ -261,7 +188,6 @@ impl Scenario {
     }
 
     /// Adds a tool to call, with arguments made from its schema unless [`args`](Self::args) follow.
-    #[must_use]
     pub fn tool(mut self, name: impl Into<String>) -> Self {
         match self.tool_calls.last_mut() {
             Some(call) if call.name.is_empty() => call.name = name.into(),
@@ -271,7 +197,6 @@ impl Scenario {
     }
 
     /// Sets the arguments of the tool added last, or of the next one.
-    #[must_use]
     pub fn args(mut self, args: Value) -> Self {
         match self.tool_calls.last_mut() {
             Some(call) if call.args.is_null() => call.args = args,
@@ -281,56 +206,48 @@ impl Scenario {
     }
 
     /// Adds a call with its weight.
-    #[must_use]
     pub fn call(mut self, call: ToolCall) -> Self {
         self.tool_calls.push(call);
         self
     }
 
     /// Sets how many connections the load is spread over.
-    #[must_use]
     pub fn sessions(mut self, sessions: u32) -> Self {
         self.load.sessions = sessions;
         self
     }
 
     /// Makes calls on a fixed schedule: the open model.
-    #[must_use]
     pub fn rate(mut self, calls_per_second: f64) -> Self {
         self.load.rate = Some(calls_per_second);
         self
     }
 
     /// Sets the seed of every random choice.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.load.seed = Some(seed);
         self
     }
 
     /// Ends after this many calls.
-    #[must_use]
     pub fn calls(mut self, calls: u64) -> Self {
         self.load.calls = Some(calls);
         self
     }
 
     /// Sets the time before anything counts.
-    #[must_use]
     pub fn warmup(mut self, warmup: Duration) -> Self {
         self.load.warmup = warmup;
         self
     }
 
     /// Checks arguments and results against the schemas of the tools.
-    #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.load.strict = strict;
         self
     }
 
     /// Calls every tool where none is named, also those that may write.
-    #[must_use]
     pub fn allow_writes(mut self, allow_writes: bool) -> Self {
         self.load.allow_writes = allow_writes;
         self
@@ -368,7 +285,7 @@ mod tests {
 
     #[test]
     fn every_kind_round_trips() {
-        for entry in scenario::ENTRIES {
+        for entry in crate::drive::scenario::ENTRIES {
             let scenario = Scenario::from((entry.build)());
             let json = serde_json::to_value(&scenario).unwrap();
             let back: Scenario = serde_json::from_value(json).unwrap();

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcprove_client::session::Session;
-use mcprove_settings::quantity::seconds;
+use mcprove_settings::setting::in_seconds;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::Fact;
@@ -19,10 +19,10 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use super::context::{PhaseFact, RunContext};
 use super::driver::Driver;
-use super::job::{Clock, Job};
+use super::job::Job;
 use super::mix::Mixes;
 use super::pacer::Pacer;
-use super::pacer_thread::{self, PacerHandle, PacerStats};
+use super::pacer_thread::{self, PacerStats};
 use super::schedule::Schedule;
 use super::stop::StopLevel;
 use crate::run::RunError;
@@ -41,10 +41,10 @@ pub type MakeMixes = Box<
 >;
 
 /// How a load ended.
+#[in_seconds]
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct LoadEndedFact {
     pub in_flight: u64,
-    #[serde(rename = "at_secs", with = "seconds")]
     pub at: Duration,
     /// What came of the schedule of an open load.
     #[serde(flatten)]
@@ -110,18 +110,12 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
         let ended = |_| RunError::Internal("a driver thread ended early".into());
         mixes = learnt.map_err(ended)??.or(mixes);
     }
-    let schedule = plan.schedule;
-    let first = schedule.phases().first();
     let job = Arc::new(Job {
         limit: plan
             .rate_limit
             .and_then(|limit| Pacer::new(f64::from(limit))),
-        clock: Clock {
-            place: AtomicU32::new(0),
-            concurrent: AtomicU32::new(first.map_or(0, |first| first.concurrent)),
-            changed: Notify::new(),
-        },
-        schedule,
+        changed: Notify::new(),
+        schedule: plan.schedule,
         mixes: mixes.ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
         began: Instant::now() + START_DELAY,
         next: AtomicU64::new(0),
@@ -132,11 +126,11 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
     });
     announce(&job);
     arm_faults(&job);
-    let pacer = capacity.map(|_| pacer_thread::start(context, job.pace(), arrivals));
+    let pacer = capacity.map(|_| pacer_thread::start(&job, arrivals));
     let pacer = pacer.transpose().map_err(RunError::of_thread)?;
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
-    let stats = pacer.map(PacerHandle::finish);
+    let stats = pacer.and_then(|pacer| pacer.join().ok());
     note_end(&job, stats.unwrap_or_default());
     let mut outcome = Ok(());
     for is_finished in finished {
@@ -181,14 +175,8 @@ fn arm_faults(job: &Job) {
 
 /// Moves from phase to phase until the schedule ends or the run is stopped.
 async fn keep_time(job: &Arc<Job>) {
-    for (place, phase) in job.schedule.phases().iter().enumerate() {
-        let place = u32::try_from(place).unwrap_or(u32::MAX);
-        job.clock.place.store(place, Ordering::Release);
-        job.context.gauges.place.store(place, Ordering::Release);
-        job.clock
-            .concurrent
-            .store(phase.concurrent, Ordering::Release);
-        job.clock.changed.notify_waiters();
+    for (place, phase) in (0..).zip(job.schedule.phases()) {
+        job.enter(place);
         let until = job.began + phase.until;
         tokio::select! {
             () = tokio::time::sleep_until(until.into()) => {}

@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::context::RunContext;
+use super::context::{OVER, RunContext};
 use super::mix::Mixes;
 use super::pacer::Pacer;
-use super::pacer_thread::PacerConfig;
 use super::schedule::{Phase, Schedule};
 
 /// Where the numbers of calls that do not count begin.
@@ -31,45 +30,38 @@ pub(super) struct Job {
     pub(super) limit: Option<Pacer>,
     /// How many calls have their place in that pace, whether they count or not.
     pub(super) paced: AtomicU64,
-    pub(super) clock: Clock,
-}
-
-/// Which phase it is. Set by one timer, read by every worker before every call.
-pub(super) struct Clock {
-    /// The phase's place in the schedule; past the end when the load is over.
-    pub(super) place: AtomicU32,
-    pub(super) concurrent: AtomicU32,
+    /// The next phase has begun, or the load is over.
     pub(super) changed: Notify,
 }
 
 impl Job {
+    /// Which phase it is: set by one timer, read by every worker before every call. None when the load is over.
     pub(super) fn phase(&self) -> Option<&Phase> {
-        let place = self.clock.place.load(Ordering::Acquire);
+        let place = self.context.gauges.place.load(Ordering::Acquire);
         self.schedule.phases().get(place as usize)
     }
 
+    /// The phase at this place of the schedule begins.
+    pub(super) fn enter(&self, place: u32) {
+        self.context.gauges.place.store(place, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
     pub(super) fn end(&self) {
-        let end = u32::try_from(self.schedule.phases().len()).unwrap_or(u32::MAX);
-        self.clock.place.store(end, Ordering::Release);
-        self.context.gauges.place.store(end, Ordering::Release);
-        self.context.gauges.is_over.store(true, Ordering::Release);
         if let Some(faults) = &self.context.faults {
             faults.end();
         }
-        self.clock.changed.notify_waiters();
+        self.enter(OVER);
     }
 
     /// The phase in which worker `index` may make a call now; waits while it is not its turn, and
     /// is none when the load is over.
     pub(super) async fn turn(&self, index: u32) -> Option<&Phase> {
         loop {
-            if index < self.clock.concurrent.load(Ordering::Acquire) {
-                return self.phase();
-            }
-            let changed = self.clock.changed.notified();
-            self.phase()?;
-            if index < self.clock.concurrent.load(Ordering::Acquire) {
-                continue;
+            let changed = self.changed.notified();
+            let phase = self.phase()?;
+            if index < phase.concurrent {
+                return Some(phase);
             }
             changed.await;
         }
@@ -83,13 +75,8 @@ impl Job {
             return Some(UNCOUNTED_FROM + number);
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let is_wanted = self
-            .context
-            .scenario
-            .load
-            .calls
-            .is_none_or(|calls| number < calls);
-        is_wanted.then_some(number)
+        let calls = self.context.scenario.load.calls;
+        Some(number).filter(|number| calls.is_none_or(|calls| *number < calls))
     }
 
     /// Notes that a driver has nothing to do any more; the last one ends the load.
@@ -111,26 +98,10 @@ impl Job {
         }
     }
 
-    /// What the pacer thread needs to know.
-    pub(super) fn pace(&self) -> PacerConfig {
-        let load = &self.context.scenario.load;
-        PacerConfig {
-            began: self.began,
-            until: self.began + self.schedule.end(),
-            pacer: load.rate.and_then(|rate| {
-                let phases = self.schedule.phases().iter();
-                Pacer::of(phases.map(|phase| (phase.from, self.schedule.rate_of(phase, rate))))
-            }),
-            calls: load.calls.unwrap_or(u64::MAX),
-            catch_up: load.catch_up,
-            max_in_flight: u64::from(load.max_in_flight.max(1)),
-        }
-    }
-
     /// Resolves when the load ended before its time: enough calls, or nobody left to make them.
     pub(super) async fn over(&self) {
         loop {
-            let changed = self.clock.changed.notified();
+            let changed = self.changed.notified();
             if self.phase().is_none() {
                 return;
             }

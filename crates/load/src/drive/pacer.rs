@@ -24,10 +24,10 @@ struct RateSpan {
 /// What to do with the next slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Sleep until then.
-    Wait(Duration),
-    /// Send now; it was due then.
-    Send(Duration),
+    /// It is not due yet.
+    Wait,
+    /// Send now.
+    Send,
     /// It is too late for it: count it and go on.
     Missed,
 }
@@ -74,11 +74,11 @@ impl Pacer {
     pub fn turn(&self, number: u64, elapsed: Duration, catch_up: bool) -> Turn {
         let due = self.due(number);
         if due > elapsed {
-            return Turn::Wait(due);
+            return Turn::Wait;
         }
         let late = elapsed.saturating_sub(due);
         if catch_up || late <= self.tolerance(number) {
-            Turn::Send(due)
+            Turn::Send
         } else {
             Turn::Missed
         }
@@ -156,12 +156,12 @@ mod tests {
     fn a_stall_is_not_made_up_for_in_a_burst() {
         let pacer = Pacer::new(1000.0).unwrap();
         let at = Duration::from_millis;
-        assert_eq!(pacer.turn(5, at(4), false), Turn::Wait(at(5)));
-        assert_eq!(pacer.turn(5, at(5), false), Turn::Send(at(5)));
-        assert_eq!(pacer.turn(5, at(7), false), Turn::Send(at(5)));
+        assert_eq!(pacer.turn(5, at(4), false), Turn::Wait);
+        assert_eq!(pacer.turn(5, at(5), false), Turn::Send);
+        assert_eq!(pacer.turn(5, at(7), false), Turn::Send);
         assert_eq!(pacer.turn(5, at(8), false), Turn::Missed);
-        assert_eq!(pacer.turn(5, at(8), true), Turn::Send(at(5)));
+        assert_eq!(pacer.turn(5, at(8), true), Turn::Send);
         let slow = Pacer::new(1.0).unwrap();
-        assert_eq!(slow.turn(1, at(2500), false), Turn::Send(at(1000)));
+        assert_eq!(slow.turn(1, at(2500), false), Turn::Send);
     }
 }

@@ -4,14 +4,13 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::context::RunContext;
+use super::job::Job;
 use super::pacer::{Pacer, Turn};
 
 /// How long before a slot the thread wakes up to spin.
@@ -27,33 +26,8 @@ pub(crate) struct Arrival {
     pub intended: Instant,
     /// Which call of this driver it is, counted from 0.
     pub turn: u64,
-    /// Its place among the calls in flight; dropped when it has ended.
-    pub place: Place,
-}
-
-/// A place among the calls in flight.
-pub(crate) struct Place(Arc<AtomicU64>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// What the pacer keeps to.
-pub(crate) struct PacerConfig {
-    /// When the load begins.
-    pub began: Instant,
-    /// When it ends.
-    pub until: Instant,
-    /// When each call is due; none if there are none to make.
-    pub pacer: Option<Pacer>,
-    /// The most calls.
-    pub calls: u64,
-    /// Whether missed slots are made up for.
-    pub catch_up: bool,
-    /// The most calls in flight.
-    pub max_in_flight: u64,
+    /// Its place among the calls in flight, which are as many as there are of these; dropped when it has ended.
+    pub place: Arc<()>,
 }
 
 /// What came of it.
@@ -67,115 +41,70 @@ pub(crate) struct PacerStats {
     pub missed: u64,
 }
 
-/// A pacer at work.
-pub(crate) struct PacerHandle {
-    thread: JoinHandle<PacerStats>,
-    is_over: Arc<AtomicBool>,
-}
-
-impl PacerHandle {
-    /// Ends the pacing, and tells what came of it.
-    pub fn finish(self) -> PacerStats {
-        self.is_over.store(true, Ordering::Relaxed);
-        self.thread.join().unwrap_or_default()
-    }
-}
-
-/// Starts the thread; it ends by itself when the load does.
-pub(crate) fn start(
-    context: &RunContext,
-    config: PacerConfig,
+/// Starts the thread; it ends when the load does, and tells what came of it.
+pub(super) fn start(
+    job: &Arc<Job>,
     drivers: Vec<mpsc::Sender<Arrival>>,
-) -> io::Result<PacerHandle> {
-    let is_over = Arc::new(AtomicBool::new(false));
-    let pacer = PacerThread {
-        config,
-        in_flight: Arc::default(),
-        is_over: Arc::clone(&is_over),
-        context: context.clone(),
-    };
-    let thread = std::thread::Builder::new()
+) -> io::Result<JoinHandle<PacerStats>> {
+    let job = Arc::clone(job);
+    std::thread::Builder::new()
         .name("mcprove-pacer".to_owned())
-        .spawn(move || pacer.keep(&drivers))?;
-    Ok(PacerHandle { thread, is_over })
+        .spawn(move || keep(&job, &drivers))
 }
 
-struct PacerThread {
-    config: PacerConfig,
-    in_flight: Arc<AtomicU64>,
-    is_over: Arc<AtomicBool>,
-    context: RunContext,
-}
-
-impl PacerThread {
-    fn keep(&self, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
-        let mut outcome = PacerStats::default();
-        let (Some(pacer), false) = (&self.config.pacer, drivers.is_empty()) else {
-            return outcome;
-        };
-        let mut number = 0;
-        while number < self.config.calls && self.is_wanted() {
-            let now = Instant::now();
-            let elapsed = now.saturating_duration_since(self.config.began);
-            let due = self.config.began + pacer.due(number);
-            if due >= self.config.until {
-                // The load lasts until its end, also when nothing more is due.
-                self.rest(now);
+fn keep(job: &Job, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
+    let mut stats = PacerStats::default();
+    let load = &job.context.scenario.load;
+    let phases = job.schedule.phases().iter();
+    let pacer = load.rate.and_then(|rate| {
+        Pacer::of(phases.map(|phase| (phase.from, job.schedule.rate_of(phase, rate))))
+    });
+    let Some(pacer) = pacer else {
+        return stats;
+    };
+    let until = job.began + job.schedule.end();
+    let count = drivers.len().max(1) as u64;
+    let in_flight = Arc::new(());
+    let mut number = 0;
+    let is_wanted = || job.phase().is_some() && job.context.stop.is_running();
+    while number < load.calls.unwrap_or(u64::MAX) && is_wanted() {
+        let now = Instant::now();
+        let due = job.began + pacer.due(number);
+        if due >= until {
+            // The load lasts until its end, also when nothing more is due.
+            if now >= until {
                 break;
             }
-            match pacer.turn(number, elapsed, self.config.catch_up) {
-                Turn::Wait(_) => {
-                    wait_until(due, now);
-                    continue;
-                }
-                Turn::Missed => outcome.missed += 1,
-                Turn::Send(_) => {
-                    if !self.send(drivers, number, due) {
-                        outcome.dropped += 1;
-                    }
-                }
+            std::thread::sleep(until.saturating_duration_since(now).min(SLEEP_MAX));
+            continue;
+        }
+        let elapsed = now.saturating_duration_since(job.began);
+        match pacer.turn(number, elapsed, load.catch_up) {
+            Turn::Wait => {
+                wait_until(due, now);
+                continue;
             }
-            outcome.due += 1;
-            number += 1;
+            Turn::Missed => stats.missed += 1,
+            Turn::Send => {
+                let arrival = Arrival {
+                    number,
+                    intended: due,
+                    turn: number / count,
+                    place: Arc::clone(&in_flight),
+                };
+                let driver = usize::try_from(number % count).unwrap_or_default();
+                // This one and our own are among them.
+                let is_room =
+                    Arc::strong_count(&in_flight) <= load.max_in_flight.max(1) as usize + 1;
+                let driver = drivers.get(driver).filter(|_| is_room);
+                let is_sent = driver.is_some_and(|driver| driver.try_send(arrival).is_ok());
+                stats.dropped += u64::from(!is_sent);
+            }
         }
-        outcome
+        stats.due += 1;
+        number += 1;
     }
-
-    /// Sleeps until the load ends.
-    fn rest(&self, mut now: Instant) {
-        while now < self.config.until && self.is_wanted() {
-            std::thread::sleep(
-                self.config
-                    .until
-                    .saturating_duration_since(now)
-                    .min(SLEEP_MAX),
-            );
-            now = Instant::now();
-        }
-    }
-
-    fn is_wanted(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed) && self.context.stop.is_running()
-    }
-
-    /// Hands the call to a driver, unless too many are in flight.
-    fn send(&self, drivers: &[mpsc::Sender<Arrival>], number: u64, intended: Instant) -> bool {
-        if self.in_flight.fetch_add(1, Ordering::AcqRel) >= self.config.max_in_flight {
-            self.in_flight.fetch_sub(1, Ordering::AcqRel);
-            return false;
-        }
-        let count = drivers.len() as u64;
-        let arrival = Arrival {
-            number,
-            intended,
-            turn: number / count,
-            place: Place(Arc::clone(&self.in_flight)),
-        };
-        let driver = usize::try_from(number % count).unwrap_or_default();
-        drivers
-            .get(driver)
-            .is_some_and(|driver| driver.try_send(arrival).is_ok())
-    }
+    stats
 }
 
 /// Sleeps until shortly before `due`, and spins when it is near.

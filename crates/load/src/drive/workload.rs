@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use mcprove_settings::kind::Kind;
 use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, read_tables,
+    Setting, SettingItem, SettingTable, SettingType, Settings, in_seconds, read_tables,
 };
 use mcprove_settings::tree::{Data, Field, Node};
 use schemars::JsonSchema;
@@ -70,26 +69,29 @@ impl ToolCall {
 }
 
 /// A sequence of steps that belong together, as a user's task does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[in_seconds]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Pattern {
-    /// Its name in the report.
+    /// Its name in the report; of a preset if it has no steps.
+    #[setting(required = true)]
+    #[schemars(description = "Its name in the report.")]
     pub name: String,
     /// How often it is chosen, in proportion to the others.
+    #[setting(default = 1.0)]
     #[serde(default = "one")]
     pub weight: f64,
     /// The pause after each step.
-    #[serde(
-        rename = "think_time_secs",
-        with = "seconds",
-        default,
-        skip_serializing_if = "Duration::is_zero"
-    )]
-    #[schemars(with = "f64")]
+    #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
+    #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub think_time: Duration,
-    /// What happens when a step fails.
+    /// When a step fails: continue, abort the pattern, or stop the run.
+    #[setting(otherwise = "error_behavior of the scenario")]
+    #[schemars(description = "What happens when a step fails.")]
     #[serde(default)]
     pub error_behavior: ErrorBehavior,
-    /// The steps, in order.
+    /// What it does, in order.
+    #[setting(otherwise = "those of the preset")]
+    #[schemars(description = "The steps, in order.")]
     pub steps: Vec<Step>,
 }
 

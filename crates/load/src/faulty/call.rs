@@ -1,14 +1,16 @@
 //! A call that met a fault, on its way from us to the server and back.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use mcprove_client::transport::{Detail, Failure, Outgoing, OutgoingKind, SendError};
 use mcprove_fault::{FaultedCall, Injection, status_reply};
+use mcprove_settings::sync::lock;
 use mcprove_trace::{BoxFuture, ErrorCategory};
 use serde_json::Value;
 
-use super::shared::Shared;
+use super::Shared;
 
 /// A call that a fault acts on.
 pub(super) struct StruckCall {
@@ -55,7 +57,10 @@ impl StruckCall {
             injection.apply(&call).await;
             call.shared.finish(call.id);
         });
-        shared.set_task(id, task.abort_handle());
+        // It may be over already.
+        if let Some(call) = lock(&shared.state).calls.get_mut(&id) {
+            call.task = Some(task.abort_handle());
+        }
     }
 
     /// Sends the call on, once there is room for it.
@@ -113,7 +118,7 @@ impl FaultedCall for StruckCall {
     }
 
     fn is_stateless(&self) -> bool {
-        self.shared.is_stateless()
+        self.shared.is_stateless.load(Ordering::Relaxed)
     }
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
@@ -180,6 +185,8 @@ impl FaultedCall for StruckCall {
     }
 
     fn ignore_cancellation(&self) {
-        self.shared.ignore_cancellation(self.id);
+        if let Some(call) = lock(&self.shared.state).calls.get_mut(&self.id) {
+            call.ignores_cancellation = true;
+        }
     }
 }

@@ -2,31 +2,44 @@
 //! where faults are to be injected.
 //!
 //! A `tools/call` that a fault strikes is not sent; the fault acts on it ([`call`]), in a task of its
-//! own, so that it holds up no other. What the server answers to it is kept from the inbox ([`inbox`])
+//! own, so that it holds up no other. What the server answers to it is kept from the inbox
 //! and handed to the fault, which decides what arrives. Everything else passes.
 
 mod call;
-mod inbox;
-mod shared;
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
+use bytes::Bytes;
+use mcprove_client::transport::http::body::oversized;
 use mcprove_client::transport::{
-    Channel, ChannelLayer, Closing, Inbox, LayeredConnection, Outgoing, OutgoingKind, SendError,
+    Channel, ChannelLayer, Closing, Failure, Inbox, LayeredConnection, Outgoing, OutgoingKind,
+    SendError,
 };
 use mcprove_fault::{FaultCount, FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};
-use mcprove_trace::protocol::Revision;
-use mcprove_trace::stream::Recorder;
-use mcprove_trace::{BoxFuture, Strike};
+use mcprove_settings::quantity::as_milliseconds;
+use mcprove_settings::sync::lock;
+use mcprove_trace::protocol::{Envelope, Era, Id, Message, Revision, split_batch};
+use mcprove_trace::stream::{Recorder, SessionEndedByFaultFact, StrikeFact};
+use mcprove_trace::{BoxFuture, ErrorCategory, Strike};
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 use self::call::StruckCall;
-use self::inbox::FaultyInbox;
-use self::shared::Shared;
+
+/// How many struck calls are remembered after their end, so that whoever asks knows them.
+const REMEMBERED_MAX: usize = 131_072;
+/// How many lists of tools may be under way.
+const LISTS_MAX: usize = 1_024;
+/// How much of a message over the limit is kept, to find its id in.
+const HEAD_BYTES: usize = 1_024;
 
 /// Faults that the calls of a session meet. Those of [`Faults::new`] are on at once; a load has its own, which are on
 /// while it lasts.
@@ -86,9 +99,17 @@ impl ChannelLayer for Faults {
         recorder: &Arc<Recorder>,
         max_frame: usize,
     ) -> Box<dyn LayeredConnection> {
-        let (injector, recorder) = (Arc::clone(&self.0), Arc::clone(recorder));
-        let shared = Shared::new(injector, recorder, session, inbox, max_frame);
-        Box::new(FaultyConnection(shared))
+        Box::new(FaultyConnection(Arc::new(Shared {
+            injector: Arc::clone(&self.0),
+            recorder: Arc::clone(recorder),
+            session,
+            inbox,
+            channel: OnceLock::new(),
+            max_frame,
+            is_stateless: AtomicBool::new(false),
+            expected: AtomicUsize::new(0),
+            state: Mutex::default(),
+        })))
     }
 }
 
@@ -100,11 +121,345 @@ impl LayeredConnection for FaultyConnection {
     }
 
     fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel> {
-        self.0.set_channel(&channel);
+        let _ = self.0.channel.set(Arc::downgrade(&channel));
         Arc::new(FaultyChannel {
             inner: channel,
             shared: self.0,
         })
+    }
+}
+
+/// What the channel, its inbox and the calls that were struck share.
+struct Shared {
+    injector: Arc<TimedInjector>,
+    recorder: Arc<Recorder>,
+    session: u32,
+    inbox: Arc<dyn Inbox>,
+    /// Not held: the channel holds the inbox, which holds this.
+    channel: OnceLock<Weak<dyn Channel>>,
+    max_frame: usize,
+    is_stateless: AtomicBool,
+    /// How many answers are waited for here; nothing that arrives is looked at while there are none.
+    expected: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: FxHashMap<u64, Struck>,
+    /// The requests whose answers do not simply pass: a fault waits for that of its call; a list of tools, for which
+    /// nobody waits, may be shortened.
+    waiting: FxHashMap<u64, Option<oneshot::Sender<Bytes>>>,
+    /// Why the connection is over, if it is.
+    closed: Option<Failure>,
+    /// Calls that were struck, the latest last.
+    remembered: FxHashMap<u64, Strike>,
+    order: VecDeque<u64>,
+}
+
+/// A call that a fault acts on.
+#[derive(Default)]
+struct Struck {
+    task: Option<AbortHandle>,
+    is_sent: bool,
+    ignores_cancellation: bool,
+}
+
+impl Shared {
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = lock(&self.state);
+        let result = change(&mut state);
+        self.expected.store(state.waiting.len(), Ordering::Release);
+        result
+    }
+
+    /// Notes that a fault strikes a call; on the thread that sends it, before anything comes of it.
+    fn note_strike(&self, request: u64, tool: &str, injection: &Injection) {
+        if !self.recorder.is_observed() {
+            return;
+        }
+        let fault = injection.fault();
+        let delay = injection.delay();
+        let held = injection.as_strike().held;
+        let fact = StrikeFact {
+            session: self.session,
+            request_id: request,
+            fault: fault.name.clone(),
+            kind: fault.kind.name().to_owned(),
+            server: Some(self.injector.server().to_owned()),
+            tool: Some(tool.to_owned()),
+            delay_ms: delay.map(as_milliseconds),
+            held_ms: (delay.is_none() && !held.is_zero()).then(|| as_milliseconds(held)),
+            failures: injection.strikes_max(),
+        };
+        self.recorder.fact(&fault.name, &fact);
+    }
+
+    /// Notes that a fault ends the connection, and with it every call on it.
+    fn note_end(&self, fault: &str, crash: bool) {
+        let fact = SessionEndedByFaultFact {
+            session: self.session,
+            fault: fault.to_owned(),
+            crash,
+        };
+        self.recorder.fact(fault, &fact);
+    }
+
+    fn channel(&self) -> Option<Arc<dyn Channel>> {
+        self.channel.get()?.upgrade()
+    }
+
+    fn is_http(&self) -> bool {
+        let channel = self.channel();
+        channel.is_some_and(|channel| channel.name() == "http")
+    }
+
+    fn closed(&self) -> Option<Failure> {
+        lock(&self.state).closed.clone()
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        let state = lock(&self.state);
+        if state.calls.get(&id).is_some_and(|call| call.is_sent) {
+            // Without a waiter its answer came, as far as the transport is concerned.
+            return state.waiting.contains_key(&id);
+        }
+        drop(state);
+        self.inbox.is_waiting(id)
+    }
+
+    /// Takes down a call that a fault is about to act on.
+    fn begin(&self, id: u64, strike: Strike) {
+        self.change(|state| {
+            state.calls.insert(id, Struck::default());
+            if state.remembered.insert(id, strike).is_none() {
+                state.order.push_back(id);
+            }
+            if state.order.len() > REMEMBERED_MAX
+                && let Some(oldest) = state.order.pop_front()
+            {
+                state.remembered.remove(&oldest);
+            }
+        });
+    }
+
+    /// Forgets a call, which the fault is done with or its client gave up.
+    fn finish(&self, id: u64) -> Option<Struck> {
+        self.change(|state| {
+            state.waiting.remove(&id);
+            state.calls.remove(&id)
+        })
+    }
+
+    /// The client gives up a call. Tells whether the server never saw it, so that it need not be told.
+    fn cancel(&self, id: u64) -> bool {
+        let (was_unsent, is_over) = match lock(&self.state).calls.get(&id) {
+            Some(call) => (!call.is_sent, !call.ignores_cancellation),
+            None => return false,
+        };
+        if is_over && let Some(task) = self.finish(id).and_then(|call| call.task) {
+            task.abort();
+        }
+        was_unsent
+    }
+
+    /// The call goes to the server; its answer comes through what is returned.
+    fn expect(&self, id: u64) -> Option<oneshot::Receiver<Bytes>> {
+        self.change(|state| {
+            state.calls.get_mut(&id)?.is_sent = true;
+            let (sender, receiver) = oneshot::channel();
+            state.waiting.insert(id, Some(sender));
+            Some(receiver)
+        })
+    }
+
+    /// A list of tools in which some may have vanished is looked at when it comes.
+    fn expect_list(&self, id: u64) {
+        self.change(|state| {
+            let lists = state.waiting.values().filter(|waiter| waiter.is_none());
+            if lists.count() < LISTS_MAX {
+                state.waiting.insert(id, None);
+            }
+        });
+    }
+
+    /// Who waits for the answer to this request, if anybody does; asked for once.
+    fn take(&self, id: u64) -> Option<Option<oneshot::Sender<Bytes>>> {
+        self.change(|state| state.waiting.remove(&id))
+    }
+
+    /// Lets arrive what a fault made up; what is wrong with it is not the server's doing.
+    fn inject(&self, id: u64, message: Bytes, is_last: bool) {
+        let is_http = self.is_http();
+        self.inbox.set_injecting(true);
+        if message.len() > self.max_frame {
+            let head = message.slice(..message.len().min(HEAD_BYTES));
+            let failure = oversized(message.len() as u64, self.max_frame, head);
+            self.inbox.fail(is_http.then_some(id), failure);
+        } else {
+            self.inbox.deliver(message);
+        }
+        // A response of HTTP belongs to its request, whatever it says.
+        if is_http && is_last && self.inbox.is_waiting(id) {
+            let message = "HTTP 200 OK with a body that is not an answer";
+            let failure = Failure::new(ErrorCategory::Malformed, message);
+            self.inbox.fail(Some(id), failure);
+        }
+        self.inbox.set_injecting(false);
+    }
+
+    /// Lets the request fail on its way.
+    fn fail(&self, id: u64, failure: Failure) {
+        self.inbox.set_injecting(true);
+        self.inbox.fail(Some(id), failure);
+        self.inbox.set_injecting(false);
+    }
+
+    /// A fault closes the connection.
+    fn disconnect(&self, fault: &str) {
+        let message = format!("the connection was closed by the injected fault {fault:?}");
+        let failure = Failure::new(ErrorCategory::Disconnected, message);
+        if !self.note_closed(&failure) {
+            return;
+        }
+        self.note_end(fault, false);
+        if let Some(channel) = self.channel() {
+            channel.sever();
+        }
+        self.inbox.closed(failure);
+    }
+
+    /// A fault ends the server's process; tells whether it is ours to end.
+    fn crash(&self, fault: &str) -> bool {
+        let ours = self.channel().filter(|it| it.process().is_some());
+        if let Some(channel) = &ours
+            && self.closed().is_none()
+        {
+            self.note_end(fault, true);
+            // The transport sees that it ended, and tells.
+            channel.kill();
+        }
+        ours.is_some()
+    }
+
+    /// Takes the end down, once; nobody waits for answers any more.
+    fn note_closed(&self, failure: &Failure) -> bool {
+        self.change(|state| {
+            let is_first = state.closed.is_none();
+            if is_first {
+                state.closed = Some(failure.clone());
+                state.waiting.clear();
+            }
+            is_first
+        })
+    }
+
+    /// The client leaves: no fault acts any more.
+    fn let_go(&self) {
+        let calls = self.change(|state| {
+            let calls = std::mem::take(&mut state.calls);
+            state.waiting.retain(|id, _| !calls.contains_key(id));
+            calls
+        });
+        for task in calls.into_values().filter_map(|call| call.task) {
+            task.abort();
+        }
+    }
+}
+
+/// The inbox that the channel within delivers to: the answers to struck calls go to their faults, everything else
+/// passes.
+struct FaultyInbox(Arc<Shared>);
+
+impl FaultyInbox {
+    fn deliver_batch(&self, frame: Bytes) {
+        let is_expected = |member: &&str| {
+            let id = answered_id(member.as_bytes());
+            id.is_some_and(|id| self.0.is_waiting(id))
+        };
+        match split_batch(&frame) {
+            Some(members) if members.iter().any(is_expected) => {
+                for member in members {
+                    self.deliver_message(frame.slice_ref(member.as_bytes()));
+                }
+            }
+            _ => self.0.inbox.deliver(frame),
+        }
+    }
+
+    fn deliver_message(&self, frame: Bytes) {
+        match answered_id(&frame).and_then(|id| self.0.take(id)) {
+            // The fault may have been called off just now; then nobody wants the answer.
+            Some(Some(waiter)) => drop(waiter.send(frame)),
+            Some(None) => {
+                let shortened = self.without_hidden(&frame);
+                self.0.inbox.deliver(shortened.unwrap_or(frame));
+            }
+            None => self.0.inbox.deliver(frame),
+        }
+    }
+
+    /// The list without the tools that have vanished; `None` where it holds none.
+    fn without_hidden(&self, frame: &Bytes) -> Option<Bytes> {
+        let mut message: Map<String, Value> = serde_json::from_slice(frame).ok()?;
+        let tools = message
+            .get_mut("result")?
+            .get_mut("tools")?
+            .as_array_mut()?;
+        let now = Instant::now();
+        tools.retain(|tool| {
+            let name = tool.get("name").and_then(Value::as_str);
+            name.is_none_or(|name| !self.0.injector.hides(name, now))
+        });
+        Some(Value::Object(message).to_string().into())
+    }
+}
+
+impl Inbox for FaultyInbox {
+    fn deliver(&self, frame: Bytes) {
+        if self.0.expected.load(Ordering::Acquire) == 0 {
+            self.0.inbox.deliver(frame);
+            return;
+        }
+        let first = frame.iter().find(|byte| !byte.is_ascii_whitespace());
+        if first == Some(&b'[') {
+            self.deliver_batch(frame);
+        } else {
+            self.deliver_message(frame);
+        }
+    }
+
+    fn is_waiting(&self, id: u64) -> bool {
+        self.0.is_waiting(id)
+    }
+
+    fn fail(&self, request: Option<u64>, failure: Failure) {
+        // No answer comes; the fault has nothing to act on any more.
+        drop(request.and_then(|id| self.0.take(id)));
+        self.0.inbox.fail(request, failure);
+    }
+
+    fn answer_raw(&self, answer: Result<Bytes, Failure>) {
+        self.0.inbox.answer_raw(answer);
+    }
+
+    fn closed(&self, failure: Failure) {
+        if self.0.note_closed(&failure) {
+            self.0.inbox.closed(failure);
+        }
+    }
+}
+
+/// The request that a message answers.
+fn answered_id(frame: &[u8]) -> Option<u64> {
+    match Envelope::parse(frame).ok()?.classify() {
+        Message::Response {
+            id: Id::Number(id), ..
+        }
+        | Message::Error {
+            id: Id::Number(id), ..
+        } => Some(id),
+        _ => None,
     }
 }
 
@@ -128,13 +483,6 @@ impl FaultyChannel {
         let injection = injector.strike(&params.name, arguments, now)?;
         self.shared.note_strike(id, &params.name, &injection);
         Some((injection, params.meta.and_then(|meta| meta.progress_token)))
-    }
-
-    /// A list of tools in which some may have vanished is looked at when it comes.
-    fn watch_list(&self, message: &Outgoing<'_>, id: u64) {
-        if message.method == "tools/list" && self.shared.injector.hides_any(Instant::now()) {
-            self.shared.expect_list(id);
-        }
     }
 
     /// Whether a cancellation is about a struck call that the server never saw.
@@ -167,7 +515,9 @@ impl Channel for FaultyChannel {
             StruckCall::start(&self.shared, &message, id, injection, token);
             return Ok(());
         }
-        self.watch_list(&message, id);
+        if message.method == "tools/list" && self.shared.injector.hides_any(Instant::now()) {
+            self.shared.expect_list(id);
+        }
         self.inner.send(message)
     }
 
@@ -182,7 +532,9 @@ impl Channel for FaultyChannel {
     }
 
     fn set_revision(&self, revision: Option<Revision>) {
-        self.shared.set_revision(revision);
+        let is_stateless = revision.map(Revision::era) == Some(Era::Stateless);
+        let known = &self.shared.is_stateless;
+        known.store(is_stateless, Ordering::Relaxed);
         self.inner.set_revision(revision);
     }
 
@@ -207,7 +559,7 @@ impl Channel for FaultyChannel {
     }
 
     fn met_fault(&self, id: u64) -> Option<Strike> {
-        self.shared.met_fault(id)
+        lock(&self.shared.state).remembered.get(&id).copied()
     }
 
     fn sever(&self) {
@@ -250,6 +602,7 @@ struct CallMeta {
     progress_token: Option<Value>,
 }
 
+/// What of a cancellation says which call is meant.
 #[derive(Deserialize)]
 struct Cancelled {
     params: CancelledParams,

@@ -43,28 +43,30 @@ pub fn verdict(report: &Report) -> Verdict {
 /// What leads in place of a count of findings: a deadlock probe is asked one question.
 pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
     let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
-    let mut verdicts = report.verdicts.iter().filter(|_| is_probe);
-    verdicts.find(|verdict| verdict.detector == "deadlock")
+    report
+        .verdicts
+        .iter()
+        .filter(|_| is_probe)
+        .find(|verdict| verdict.detector == "deadlock")
 }
 
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
 fn reasons(report: &Report) -> String {
     let found = |is_critical: bool| {
-        let found = report
+        report
             .verdicts
             .iter()
-            .filter(|verdict| verdict.outcome == Outcome::Finding);
-        found
+            .filter(|verdict| verdict.outcome == Outcome::Finding)
             .filter(|verdict| (verdict.severity == Severity::Critical) == is_critical)
             .count()
     };
     let unclear = |is_limit: bool| {
-        let gates = report.inconclusive_gates();
-        gates
+        report
+            .inconclusive_gates()
             .filter(|gate| gate.detector.starts_with("threshold:") == is_limit)
             .count()
     };
-    let counts = [
+    [
         (report.threshold_violations.len(), "threshold violation"),
         (found(true), "finding"),
         (found(false), "warning"),
@@ -72,9 +74,10 @@ fn reasons(report: &Report) -> String {
         (unclear(false), "unjudged check"),
     ]
     .into_iter()
-    .filter(|(number, _)| *number > 0);
-    let parts = counts.map(|(number, noun)| counted(number::count(number), noun));
-    parts.collect::<Vec<String>>().join(", ")
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, noun)| counted(number::count(number), noun))
+    .collect::<Vec<String>>()
+    .join(", ")
 }
 
 /// What was run: `Sustained, closed, 50 concurrent, 60s`.
@@ -119,8 +122,11 @@ pub const fn model(model: Model) -> (&'static str, &'static str) {
 pub fn server(report: &Report) -> String {
     let info = &report.server_info;
     let join = |parts: [&str; 2], between| {
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(between)
+        parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(between)
     };
     let name = join([&info.name, &info.version], " ");
     let spoken = join([&info.protocol, &info.transport], " over ");

@@ -36,8 +36,9 @@ pub fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
         .map(|division| bounds(low, high, division))
         .find(|bounds| bounds.len() <= rows + 1)
         .unwrap_or_else(|| vec![low, high]);
-    let pairs = bounds.iter().zip(bounds.iter().skip(1));
-    let mut buckets: Vec<Bucket> = pairs
+    let mut buckets: Vec<Bucket> = bounds
+        .iter()
+        .zip(bounds.iter().skip(1))
         .map(|(from, until)| Bucket {
             from: *from,
             until: *until,
@@ -107,8 +108,7 @@ fn round_number(index: f64, division: u32) -> f64 {
 
 /// Latencies in nanoseconds as bars, at most `rows` of them.
 pub fn histogram(histogram: &Histogram<u64>, rows: usize) -> Bars {
-    let buckets = buckets(histogram, rows).into_iter();
-    let rows = buckets.map(|bucket| Bar {
+    let rows = buckets(histogram, rows).into_iter().map(|bucket| Bar {
         from: figure::milliseconds(bucket.from / 1e6),
         until: figure::milliseconds(bucket.until / 1e6),
         count: bucket.count,

@@ -19,14 +19,17 @@ pub fn recording_document(report: &RecordingReport, file: &str) -> Document {
     let table = Table::new(["", "calls", "ok", "p50", "p95", "p99", "max", "errors"]);
     let rows = report.tools.iter().chain(&report.methods);
     let table = table.rows(rows.map(|(name, calls)| row(name, calls)));
-    let faults = report.faults.iter().map(|fault| {
-        let struck = format!(" struck {} of ", counted(fault.calls, "call"));
-        Line::plain("fault ")
-            .and_code(&fault.fault)
-            .and(struck)
-            .and_code(&fault.tool)
-    });
-    let mut events: Vec<Line> = faults.collect();
+    let mut events: Vec<Line> = report
+        .faults
+        .iter()
+        .map(|fault| {
+            let struck = format!(" struck {} of ", counted(fault.calls, "call"));
+            Line::plain("fault ")
+                .and_code(&fault.fault)
+                .and(struck)
+                .and_code(&fault.tool)
+        })
+        .collect();
     if report.cancelled > 0 {
         let requests = counted(report.cancelled, "request");
         events.push(format!("the client cancelled {requests}").into());

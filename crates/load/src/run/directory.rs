@@ -1,18 +1,13 @@
 //! The directory of a run: what is in it, and the runs that there are.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
-
-use mcprove_settings::loss::{Loss, Losses};
+use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::whole_file::write_private;
-use mcprove_settings::{input, private_file};
 
 use super::error::at;
 use super::format::{self, FormatError};
-use super::report::Report;
 use super::summary::Summary;
+use crate::prelude::*;
 
 /// The largest `metrics.json` that is read.
 const METRICS_BYTES_MAX: u64 = 256 * 1024 * 1024;

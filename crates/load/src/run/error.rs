@@ -1,12 +1,9 @@
 //! Why a run could not be done.
 
-use std::io;
-use std::path::Path;
-
 use mcprove_client::session::{CallError, ConnectError};
 use mcprove_client::transport::Detail;
-use mcprove_settings::message::{Diagnostic, Message, message, setting};
-use mcprove_settings::own_limits::OwnLimit;
+
+use crate::prelude::*;
 
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
 /// report.

@@ -1,38 +1,30 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
-use std::io;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-
 use mcprove_client::process::StderrLog;
 use mcprove_fault::TimedInjector;
-use mcprove_score::verdict::{Severity, Verdict};
-use mcprove_settings::loss::Losses;
-use mcprove_settings::message::{Diagnostic, message, setting as setting_name};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::secret::Redactor;
+use mcprove_settings::message::setting as setting_name;
 use mcprove_settings::setting::{self, Settings};
 use mcprove_settings::tree::check_toml;
 use mcprove_trace::contained::{contain, contain_call};
 use mcprove_trace::hang::HangLimits;
-use mcprove_trace::stream::{EventStream, Fact, MetricsSink, PlannedFaultsFact, Sink, TraceFile};
-use serde::{Deserialize, Serialize};
+use mcprove_trace::stream::{PlannedFaultsFact, TraceFile};
 use tokio::sync::oneshot;
 
 use super::assemble::{AssembleError, assemble};
 use super::directory::RunDirectory;
-use super::error::{RunError, at};
+use super::error::at;
 use super::faults;
 use super::header::{Ending, Header};
 use super::latency_log::LatencyLog;
-use super::report::{Report, TraceStats};
+use super::report::TraceStats;
 use super::watch::Watch;
 use super::{LoadFault, Run};
 use crate::drive::context::{RunContext, SharedRun};
 use crate::drive::sampler::Sampler;
 use crate::drive::scenario;
 use crate::drive::stop::{Leash, Stop};
-use crate::drive::{ScenarioKind, calibration, executor};
+use crate::drive::{calibration, executor};
+use crate::prelude::*;
 
 /// How often processes are looked at in a run without a duration.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -92,8 +84,11 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let context = make_context(run, &header, stream, directory.as_ref(), stop, &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
-        let names = run.faults.iter().map(|fault| fault.spec.name.clone());
-        let names = names.collect();
+        let names = run
+            .faults
+            .iter()
+            .map(|fault| fault.spec.name.clone())
+            .collect();
         context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
@@ -129,11 +124,12 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     let known = std::slice::from_ref(&run.scenario);
     let report_of = |ending| {
         context.recorder.merge();
-        let report = assemble(&metrics.snapshot(), known, ending).map_err(|error| match error {
-            AssembleError::Fact(error) => RunError::Internal(error.to_string()),
-            AssembleError::Scenario(own) => RunError::Scenario(own),
-        })?;
-        report.ok_or_else(|| RunError::Internal("the run left no header".into()))
+        assemble(&metrics.snapshot(), known, ending)
+            .map_err(|error| match error {
+                AssembleError::Fact(error) => RunError::Internal(error.to_string()),
+                AssembleError::Scenario(own) => RunError::Scenario(own),
+            })?
+            .ok_or_else(|| RunError::Internal("the run left no header".into()))
     };
     let ending = Ending {
         duration: context.stream.started().elapsed(),
@@ -151,7 +147,7 @@ async fn carry_out(run: &Run, opened: Opened) -> Result<Report, RunError> {
     }
     context.fact("", &ending);
     let mut report = report_of(None)?;
-    watching.finish();
+    watching.close_interval();
     report.trace = trace.as_ref().map(|trace| {
         let summary = trace.summary();
         TraceStats {
@@ -206,8 +202,9 @@ fn open(run: &Run) -> Result<Opened, RunError> {
         let opened = RunDirectory::create(base, started_at, &run_id)?;
         if run.files.trace {
             let path = opened.trace();
-            let file = TraceFile::create(&path).map_err(at("create", &path))?;
-            let file = file.with_value_bytes_max(run.trace_value_bytes);
+            let file = TraceFile::create(&path)
+                .map_err(at("create", &path))?
+                .with_value_bytes_max(run.trace_value_bytes);
             let file = Arc::new(file.with_redactor(redactor_of(run)));
             sinks.push(file.clone());
             trace = Some(file);

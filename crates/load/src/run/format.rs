@@ -1,9 +1,7 @@
 //! The formats of the files of a run, and which version of them is read: a file of another version
 //! may mean something else by the same names, so it is refused.
 
-use std::path::Path;
-
-use serde::Deserialize;
+use crate::prelude::*;
 
 /// The format of `metrics.json`.
 pub(crate) const METRICS: &str = "metrics.v1";

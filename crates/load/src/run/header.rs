@@ -1,16 +1,11 @@
 //! What a run was asked to do, as its first event tells it: with it and the events that follow, a
 //! report can be computed again.
 
-use std::time::{Duration, SystemTime};
-
-use mcprove_settings::quantity::seconds;
-use mcprove_trace::stream::Fact;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
 
 use super::faults::LoadFault;
 use super::thresholds::Thresholds;
-use crate::drive::Scenario;
+use crate::prelude::*;
 
 /// What a run was asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

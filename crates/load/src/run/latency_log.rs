@@ -2,23 +2,22 @@
 //! tools can read.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::io::Write;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag};
-use mcprove_settings::private_file;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
 use super::error::at;
+use super::report::encode_histogram;
+use crate::prelude::*;
 
 /// Maximum values in the log are in milliseconds; the histograms are in nanoseconds.
 const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;
 
 /// The log of a run.
 pub(super) struct LatencyLog {
-    file: BufWriter<File>,
+    file: File,
     path: PathBuf,
     /// Why it could not be written, from then on.
     failure: Option<io::Error>,
@@ -27,20 +26,22 @@ pub(super) struct LatencyLog {
 impl LatencyLog {
     /// Creates the file.
     pub fn create(path: &Path, started: SystemTime) -> io::Result<Self> {
-        let mut file = BufWriter::new(private_file::create(path).map_err(at("create", path))?);
-        let mut serializer = V2DeflateSerializer::new();
+        let mut file = private_file::create(path).map_err(at("create", path))?;
+        let mut header = Vec::new();
         IntervalLogWriterBuilder::new()
             .add_comment("latency of successful calls, in nanoseconds, by mcprove")
             .with_start_time(started)
             .with_base_time(started)
             .with_max_value_divisor(NANOSECONDS_PER_MILLISECOND)
-            .begin_log_with(&mut file, &mut serializer)
-            .map_err(into_io)?;
+            .begin_log_with(&mut header, &mut V2DeflateSerializer::new())
+            .map_err(|error| io::Error::other(format!("{error:?}")))?;
+        // A full disk is told with the first interval.
+        let failure = file.write_all(&header).err();
         let path = path.to_owned();
         Ok(Self {
             file,
             path,
-            failure: None,
+            failure,
         })
     }
 
@@ -57,47 +58,20 @@ impl LatencyLog {
         duration: Duration,
         histogram: &Histogram<u64>,
     ) -> io::Result<()> {
-        if let Some(failure) = self.failure.as_ref().filter(|_| !histogram.is_empty()) {
-            return Err(io::Error::new(failure.kind(), failure.to_string()));
-        }
-        let written = self.write(from, duration, histogram);
-        written.inspect_err(|error| {
-            self.failure = Some(io::Error::new(error.kind(), error.to_string()));
-        })
-    }
-
-    fn write(
-        &mut self,
-        from: Duration,
-        duration: Duration,
-        histogram: &Histogram<u64>,
-    ) -> io::Result<()> {
         if histogram.is_empty() {
-            return self.file.flush();
+            return Ok(());
         }
-        let mut serializer = V2DeflateSerializer::new();
-        let mut builder = IntervalLogWriterBuilder::new();
-        builder.with_max_value_divisor(NANOSECONDS_PER_MILLISECOND);
-        let mut lines = Vec::new();
-        let mut writer: IntervalLogWriter<'_, '_, _, _> = builder
-            .begin_log_with(&mut lines, &mut serializer)
-            .map_err(into_io)?;
-        writer
-            .write_histogram(histogram, from, duration, None::<Tag<'_>>)
-            .map_err(into_io)?;
-        // The builder writes a header each time; only the first of a log counts.
-        let text = String::from_utf8_lossy(&lines);
-        for line in text.lines().filter(|line| !is_header(line)) {
-            writeln!(self.file, "{line}")?;
+        if self.failure.is_none() {
+            // The writer of the crate begins with a header each time.
+            let [from, duration] = [from, duration].map(|time| time.as_secs_f64());
+            let max = float(histogram.max()) / NANOSECONDS_PER_MILLISECOND;
+            let histogram = encode_histogram(histogram);
+            let line = format!("{from:.3},{duration:.3},{max:.3},{histogram}\n");
+            self.failure = self.file.write_all(line.as_bytes()).err();
         }
-        self.file.flush()
+        match &self.failure {
+            None => Ok(()),
+            Some(failure) => Err(io::Error::new(failure.kind(), failure.to_string())),
+        }
     }
-}
-
-fn is_header(line: &str) -> bool {
-    line.starts_with('#') || line.starts_with('"')
-}
-
-fn into_io(error: impl std::fmt::Debug) -> io::Error {
-    io::Error::other(format!("{error:?}"))
 }

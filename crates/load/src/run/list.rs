@@ -1,13 +1,7 @@
 //! The runs that there are, each in a few numbers.
 
-use std::path::PathBuf;
-
-use mcprove_settings::quantity::as_milliseconds;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::directory::RunEntry;
-use super::report::{Report, RunOutcome};
+use crate::prelude::*;
 
 /// The runs of a directory, the newest first. Serialised it is of the format `runs.v1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +13,7 @@ pub struct RunList {
 }
 
 /// A run of the list.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedRun {
     /// Where it is.
@@ -27,7 +22,7 @@ pub struct ListedRun {
     /// What it came to; none if its report cannot be read.
     pub summary: Option<RunSummary>,
     /// Why its report cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub problem: Option<String>,
 }
 

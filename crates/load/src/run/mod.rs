@@ -14,29 +14,22 @@ mod format;
 mod header;
 mod latency_log;
 mod list;
-mod progress;
-mod rate;
 mod recompute;
 mod recorded;
-mod replay;
 pub mod report;
 #[cfg(test)]
 pub(crate) mod sample;
 mod side_by_side;
 mod summary;
 mod thresholds;
-mod trace_lines;
+mod trace_reader;
 mod watch;
-
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
-use mcprove_score::verdict::Verdict;
-use serde::Serialize;
 
-use crate::drive::{Scenario, Stop};
+use crate::drive::Stop;
+use crate::prelude::*;
 
 pub use assemble::RunFacts;
 pub use comparison::{
@@ -49,7 +42,6 @@ pub use execution::{draw, draw_seed};
 pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
 pub use list::{ListedRun, RunList, RunSummary};
-pub use progress::Progress;
 pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
 pub use recorded::{
     CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
@@ -59,7 +51,8 @@ pub use report::Report;
 pub use side_by_side::{SIDE_BY_SIDE_SUFFIX, ServerRun, SideBySide};
 pub use summary::{Finding, NotJudged, Summary};
 pub use thresholds::{Thresholds, ToolThresholds};
-pub use trace_lines::TraceReadError;
+pub use trace_reader::TraceReadError;
+pub use watch::Progress;
 
 /// What somebody finds in the report of a run.
 pub type ReportCheck = Arc<dyn Fn(&Report) -> Verdict + Send + Sync>;

@@ -1,14 +1,9 @@
 //! The same load on several servers, one run each: what each came to, or why it could not be run.
 
-use std::path::{Path, PathBuf};
-
-use mcprove_settings::loss::Loss;
 use mcprove_settings::whole_file::write_private;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
-use super::report::Report;
+use crate::prelude::*;
 
 /// What the name of its file ends in.
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
@@ -25,16 +20,17 @@ pub struct SideBySide {
 }
 
 /// The run on one server.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRun {
     /// The command or address.
     pub server: String,
     /// Where its files are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     #[schemars(with = "Option<String>")]
     pub directory: Option<PathBuf>,
     /// Why there is no report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub error: Option<String>,
     /// What it came to (format `metrics.v1`); null if it could not be run.
     pub report: Option<Report>,

@@ -2,12 +2,8 @@
 
 use mcprove_score::grade::Grades;
 use mcprove_score::threshold::ThresholdViolation;
-use mcprove_score::verdict::Severity;
-use mcprove_settings::message::Message;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::report::{Report, RunOutcome};
+use crate::prelude::*;
 
 /// What an interrupted command ends with, as shells have it.
 const INTERRUPTED: u8 = 130;

@@ -1,12 +1,10 @@
 //! What a run must keep to, overall and tool by tool.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use mcprove_score::threshold::Limits;
-use mcprove_settings::quantity::{optional_seconds, seconds};
+use mcprove_settings::quantity::optional_seconds;
 use mcprove_settings::setting::Settings;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Limits of a run; each that is set is checked at the end.
 ///
@@ -21,28 +19,28 @@ use serde::{Deserialize, Serialize};
 /// };
 /// assert_eq!(thresholds.hang_timeout, Duration::from_secs(5));
 /// ```
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Settings)]
 #[serde(default)]
 pub struct Thresholds {
     /// Fail when the median latency is above this.
     #[setting(flag = "p50", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p50_latency: Option<Duration>,
     /// Fail when the 95th percentile is above this.
     #[setting(flag = "p95", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p95_latency: Option<Duration>,
     /// Fail when the 99th percentile is above this.
     #[setting(flag = "p99", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p99_latency: Option<Duration>,
     /// Fail when the 99.9th percentile is above this.
     #[setting(flag = "p999", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p999_latency: Option<Duration>,
     /// Fail when a larger share of calls fails; 0.01 is 1 %.
     #[setting(kind = SHARE, otherwise = "none")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
     /// When a call counts as hung.
     #[setting(default = "5s")]
@@ -54,37 +52,36 @@ pub struct Thresholds {
     pub grace_period: Duration,
     /// Fail when the server's memory grows by more, in MB.
     #[setting(otherwise = "none; soak 50")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_growth_mb: Option<f64>,
     /// Limits for single tools, by name.
     #[setting(otherwise = "none", flag = false)]
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub tools: BTreeMap<String, ToolThresholds>,
 }
 
 /// Limits for one tool.
+#[sparse]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, Settings)]
 #[serde(default)]
 pub struct ToolThresholds {
     /// Fail when the median latency is above this.
     #[setting(flag = "p50", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p50_latency: Option<Duration>,
     /// Fail when the 95th percentile is above this.
     #[setting(flag = "p95", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p95_latency: Option<Duration>,
     /// Fail when the 99th percentile is above this.
     #[setting(flag = "p99", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p99_latency: Option<Duration>,
     /// Fail when the 99.9th percentile is above this.
     #[setting(flag = "p999", otherwise = "none")]
-    #[serde(with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "optional_seconds")]
     pub p999_latency: Option<Duration>,
     /// Fail when a larger share of calls fails; 0.01 is 1 %.
     #[setting(kind = SHARE, otherwise = "none")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_rate: Option<f64>,
 }
 

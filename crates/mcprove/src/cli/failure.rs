@@ -13,7 +13,7 @@ use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
-use mcprove_suite::agent::cassette::CassetteError;
+use mcprove_suite::TestError;
 
 use crate::{ExitCode, terminal};
 
@@ -60,27 +60,13 @@ impl Failure {
 
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
-        Self::plain("interrupted").into_interrupted()
+        Self::plain("interrupted").with_code(ExitCode::Interrupted)
     }
 
-    /// The same, because the user interrupted: exit code 130.
+    /// The same with another exit code than that of what could not be done.
     #[must_use]
-    pub fn into_interrupted(mut self) -> Self {
-        self.code = ExitCode::Interrupted;
-        self
-    }
-
-    /// The same, as a finding about the server: exit code 1.
-    #[must_use]
-    pub fn into_finding(mut self) -> Self {
-        self.code = ExitCode::Finding;
-        self
-    }
-
-    /// The same, because there is not enough evidence: exit code 2, which a finding outweighs.
-    #[must_use]
-    pub fn into_inconclusive(mut self) -> Self {
-        self.code = ExitCode::Inconclusive;
+    pub fn with_code(mut self, code: ExitCode) -> Self {
+        self.code = code;
         self
     }
 
@@ -170,8 +156,14 @@ macro_rules! with_hint {
 }
 
 with_hint! {
-    AuditError, CassetteError, CompareError, ListenError, OwnLimit, RecomputeError,
+    AuditError, CompareError, ListenError, OwnLimit, RecomputeError,
     RecordingError, ReplayError, SpawnError, &FormatError,
+}
+
+impl From<TestError> for Failure {
+    fn from(error: TestError) -> Self {
+        Self::new(error.message, error.hint)
+    }
 }
 
 /// That of a server, with what it said.

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use mcprove_document::terminal::wrap;
-use mcprove_fault::{ENTRIES, Entry, FaultSpec, file};
+use mcprove_fault::{FaultKind, FaultSpec, file, kinds, settings_of};
 use mcprove_recording::{Origin, Recording};
 use mcprove_settings::secret::Redactor;
 
@@ -26,9 +26,9 @@ A hang ends after ten minutes.";
 /// nothing has to be broken anew.
 pub fn kinds_of_faults() -> String {
     let mut help = String::from("Faults, as after --fault:\n");
-    for entry in ENTRIES {
-        let mut start = format!("  {}", written(entry));
-        for line in wrap(entry.explanation, COLUMNS - INDENT, ("", "")).lines() {
+    for kind in kinds() {
+        let mut start = format!("  {}", written(kind));
+        for line in wrap(kind.about(), COLUMNS - INDENT, ("", "")).lines() {
             if start.len() >= INDENT {
                 help.push_str(&start);
                 help.push('\n');
@@ -72,12 +72,10 @@ pub fn open_recording(
 }
 
 /// A kind as it is written after `--fault`.
-fn written(entry: &Entry) -> String {
-    let name = entry.name.replace('_', "-");
-    let settings: Vec<&str> = (entry.settings)()
-        .iter()
-        .map(|setting| setting.name)
-        .collect();
+fn written(kind: FaultKind) -> String {
+    let name = kind.name().replace('_', "-");
+    let settings = settings_of(kind).into_iter();
+    let settings: Vec<&str> = settings.map(|setting| setting.name).collect();
     if settings.is_empty() {
         name
     } else {

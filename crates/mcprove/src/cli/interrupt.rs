@@ -12,19 +12,11 @@ use crate::{ExitCode, Failure};
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);
 
-/// Resolves when the user asks to stop. Signals are caught from the call on, not from the first
-/// poll: by then a server may run. Call once, within the runtime.
+/// Resolves when the user asks to stop; the second signal ends everything at once. Signals are caught from the call on,
+/// not from the first poll: by then a server may run. Call once, within the runtime.
 pub fn requested() -> impl Future<Output = ()> {
-    let first = Arc::new(Notify::new());
-    let asked = Arc::clone(&first);
-    let mut signals = Signals::catch();
-    tokio::spawn(async move {
-        signals.next().await;
-        asked.notify_one();
-        signals.next().await;
-        std::process::exit(i32::from(ExitCode::Interrupted.number()));
-    });
-    async move { first.notified().await }
+    let [first] = signalled(Duration::MAX);
+    first
 }
 
 /// What some work gives, unless the user interrupts it.
@@ -42,21 +34,26 @@ pub fn unless_requested<T>(
 
 /// Resolves at the first and at the second signal; the third ends everything at once, and so does
 /// a work that does not end soon after the second.
-pub fn requested_twice() -> (impl Future<Output = ()>, impl Future<Output = ()>) {
-    let (first, second) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (gently, at_once) = (Arc::clone(&first), Arc::clone(&second));
+pub fn requested_twice() -> [impl Future<Output = ()>; 2] {
+    // Writing what there is takes no time, unless the disk hangs.
+    signalled(WRITING_TIME)
+}
+
+/// Resolve one after the other, each at the next signal. Everything ends at the one after them, or when it does not come
+/// for so long.
+fn signalled<const COUNT: usize>(patience: Duration) -> [impl Future<Output = ()>; COUNT] {
+    let waiting: [Arc<Notify>; COUNT] = std::array::from_fn(|_| Arc::default());
+    let asked = waiting.clone();
     let mut signals = Signals::catch();
     tokio::spawn(async move {
-        signals.next().await;
-        gently.notify_one();
-        signals.next().await;
-        at_once.notify_one();
-        // Writing what there is takes no time, unless the disk hangs.
-        let _ = tokio::time::timeout(WRITING_TIME, signals.next()).await;
+        for signal in asked {
+            signals.next().await;
+            signal.notify_one();
+        }
+        let _ = tokio::time::timeout(patience, signals.next()).await;
         std::process::exit(i32::from(ExitCode::Interrupted.number()));
     });
-    let wait = |signal: Arc<Notify>| async move { signal.notified().await };
-    (wait(first), wait(second))
+    waiting.map(|signal| async move { signal.notified().await })
 }
 
 /// The signals that ask to stop; those that cannot be caught are missing.
@@ -72,23 +69,17 @@ impl Signals {
             SignalKind::terminate(),
             SignalKind::hangup(),
         ];
-        Self(
-            kinds
-                .into_iter()
-                .filter_map(|kind| signal(kind).ok())
-                .collect(),
-        )
+        Self(kinds.into_iter().flat_map(signal).collect())
     }
 
     async fn next(&mut self) {
+        use std::task::Poll;
         std::future::poll_fn(|context| {
             // All are polled, so that each can wake us.
             let caught = self.0.iter_mut().map(|signal| signal.poll_recv(context));
-            let count = caught.filter(std::task::Poll::is_ready).count();
-            if count > 0 {
-                std::task::Poll::Ready(())
-            } else {
-                std::task::Poll::Pending
+            match caught.filter(Poll::is_ready).count() {
+                0 => Poll::Pending,
+                _ => Poll::Ready(()),
             }
         })
         .await;

@@ -4,7 +4,6 @@
 // These are help texts: names stand in them as they are typed.
 #![allow(clippy::doc_markdown)]
 
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -21,6 +20,9 @@ use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
 use crate::Failure;
 
+/// The scenario of `mcprove deadlock-probe`.
+pub const DEADLOCK_PROBE: &str = "deadlock_probe";
+
 /// The most scenarios that help names beside a setting of theirs.
 const OWNERS_MAX: usize = 3;
 
@@ -29,7 +31,7 @@ const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filte
                          recommend_runs report audit unlike public_host";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-pub const ALSO_REPLACED: [(&str, &str); 4] = [
+const ALSO_REPLACED: [(&str, &str); 4] = [
     ("hang_timeout", "hang_threshold"),
     ("grace_period", "grace_period"),
     ("rate", "rate_limit"),
@@ -55,9 +57,9 @@ pub fn flag_of(name: &str) -> Option<String> {
 }
 
 /// A setting as a flag.
-pub struct Flag {
+struct Flag {
     /// The setting.
-    pub setting: &'static Setting,
+    setting: &'static Setting,
     /// The flag, without its dashes.
     long: String,
     /// Other names of it.
@@ -69,7 +71,7 @@ pub struct Flag {
 
 impl Flag {
     /// As the setting is declared; none if it has no flag.
-    pub fn of(setting: &'static Setting) -> Option<Self> {
+    fn of(setting: &'static Setting) -> Option<Self> {
         let long = setting.flag?.to_owned();
         let names = setting.names().map(dashed);
         let aliases = names.filter(|name| *name != long).collect();
@@ -77,7 +79,7 @@ impl Flag {
     }
 
     /// With names of its own.
-    pub fn named(setting: &'static Setting, long: String, aliases: Vec<String>) -> Self {
+    fn named(setting: &'static Setting, long: String, aliases: Vec<String>) -> Self {
         Self {
             setting,
             long,
@@ -153,48 +155,72 @@ fn dashed(name: &str) -> String {
 }
 
 /// A table of a config file, of which every setting is a flag.
-pub trait FlagTable: Send + Sync + 'static {
+struct FlagTable {
     /// The table.
-    const SECTION: &'static str;
+    section: &'static str,
     /// The heading in help.
-    const HEADING: &'static str;
-
+    heading: &'static str,
     /// Its flags.
-    fn flags() -> Vec<Flag>;
+    flags: fn() -> Vec<Flag>,
 }
+
+/// The tables, each at the place that is its number.
+const TABLES: [FlagTable; 5] = [
+    FlagTable {
+        section: "scenario",
+        heading: "Load",
+        flags: scenario_flags,
+    },
+    FlagTable {
+        section: "thresholds",
+        heading: "Thresholds",
+        flags: threshold_flags,
+    },
+    FlagTable {
+        section: "output",
+        heading: "Output",
+        flags: output_flags,
+    },
+    FlagTable {
+        section: "thresholds",
+        heading: "Load",
+        flags: hang_flags,
+    },
+    FlagTable {
+        section: "scenario",
+        heading: "Probe",
+        flags: probe_flags,
+    },
+];
+/// `[scenario]`: the settings of every scenario.
+const SCENARIO: usize = 0;
+/// `[thresholds]`.
+const THRESHOLDS: usize = 1;
+/// `[output]`.
+const OUTPUT: usize = 2;
+/// When calls count as hung, of `[thresholds]`.
+const HANG: usize = 3;
+/// The settings of the scenario `deadlock_probe`, each with a flag of its own name.
+const PROBE: usize = 4;
 
 /// The values that flags give to the settings of a table.
-#[derive(Debug, Clone)]
-pub struct SettingFlags<Table> {
-    values: Vec<(&'static Setting, Data)>,
-    table: PhantomData<Table>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct SettingFlags<const TABLE: usize>(Vec<(&'static Setting, Data)>);
 
-impl<Table> Default for SettingFlags<Table> {
-    fn default() -> Self {
-        Self {
-            values: Vec::new(),
-            table: PhantomData,
-        }
-    }
-}
-
-impl<Table: FlagTable> SettingFlags<Table> {
+impl<const TABLE: usize> SettingFlags<TABLE> {
     /// Whether a flag was given.
     pub fn has(&self, name: &str) -> bool {
-        self.values.iter().any(|(setting, _)| setting.name == name)
+        self.0.iter().any(|(setting, _)| setting.name == name)
     }
 
     /// Whether any was given, but that of the seed, which is for suites too.
     pub fn is_given(&self) -> bool {
-        self.values
-            .iter()
-            .any(|(setting, _)| setting.name != "seed")
+        self.0.iter().any(|(setting, _)| setting.name != "seed")
     }
 
     /// The text of a flag.
     pub fn text(&self, name: &str) -> Option<&str> {
-        let found = self.values.iter().find(|(setting, _)| setting.name == name);
+        let found = self.0.iter().find(|(setting, _)| setting.name == name);
         match found {
             Some((_, Data::Text(text))) => Some(text),
             _ => None,
@@ -210,12 +236,9 @@ impl<Table: FlagTable> SettingFlags<Table> {
 
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
-        let flag = Table::flags()
-            .into_iter()
-            .find(|it| it.setting.name == name);
-        if let Some(flag) = flag.filter(|_| !self.has(name)) {
-            let value = Data::Text(text.to_owned());
-            self.values.push((flag.setting, value));
+        let mut flags = (TABLES[TABLE].flags)().into_iter();
+        if let Some(flag) = flags.find(|it| it.setting.name == name && !self.has(name)) {
+            self.0.push((flag.setting, Data::Text(text.to_owned())));
         }
     }
 }
@@ -226,32 +249,28 @@ pub trait Overlay {
     fn overlay(&self, document: &mut Document);
 }
 
-impl<Table: FlagTable> Overlay for SettingFlags<Table> {
+impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
     fn overlay(&self, document: &mut Document) {
-        for (setting, _) in &self.values {
+        let FlagTable { section, .. } = TABLES[TABLE];
+        let scenario = TABLES[SCENARIO].section;
+        for (setting, _) in &self.0 {
             let also = ALSO_REPLACED
                 .iter()
                 .filter(|(flag, _)| *flag == setting.name);
-            let aliases = scenario_settings()
-                .into_iter()
-                .filter(|it| Table::SECTION == ScenarioTable::SECTION && it.has_name(setting.name));
-            let names = also
-                .map(|(_, name)| *name)
-                .chain(aliases.flat_map(Setting::names));
-            names.for_each(|name| document.forget(ScenarioTable::SECTION, name));
+            let aliases = scenario_settings().into_iter();
+            let aliases = aliases.filter(|it| section == scenario && it.has_name(setting.name));
+            let names = also.map(|(_, name)| *name);
+            let names = names.chain(aliases.flat_map(Setting::names));
+            names.for_each(|name| document.forget(scenario, name));
         }
-        document.overlay(Table::SECTION, self.values.iter().cloned());
+        document.overlay(section, self.0.iter().cloned());
     }
 }
 
-impl<Table: FlagTable> Args for SettingFlags<Table> {
+impl<const TABLE: usize> Args for SettingFlags<TABLE> {
     fn augment_args(command: Command) -> Command {
-        let flags = Table::flags();
-        command.args(
-            flags
-                .iter()
-                .map(|it| it.argument().help_heading(Table::HEADING)),
-        )
+        let FlagTable { heading, flags, .. } = TABLES[TABLE];
+        command.args(flags().iter().map(|it| it.argument().help_heading(heading)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -259,14 +278,11 @@ impl<Table: FlagTable> Args for SettingFlags<Table> {
     }
 }
 
-impl<Table: FlagTable> FromArgMatches for SettingFlags<Table> {
+impl<const TABLE: usize> FromArgMatches for SettingFlags<TABLE> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let flags = Table::flags().into_iter();
+        let flags = (TABLES[TABLE].flags)().into_iter();
         let values = flags.filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
-        Ok(Self {
-            values: values.collect(),
-            table: PhantomData,
-        })
+        Ok(Self(values.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -275,77 +291,65 @@ impl<Table: FlagTable> FromArgMatches for SettingFlags<Table> {
     }
 }
 
-/// `[scenario]`: the settings of every scenario.
-#[derive(Debug, Clone)]
-pub struct ScenarioTable;
-
-impl FlagTable for ScenarioTable {
-    const SECTION: &'static str = "scenario";
-    const HEADING: &'static str = "Load";
-
-    fn flags() -> Vec<Flag> {
-        let all = scenario_settings();
-        // An alias that is a setting of another scenario has a flag already.
-        let is_own = |name: &&str| !all.iter().any(|it| it.name == *name);
-        let flags = all.iter().copied().filter_map(|setting| {
-            let aliases = setting.aliases.iter().copied().filter(is_own);
-            let owners = owners(setting.name);
-            let about = match owners.len() {
-                1..=OWNERS_MAX => format!("{} ({})", about(setting), owners.join(", ")),
-                _ => about(setting),
-            };
-            let default = match setting.name {
-                "type" => "sustained".to_owned(),
-                name => defaults(name),
-            };
-            Some(Flag {
-                aliases: aliases.map(dashed).collect(),
-                about,
-                default,
-                ..Flag::of(setting)?
-            })
-        });
-        flags.collect()
-    }
+fn scenario_flags() -> Vec<Flag> {
+    let all = scenario_settings();
+    // An alias that is a setting of another scenario has a flag already.
+    let is_own = |name: &&str| !all.iter().any(|it| it.name == *name);
+    let flags = all.iter().copied().filter_map(|setting| {
+        let aliases = setting.aliases.iter().copied().filter(is_own);
+        let owners = owners(setting.name);
+        let about = match owners.len() {
+            1..=OWNERS_MAX => format!("{} ({})", about(setting), owners.join(", ")),
+            _ => about(setting),
+        };
+        let default = match setting.name {
+            "type" => "sustained".to_owned(),
+            name => defaults(name),
+        };
+        Some(Flag {
+            aliases: aliases.map(dashed).collect(),
+            about,
+            default,
+            ..Flag::of(setting)?
+        })
+    });
+    flags.collect()
 }
 
-/// `[thresholds]`.
-#[derive(Debug, Clone)]
-pub struct ThresholdTable;
-
-impl FlagTable for ThresholdTable {
-    const SECTION: &'static str = "thresholds";
-    const HEADING: &'static str = "Thresholds";
-
-    fn flags() -> Vec<Flag> {
-        let mut flags: Vec<Flag> = Thresholds::declared().iter().filter_map(Flag::of).collect();
-        // As the scenario deadlock_probe calls it.
-        let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
-        if let Some(hang) = flags.iter_mut().find(is_hang) {
-            hang.aliases.push("hang-threshold".to_owned());
-        }
-        flags
+fn threshold_flags() -> Vec<Flag> {
+    let mut flags: Vec<Flag> = Thresholds::declared().iter().filter_map(Flag::of).collect();
+    // As the scenario deadlock_probe calls it.
+    let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
+    if let Some(hang) = flags.iter_mut().find(is_hang) {
+        hang.aliases.push("hang-threshold".to_owned());
     }
+    flags
 }
 
-/// `[output]`.
-#[derive(Debug, Clone)]
-pub struct OutputTable;
-
-impl FlagTable for OutputTable {
-    const SECTION: &'static str = "output";
-    const HEADING: &'static str = "Output";
-
-    fn flags() -> Vec<Flag> {
-        let mut flags: Vec<Flag> = OutputSettings::declared()
-            .iter()
-            .filter_map(Flag::of)
-            .collect();
-        if let Some(trace) = flags.iter_mut().find(|it| it.is_negative()) {
-            trace.about = "Do not write every call to trace.jsonl".into();
-        }
-        flags
+fn output_flags() -> Vec<Flag> {
+    let declared = OutputSettings::declared().iter();
+    let mut flags: Vec<Flag> = declared.filter_map(Flag::of).collect();
+    if let Some(trace) = flags.iter_mut().find(|it| it.is_negative()) {
+        trace.about = "Do not write every call to trace.jsonl".into();
     }
+    flags
+}
+
+fn hang_flags() -> Vec<Flag> {
+    let mut all = threshold_flags();
+    all.retain(|flag| ["hang_timeout", "grace_period"].contains(&flag.setting.name));
+    all
+}
+
+fn probe_flags() -> Vec<Flag> {
+    let settings = find(DEADLOCK_PROBE).map(Entry::all_settings);
+    let flags = settings.into_iter().flatten().map(|setting| {
+        let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
+        let other = ALSO_REPLACED.iter().find(is_same);
+        let other = other.map(|(flag, _)| dashed(flag));
+        Flag::named(setting, dashed(setting.name), other.into_iter().collect())
+    });
+    flags.collect()
 }
 
 /// The scenario and its settings.
@@ -369,18 +373,22 @@ pub struct LoadArguments {
     pub fault: Vec<String>,
 
     #[command(flatten)]
-    pub settings: SettingFlags<ScenarioTable>,
+    pub settings: SettingFlags<SCENARIO>,
 }
 
 /// What the run must keep to.
-pub type ThresholdArguments = SettingFlags<ThresholdTable>;
+pub type ThresholdArguments = SettingFlags<THRESHOLDS>;
+/// When calls count as hung.
+pub type HangArguments = SettingFlags<HANG>;
+/// What the probe for deadlocks does.
+pub type ProbeArguments = SettingFlags<PROBE>;
 
 /// What is written and printed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
     #[command(flatten)]
-    pub settings: SettingFlags<OutputTable>,
+    pub settings: SettingFlags<OUTPUT>,
 
     /// Print metrics.json (format metrics.v1) instead of the summary
     #[arg(long)]

@@ -18,7 +18,7 @@ use crate::{drawn, interrupt, losses, terminal};
 pub fn stop_on_interrupt() -> Stop {
     let stop = Stop::new();
     let pulled = stop.clone();
-    let (first, second) = interrupt::requested_twice();
+    let [first, second] = interrupt::requested_twice();
     tokio::spawn(async move {
         first.await;
         pulled.request();

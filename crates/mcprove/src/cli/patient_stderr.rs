@@ -1,16 +1,14 @@
 //! Standard error that nobody may read: what is written there holds up nothing.
 //!
-//! A thread of its own writes. What it has not written yet waits in a queue of [`QUEUE_MAX`] pieces; what
+//! A task of its own writes. What it has not written yet waits in a queue of [`QUEUE_MAX`] pieces; what
 //! comes when that is full is dropped, and how much that was is said once there is room again.
 
-use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use mcprove_settings::sync::lock;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc;
 
 /// How many pieces wait; a server's stderr comes in pieces of 64 KiB at most.
 const QUEUE_MAX: usize = 256;
@@ -19,24 +17,16 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// Standard error, through a queue.
 pub struct PatientStderr {
-    queue: SyncSender<Vec<u8>>,
+    queue: mpsc::Sender<Vec<u8>>,
     dropped: AtomicU64,
-    is_done: Mutex<Receiver<()>>,
 }
 
 impl PatientStderr {
-    pub fn new() -> std::io::Result<Arc<Self>> {
-        let (queue, pieces) = sync_channel(QUEUE_MAX);
-        let (done, is_done) = sync_channel(1);
-        let name = "mcprove-stderr".to_owned();
-        thread::Builder::new()
-            .name(name)
-            .spawn(move || write(&pieces, &done))?;
-        Ok(Arc::new(Self {
-            queue,
-            dropped: AtomicU64::new(0),
-            is_done: Mutex::new(is_done),
-        }))
+    pub fn new() -> Arc<Self> {
+        let (queue, pieces) = mpsc::channel(QUEUE_MAX);
+        tokio::spawn(write(pieces));
+        let dropped = AtomicU64::new(0);
+        Arc::new(Self { queue, dropped })
     }
 
     /// Writes when there is somebody to read; never waits.
@@ -56,25 +46,19 @@ impl PatientStderr {
     }
 
     /// Waits until all is written, or nobody reads it.
-    pub async fn finish(self: Arc<Self>) {
+    pub async fn finish(&self) {
         // An empty piece is the end.
-        let asked = self.queue.try_send(Vec::new()).is_ok();
-        let waiting = tokio::task::spawn_blocking(move || {
-            let is_done = lock(&self.is_done);
-            let wait = if asked { LAST_WAIT } else { Duration::ZERO };
-            let _ = is_done.recv_timeout(wait);
-        });
-        let _ = waiting.await;
+        if self.queue.try_send(Vec::new()).is_ok() {
+            let _ = tokio::time::timeout(LAST_WAIT, self.queue.closed()).await;
+        }
     }
 }
 
-fn write(pieces: &Receiver<Vec<u8>>, done: &SyncSender<()>) {
-    while let Ok(piece) = pieces.recv() {
-        if piece.is_empty() {
-            break;
-        }
+async fn write(mut pieces: mpsc::Receiver<Vec<u8>>) {
+    let mut stderr = tokio::io::stderr();
+    while let Some(piece) = pieces.recv().await.filter(|piece| !piece.is_empty()) {
         // Nobody may be there to read it.
-        let _ = std::io::stderr().lock().write_all(&piece);
+        let _ = stderr.write_all(&piece).await;
+        let _ = stderr.flush().await;
     }
-    let _ = done.try_send(());
 }

@@ -79,8 +79,8 @@ fn what_cannot_be_done_is_told_with_a_hint() {
 #[test]
 fn the_help_lists_every_kind_of_fault() {
     let output = run(&["proxy", "--help"]);
-    for entry in mcprove_fault::ENTRIES {
-        let name = entry.name.replace('_', "-");
+    for kind in mcprove_fault::kinds() {
+        let name = kind.name().replace('_', "-");
         assert!(output.stdout.contains(&name), "{name}");
     }
 }

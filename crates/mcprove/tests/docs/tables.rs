@@ -98,7 +98,7 @@ fn assert_current(document: &str, name: &str, expected: &str) {
 fn the_tables_of_a_tools_file_are_current() {
     let mut tables = String::new();
     let is_explained = |name: &str| !matches!(name, "promptArgument" | "message");
-    let sections = mock::keys::SECTIONS.iter();
+    let sections = mock::keys::KEYS.sections.iter();
     for section in sections.filter(|section| is_explained(&section.name)) {
         let title = section.title.replace('`', "");
         writeln!(tables, "\n### {}\n", sentence(&title)).unwrap();
@@ -106,7 +106,7 @@ fn the_tables_of_a_tools_file_are_current() {
         for key in &section.keys {
             let name = if key.required { " (required)" } else { "" };
             let explanation = key.about.replace('|', "\\|");
-            let takes = key.form.describe();
+            let takes = &key.form().words;
             writeln!(tables, "| `{}`{name} | {takes} | {explanation} |", key.name).unwrap();
         }
     }
@@ -156,10 +156,10 @@ fn the_table_of_bad_requests_is_current() {
 #[test]
 fn the_table_of_faults_is_current() {
     let mut table = String::from("| fault | what it does | settings |\n|---|---|---|\n");
-    for entry in fault::ENTRIES {
-        let settings = (entry.settings)();
+    for kind in fault::kinds() {
+        let settings = fault::settings_of(kind);
         let names: Vec<&str> = settings.iter().map(|setting| setting.name).collect();
-        let mut written = entry.name.replace('_', "-");
+        let mut written = kind.name().replace('_', "-");
         if !names.is_empty() {
             write!(written, ":<{}>", names.join(">-<")).unwrap();
         }
@@ -172,7 +172,7 @@ fn the_table_of_faults_is_current() {
             .collect();
         let row = format!(
             "| `{written}` | {} | {} |",
-            entry.explanation,
+            kind.about(),
             settings.join("; ")
         );
         writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();

@@ -1,21 +1,32 @@
-//! The bodies that a proxy passes on or makes.
+//! The bodies that a proxy passes on or makes: what is there already, then what a peer sends, looked at where that is
+//! asked for, and what faults say in between.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use mcprove_servers::hosting::http_limits::BODY_PAUSE_MAX;
+use hyper::client::conn::http1::SendRequest;
+use mcprove_servers::hosting::http_limits::{BODY_PAUSE_MAX, Gathered};
 use tokio::sync::mpsc;
 use tokio::time::Sleep;
 
-use super::passing::Passing;
+use super::faulted::Presence;
+use super::tap::Tap;
+use super::upstream::Upstream;
+use crate::LOOK_BYTES_MAX;
+use crate::answers::Ending;
 use crate::report::Count;
 
 /// Why a body breaks off.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long what was said last may take to leave before the connection breaks.
+const LAST_WORDS: Duration = Duration::from_millis(30);
 
 /// Something that is said on a stream that we make, or add to.
 pub enum Said {
@@ -25,64 +36,95 @@ pub enum Said {
     Break,
 }
 
-/// Something that happens when a body is over, or nobody wants it any more.
-pub type Farewell = Box<dyn FnOnce() + Send>;
+/// Why a body of the server was not read whole.
+pub enum Unread {
+    /// It broke off after this.
+    Broken(Bytes),
+    /// It is too long; it can still be passed on from its beginning.
+    Long(ProxyBody),
+}
 
 /// A body of a request or a response.
+#[derive(Default)]
 pub struct ProxyBody {
-    kind: Kind,
-    farewell: Option<Farewell>,
+    /// What comes next.
+    ready: VecDeque<Bytes>,
+    /// What comes after that.
+    incoming: Option<Incoming>,
+    /// Where the connection to the server goes when its body is over.
+    home: Option<(SendRequest<Self>, Arc<Upstream>)>,
+    tap: Option<Box<Tap>>,
+    /// What else is said on it.
+    said: Option<mpsc::Receiver<Said>>,
+    /// Whether the connection breaks after what was said.
+    is_cut: bool,
+    is_over: bool,
+    /// When the connection breaks, or when a client has said nothing for too long.
+    timer: Option<Pin<Box<Sleep>>>,
     /// Where its bytes are counted.
     count: Option<Arc<Count>>,
-    /// Ends when a client has said nothing for too long; there is one while it is waited for.
-    pause: Option<Pin<Box<Sleep>>>,
-}
-
-enum Kind {
-    Whole(Bytes),
-    /// What was read of a client's body already, then the rest.
-    Client(Bytes, Incoming),
-    Upstream(Box<Passing>),
-    Made(mpsc::Receiver<Said>),
-    /// These bytes, then the connection breaks.
-    Cut(Bytes),
-    /// The connection is about to break.
-    Breaking(Break),
-}
-
-/// What was said before reaches the client, then the connection breaks.
-pub type Break = Pin<Box<Sleep>>;
-
-/// How long what was said last may take to leave before the connection breaks.
-const LAST_WORDS: Duration = Duration::from_millis(30);
-
-pub fn break_off() -> Break {
-    Box::pin(tokio::time::sleep(LAST_WORDS))
-}
-
-pub fn broken() -> BodyError {
-    "broken off by a fault".into()
+    /// Tells that somebody still wants it.
+    presence: Option<Presence>,
 }
 
 impl ProxyBody {
-    pub fn whole(bytes: impl Into<Bytes>) -> Self {
-        Kind::Whole(bytes.into()).into()
+    fn with(set: impl FnOnce(&mut Self)) -> Self {
+        let mut body = Self::default();
+        set(&mut body);
+        body
     }
 
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+        let bytes = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
+        Self::with(|body| body.ready.extend(bytes))
+    }
+
+    /// What was read of a client's body already, then the rest.
     pub fn client(read: Bytes, rest: Incoming) -> Self {
-        Kind::Client(read, rest).into()
+        let mut body = Self::whole(read);
+        body.incoming = Some(rest);
+        body
     }
 
     pub fn made(said: mpsc::Receiver<Said>) -> Self {
-        Kind::Made(said).into()
+        Self::with(|body| body.said = Some(said))
     }
 
+    /// These bytes, then the connection breaks.
     pub fn cut(beginning: Bytes) -> Self {
-        Kind::Cut(beginning).into()
+        let mut body = Self::whole(beginning);
+        body.is_cut = true;
+        body
     }
 
-    pub fn passing(passing: Passing) -> Self {
-        Kind::Upstream(Box::new(passing)).into()
+    /// The body of a response of the server.
+    pub fn upstream(
+        incoming: Incoming,
+        sender: SendRequest<Self>,
+        upstream: Arc<Upstream>,
+    ) -> Self {
+        Self::with(|body| {
+            let is_over = incoming.is_end_stream();
+            body.incoming = Some(incoming);
+            body.home = Some((sender, upstream));
+            // A body that is empty may never be asked for.
+            if is_over {
+                body.finish(Ending::Whole);
+            }
+        })
+    }
+
+    pub fn with_tap(mut self, mut tap: Tap) -> Self {
+        if self.is_over {
+            tap.end(Ending::Whole, &mut self.ready);
+        }
+        self.tap = Some(Box::new(tap));
+        self
+    }
+
+    pub fn with_said(mut self, said: mpsc::Receiver<Said>) -> Self {
+        self.said = Some(said);
+        self
     }
 
     /// Counts its bytes as they pass.
@@ -91,68 +133,117 @@ impl ProxyBody {
         self
     }
 
-    /// Has `farewell` called when the body is dropped, over or not.
-    pub fn with_farewell(mut self, farewell: Farewell) -> Self {
-        self.farewell = Some(farewell);
+    /// Keeps `presence` until the body is dropped, over or not.
+    pub fn with_presence(mut self, presence: Option<Presence>) -> Self {
+        self.presence = presence;
         self
     }
-}
 
-impl From<Kind> for ProxyBody {
-    fn from(kind: Kind) -> Self {
-        Self {
-            kind,
-            farewell: None,
-            count: None,
-            pause: None,
+    /// The next piece of it; `None` at its end.
+    pub async fn next_chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
+        loop {
+            match self.frame().await?.map(Frame::into_data) {
+                Ok(Ok(data)) => return Some(Ok(data)),
+                Ok(Err(_)) => {}
+                Err(error) => return Some(Err(error)),
+            }
         }
+    }
+
+    /// Reads all of it, if it is not too long.
+    pub async fn read(mut self) -> Result<Bytes, Unread> {
+        let mut body = Gathered::default();
+        while let Some(chunk) = self.next_chunk().await {
+            let Ok(chunk) = chunk else {
+                return Err(Unread::Broken(body.take()));
+            };
+            body.push(chunk);
+            if body.bytes() > LOOK_BYTES_MAX {
+                self.ready.push_front(body.take());
+                return Err(Unread::Long(self));
+            }
+        }
+        Ok(body.take())
+    }
+
+    fn finish(&mut self, ending: Ending) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.end(ending, &mut self.ready);
+        }
+        if let Some((sender, home)) = self.home.take().filter(|_| ending == Ending::Whole) {
+            home.give_back(sender);
+        }
+    }
+
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            if self.is_over {
+                return Poll::Ready(None);
+            }
+            if self.is_cut {
+                ready!(self.poll_timer(LAST_WORDS, context));
+                self.finish(Ending::Broken);
+                return Poll::Ready(Some(Err("broken off by a fault".into())));
+            }
+            let is_between = self.tap.as_ref().is_none_or(|tap| tap.is_between());
+            if is_between && let Some(said) = &mut self.said {
+                match said.poll_recv(context) {
+                    Poll::Ready(Some(Said::Bytes(bytes))) => {
+                        return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                    }
+                    Poll::Ready(Some(Said::Break)) => {
+                        self.is_cut = true;
+                        continue;
+                    }
+                    Poll::Ready(None) => self.said = None,
+                    Poll::Pending if self.incoming.is_none() => return Poll::Pending,
+                    Poll::Pending => {}
+                }
+            }
+            let Some(incoming) = &mut self.incoming else {
+                self.is_over = true;
+                continue;
+            };
+            match ready!(Pin::new(incoming).poll_frame(context)) {
+                Some(Ok(frame)) => match (frame.into_data(), &mut self.tap) {
+                    (Ok(data), Some(tap)) => tap.pass(data, &mut self.ready),
+                    (Ok(data), None) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                    (Err(frame), _) => return Poll::Ready(Some(Ok(frame))),
+                },
+                Some(Err(error)) => {
+                    self.finish(Ending::Broken);
+                    return Poll::Ready(Some(Err(error.into())));
+                }
+                None => self.finish(Ending::Whole),
+            }
+        }
+    }
+
+    /// Whether that much time has passed since it was first asked.
+    fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
+        let timer = || Box::pin(tokio::time::sleep(time));
+        self.timer.get_or_insert_with(timer).as_mut().poll(context)
     }
 }
 
 impl Drop for ProxyBody {
     fn drop(&mut self) {
-        if let Some(farewell) = self.farewell.take() {
-            farewell();
-        }
-    }
-}
-
-impl ProxyBody {
-    fn poll_kind(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        match &mut self.kind {
-            Kind::Whole(bytes) => {
-                let bytes = std::mem::take(bytes);
-                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
-            }
-            Kind::Client(read, rest) => {
-                if read.is_empty() {
-                    return Pin::new(rest).poll_frame(context).map_err(Into::into);
-                }
-                let read = std::mem::take(read);
-                Poll::Ready(Some(Ok(Frame::data(read))))
-            }
-            Kind::Upstream(passing) => passing.poll_frame(context),
-            Kind::Made(said) => match ready!(said.poll_recv(context)) {
-                Some(Said::Bytes(bytes)) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                Some(Said::Break) => {
-                    self.kind = Kind::Breaking(break_off());
-                    self.poll_kind(context)
-                }
-                None => Poll::Ready(None),
-            },
-            Kind::Cut(beginning) => {
-                let beginning = std::mem::take(beginning);
-                self.kind = Kind::Breaking(break_off());
-                Poll::Ready(Some(Ok(Frame::data(beginning))))
-            }
-            Kind::Breaking(breaking) => {
-                ready!(breaking.as_mut().poll(context));
-                Poll::Ready(Some(Err(broken())))
-            }
-        }
+        // Whoever knows the length does not ask for the end.
+        let is_whole = self.incoming.as_ref().is_none_or(Body::is_end_stream);
+        self.finish(if is_whole {
+            Ending::Whole
+        } else {
+            Ending::Left
+        });
     }
 }
 
@@ -164,17 +255,16 @@ impl Body for ProxyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Poll::Ready(frame) = self.poll_kind(context) else {
-            if matches!(self.kind, Kind::Client(..)) {
-                let pause = || Box::pin(tokio::time::sleep(BODY_PAUSE_MAX));
-                ready!(self.pause.get_or_insert_with(pause).as_mut().poll(context));
-                return Poll::Ready(Some(Err(
-                    "the body of the client did not arrive in time".into()
-                )));
+        let Poll::Ready(frame) = self.poll_next(context) else {
+            // Only clients are waited for no longer than this.
+            if self.incoming.is_some() && self.home.is_none() {
+                ready!(self.poll_timer(BODY_PAUSE_MAX, context));
+                let message = "the body of the client did not arrive in time";
+                return Poll::Ready(Some(Err(message.into())));
             }
             return Poll::Pending;
         };
-        self.pause = None;
+        self.timer = None;
         if let (Some(Ok(frame)), Some(count)) = (&frame, &self.count) {
             count.add(frame.data_ref().map_or(0, Bytes::len), 0);
         }
@@ -182,20 +272,21 @@ impl Body for ProxyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.kind {
-            Kind::Whole(bytes) => bytes.is_empty(),
-            Kind::Client(read, rest) => read.is_empty() && rest.is_end_stream(),
-            Kind::Upstream(passing) => passing.is_end_stream(),
-            Kind::Made(_) | Kind::Cut(_) | Kind::Breaking(_) => false,
-        }
+        let is_untouched = self.tap.is_none() && self.said.is_none() && !self.is_cut;
+        let is_received = self.incoming.as_ref().is_none_or(Body::is_end_stream);
+        self.ready.is_empty() && (self.is_over || is_untouched && is_received)
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.kind {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Kind::Client(read, rest) if read.is_empty() => rest.size_hint(),
-            Kind::Upstream(passing) => passing.size_hint(),
-            _ => SizeHint::default(),
+        let is_changed = self.tap.is_some() || self.said.is_some() || self.is_cut;
+        match &self.incoming {
+            _ if is_changed => SizeHint::default(),
+            None => {
+                let sizes = self.ready.iter().map(Bytes::len);
+                SizeHint::with_exact(sizes.sum::<usize>() as u64)
+            }
+            Some(incoming) if self.ready.is_empty() => incoming.size_hint(),
+            Some(_) => SizeHint::default(),
         }
     }
 }

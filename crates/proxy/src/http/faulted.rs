@@ -1,34 +1,148 @@
-//! A call over HTTP that met a fault: its way to the server, and what comes back from there.
+//! A call over HTTP that met a fault: its way to the server, what comes back from there, and its answer: a JSON body, or
+//! an event stream where the server answers with one or the fault says more than one thing. Over the transport of
+//! 2024-11-05 the answer comes on the stream that the client opened.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderValue, Request, StatusCode, response};
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::http_limits::Gathered;
-use mcprove_trace::ErrorCategory;
-use tokio::sync::{Mutex, MutexGuard};
+use http::{HeaderValue, Request, Response, StatusCode, response};
+use mcprove_fault::Injection;
+use mcprove_trace::protocol::sse::Event;
+use mcprove_trace::{ErrorCategory, Special};
+use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
-use super::answer::Answer;
-use super::body::{ProxyBody, Said};
-use super::events::{Piece, RawEvents};
+use super::body::{BodyError, ProxyBody, Said, Unread};
+use super::events::{Piece, RawEvents, encode};
 use super::exchange::{bad_gateway, plain};
 use super::headers::{BodyKind, body_kind, remove_hop_by_hop};
-use super::hub::{CallKey, Hub, OldStream};
-use super::observer::TOO_LONG;
-use super::passing::Passing;
-use crate::LOOK_BYTES_MAX;
-use crate::faulted::FaultTransport;
-use crate::faulted_calls::{FaultedCalls, PendingCall};
+use super::hub::{Hub, OldStream};
+use super::tap::TOO_LONG;
+use crate::faulted::{FaultTransport, strike};
+use crate::faulted_calls::PendingCall;
 use crate::message::Seen;
 
+/// How many pieces of a stream wait for a client that does not read.
+const SAID_MAX: usize = 64;
 /// What is told of an answer that is too long to be held.
 const PASSED: &str = "an answer was too long to be held, and passed unchanged";
+/// Why a call has no answer.
+const BROKE_OFF: &str = "the server broke off before it answered";
+
+/// What the client gets: a response, or an error that closes the connection.
+pub type Answered = Result<Response<ProxyBody>, BodyError>;
+
+/// The client of a call that a fault acts on, as long as it is there.
+pub struct Presence(Arc<PendingCall>);
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        // If it is over, there is nothing to leave.
+        self.0.watch.faulted.leave(&self.0);
+    }
+}
+
+/// Lets a fault act on a call, in a task of its own; gives what the client gets.
+pub async fn answer_struck(
+    hub: &Arc<Hub>,
+    mut parts: Parts,
+    call: Arc<PendingCall>,
+    injection: Injection,
+) -> Answered {
+    let is_status = injection.fault().kind.special() == Special::HttpStatus;
+    let stream = hub.stream(&parts).filter(|_| !is_status);
+    let (head, receiver) = oneshot::channel();
+    let mut answer = Answer {
+        head: Some(head),
+        ..Answer::default()
+    };
+    // On a stream of its own, the end of the request says nothing.
+    let presence = stream.is_none().then(|| Presence(Arc::clone(&call)));
+    if let Some(stream) = &stream {
+        let (parts, body) = plain(StatusCode::ACCEPTED, "Accepted").into_parts();
+        answer.respond(parts, body);
+        answer.usual.event = Bytes::from_static(b"message");
+        answer.said = Some(stream.said.clone());
+    }
+    // What is compressed could not be read.
+    parts.headers.remove(ACCEPT_ENCODING);
+    parts.headers.remove(CONTENT_LENGTH);
+    let exchange = Exchange {
+        hub: Arc::clone(hub),
+        parts,
+        stream,
+        answer: Mutex::new(answer),
+    };
+    strike(injection, &call, exchange);
+    let Ok(answered) = receiver.await else {
+        // It was cancelled: the answer ends without one.
+        let mut response = Response::new(ProxyBody::default());
+        let events = HeaderValue::from_static("text/event-stream");
+        response.headers_mut().insert(CONTENT_TYPE, events);
+        return Ok(response);
+    };
+    Ok(answered?.map(|body| body.with_presence(presence)))
+}
+
+/// How far the answer is.
+#[derive(Default)]
+struct Answer {
+    head: Option<oneshot::Sender<Answered>>,
+    /// The head of the server's own answer.
+    own: Option<response::Parts>,
+    /// The event of the server's reply, in whose place ours is.
+    like: Option<Event>,
+    /// What every other event looks like.
+    usual: Event,
+    /// The stream that was begun.
+    said: Option<mpsc::Sender<Said>>,
+}
+
+impl Answer {
+    /// Responds, unless something was said.
+    fn respond(&mut self, parts: response::Parts, body: ProxyBody) {
+        if let Some(head) = self.head.take() {
+            // A client that is gone is told so elsewhere, here and below.
+            let _ = head.send(Ok(Response::from_parts(parts, body)));
+        }
+    }
+
+    /// Begins a stream to the client, unless there is one.
+    fn begin_stream(&mut self) -> Option<mpsc::Sender<Said>> {
+        if self.said.is_none() && self.head.is_some() {
+            let (said, receiver) = mpsc::channel(SAID_MAX);
+            let mut parts = self.head_of("text/event-stream");
+            let no_cache = HeaderValue::from_static("no-cache");
+            parts.headers.entry(CACHE_CONTROL).or_insert(no_cache);
+            self.respond(parts, ProxyBody::made(receiver));
+            self.said = Some(said);
+        }
+        self.said.clone()
+    }
+
+    /// Closes the connection of a client that has no answer yet: whether it had none.
+    fn close(&mut self) -> bool {
+        let Some(head) = self.head.take() else {
+            return false;
+        };
+        let _ = head.send(Err("closed by a fault".into()));
+        true
+    }
+
+    /// The head of an answer of ours, like that of the server where there is one.
+    fn head_of(&mut self, content_type: &'static str) -> response::Parts {
+        let own = self.own.take();
+        let mut parts = own.unwrap_or_else(|| Response::new(()).into_parts().0);
+        parts.headers.remove(CONTENT_LENGTH);
+        let value = HeaderValue::from_static(content_type);
+        parts.headers.insert(CONTENT_TYPE, value);
+        parts
+    }
+}
 
 /// The way of one call, and its answer.
-pub struct Exchange {
+struct Exchange {
     hub: Arc<Hub>,
     parts: Parts,
     /// Where the answer comes, over the transport of 2024-11-05.
@@ -37,95 +151,61 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(
-        hub: Arc<Hub>,
-        parts: Parts,
-        stream: Option<Arc<OldStream>>,
-        answer: Answer,
-    ) -> Self {
-        Self {
-            hub,
-            parts,
-            stream,
-            answer: Mutex::new(answer),
-        }
-    }
-
-    fn request(&self, call: &PendingCall<CallKey>) -> Request<ProxyBody> {
-        let body = ProxyBody::whole(call.message.clone());
-        Request::from_parts(self.parts.clone(), body)
-    }
-
     async fn answer(&self) -> MutexGuard<'_, Answer> {
         self.answer.lock().await
     }
 
     /// Passes on what is no answer to the call, such as a refusal.
-    async fn pass(&self, call: &PendingCall<CallKey>, parts: response::Parts, body: ProxyBody) {
+    async fn pass(&self, call: &PendingCall, response: Response<ProxyBody>) {
         if !call.is_lost {
+            let (parts, body) = response.into_parts();
             let message = format!("HTTP {}", parts.status);
             call.fail(ErrorCategory::ServerError, &message);
             self.answer().await.respond(parts, body);
         }
     }
 
-    async fn execute_here(&self, call: &PendingCall<CallKey>) -> Option<Bytes> {
-        let response = match self.hub.upstream.send(self.request(call)).await {
-            Ok(response) => response,
-            Err(failure) => {
-                self.hub.watch.journal.remark(&failure.message);
-                let (parts, body) = bad_gateway(&failure).into_parts();
-                self.pass(call, parts, body).await;
-                return None;
+    /// The reply in a response of the server, if it is there.
+    async fn reply_in(
+        &self,
+        call: &PendingCall,
+        mut response: Response<ProxyBody>,
+    ) -> Option<Bytes> {
+        remove_hop_by_hop(response.headers_mut());
+        let response = match body_kind(response.headers()) {
+            BodyKind::Events if response.status().is_success() => {
+                return self.reply_in_stream(call, response).await;
+            }
+            BodyKind::Events | BodyKind::Other => response,
+            BodyKind::Json => {
+                let (parts, body) = response.into_parts();
+                let body = match body.read().await {
+                    // An error may come without the id, where a request is refused by its headers.
+                    Ok(body) if matches!(Seen::of(&body), Seen::Answer { .. }) => {
+                        self.answer().await.own = Some(parts);
+                        return Some(body);
+                    }
+                    Ok(body) => ProxyBody::whole(body),
+                    // What breaks off is no answer, nor the beginning of one.
+                    Err(Unread::Broken(_)) => return None,
+                    Err(Unread::Long(body)) => {
+                        self.too_long(call);
+                        body
+                    }
+                };
+                Response::from_parts(parts, body)
             }
         };
-        let (mut parts, passing) = response.into_parts();
-        remove_hop_by_hop(&mut parts.headers);
-        match body_kind(&parts.headers) {
-            BodyKind::Json => self.reply_in_body(call, parts, passing).await,
-            BodyKind::Events if parts.status.is_success() => {
-                self.reply_in_stream(call, parts, passing).await
-            }
-            BodyKind::Events | BodyKind::Other => {
-                self.pass(call, parts, ProxyBody::passing(passing)).await;
-                None
-            }
-        }
-    }
-
-    async fn reply_in_body(
-        &self,
-        call: &PendingCall<CallKey>,
-        parts: response::Parts,
-        mut passing: Passing,
-    ) -> Option<Bytes> {
-        let mut body = Gathered::default();
-        while let Some(chunk) = passing.next_chunk().await {
-            // What breaks off is no answer, nor the beginning of one.
-            body.push(chunk.ok()?);
-            if body.bytes() > LOOK_BYTES_MAX {
-                self.too_long(call);
-                let rest = ProxyBody::passing(passing.after(body.take()));
-                self.pass(call, parts, rest).await;
-                return None;
-            }
-        }
-        let body = body.take();
-        // An error may come without the id, where a request is refused by its headers.
-        if !matches!(Seen::of(&body), Seen::Answer { .. }) {
-            self.pass(call, parts, ProxyBody::whole(body)).await;
-            return None;
-        }
-        self.answer().await.own = Some(parts);
-        Some(body)
+        self.pass(call, response).await;
+        None
     }
 
     async fn reply_in_stream(
         &self,
-        call: &PendingCall<CallKey>,
-        parts: response::Parts,
-        mut passing: Passing,
+        call: &PendingCall,
+        response: Response<ProxyBody>,
     ) -> Option<Bytes> {
+        let (parts, mut body) = response.into_parts();
         let said = {
             let mut answer = self.answer().await;
             answer.own = Some(parts);
@@ -137,10 +217,10 @@ impl Exchange {
         };
         let mut events = RawEvents::new();
         let mut has_long = false;
-        while let Some(chunk) = passing.next_chunk().await {
+        while let Some(chunk) = body.next_chunk().await {
             let Ok(chunk) = chunk else {
                 if !call.is_lost {
-                    self.answer().await.break_off().await;
+                    self.disconnect().await;
                 }
                 return None;
             };
@@ -161,7 +241,6 @@ impl Exchange {
                     }
                 };
                 if let Some(said) = &said {
-                    // A client that is gone is told so elsewhere.
                     let _ = said.send(Said::Bytes(raw)).await;
                 }
             }
@@ -169,20 +248,8 @@ impl Exchange {
         None
     }
 
-    async fn execute_on(&self, call: &PendingCall<CallKey>, stream: &OldStream) -> Option<Bytes> {
-        let reply = stream.take_answer(&call.key.1);
-        match self.hub.upstream.send(self.request(call)).await {
-            Ok(response) if response.status().is_success() => reply.await.ok(),
-            Ok(_) => None,
-            Err(failure) => {
-                self.hub.watch.journal.remark(&failure.message);
-                None
-            }
-        }
-    }
-
     /// The answer passes untouched, and its fate is not known.
-    fn too_long(&self, call: &PendingCall<CallKey>) {
+    fn too_long(&self, call: &PendingCall) {
         if !call.is_lost {
             self.hub.watch.journal.remark(PASSED);
             call.fail(ErrorCategory::Malformed, TOO_LONG);
@@ -191,27 +258,41 @@ impl Exchange {
 }
 
 impl FaultTransport for Exchange {
-    type Key = CallKey;
-
-    fn calls(&self) -> &Arc<FaultedCalls<CallKey>> {
-        &self.hub.faulted
-    }
-
-    async fn execute(&self, call: &PendingCall<CallKey>) -> Option<Bytes> {
-        match &self.stream {
-            Some(stream) => self.execute_on(call, stream).await,
-            None => self.execute_here(call).await,
+    async fn execute(&self, call: &PendingCall) -> Option<Bytes> {
+        let body = ProxyBody::whole(call.message.clone());
+        let request = Request::from_parts(self.parts.clone(), body);
+        let stream = self.stream.as_ref();
+        let reply = stream.map(|stream| stream.answers.take_answer(&call.key.1, call.serial));
+        match (self.hub.upstream.send(request).await, reply) {
+            (Ok(response), None) => self.reply_in(call, response).await,
+            (Ok(response), Some(reply)) if response.status().is_success() => reply.await.ok(),
+            (Ok(_), Some(_)) => None,
+            (Err(failure), reply) => {
+                self.hub.watch.journal.remark(&failure.message);
+                if reply.is_none() {
+                    self.pass(call, bad_gateway(&failure)).await;
+                }
+                None
+            }
         }
     }
 
     async fn reply(&self, message: Bytes) {
-        self.answer().await.reply(message).await;
+        let mut answer = self.answer().await;
+        if let Some(said) = answer.said.take() {
+            let like = answer.like.as_ref().unwrap_or(&answer.usual);
+            let event = encode(&message, Some(like));
+            let _ = said.send(Said::Bytes(event)).await;
+        } else {
+            let parts = answer.head_of("application/json");
+            answer.respond(parts, ProxyBody::whole(message));
+        }
     }
 
     async fn send(&self, message: Bytes) {
         let (said, event) = {
             let mut answer = self.answer().await;
-            (answer.begin_stream(), answer.event(&message))
+            (answer.begin_stream(), encode(&message, Some(&answer.usual)))
         };
         if let Some(said) = said {
             let _ = said.send(Said::Bytes(event)).await;
@@ -219,11 +300,27 @@ impl FaultTransport for Exchange {
     }
 
     async fn reply_cut(&self, beginning: Bytes) {
-        self.answer().await.reply_cut(beginning).await;
+        let mut answer = self.answer().await;
+        if let Some(said) = answer.said.take() {
+            let event = [b"data: ", &beginning[..]].concat();
+            let _ = said.send(Said::Bytes(event.into())).await;
+            let _ = said.send(Said::Break).await;
+            return;
+        }
+        let mut parts = answer.head_of("application/json");
+        // More is promised than comes.
+        let promised = HeaderValue::from(beginning.len().saturating_mul(2).max(1));
+        parts.headers.insert(CONTENT_LENGTH, promised);
+        answer.respond(parts, ProxyBody::cut(beginning));
     }
 
+    /// Breaks off what was begun, or closes the connection.
     async fn disconnect(&self) {
-        self.answer().await.break_off().await;
+        let mut answer = self.answer().await;
+        if let Some(said) = answer.said.take() {
+            let _ = said.send(Said::Break).await;
+        }
+        answer.close();
     }
 
     async fn crash(&self) {
@@ -231,32 +328,27 @@ impl FaultTransport for Exchange {
         self.hub.crash();
     }
 
-    async fn refuse(&self, call: &PendingCall<CallKey>, status: u16, retry_after_s: u64) -> bool {
+    async fn refuse(&self, call: &PendingCall, status: u16, retry_after_s: u64) -> bool {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let mut response = plain(status, "mcprove: injected HTTP status\n");
         let headers = response.headers_mut();
         headers.insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
-        let (parts, body) = response.into_parts();
-        self.pass(call, parts, body).await;
+        self.pass(call, response).await;
         true
     }
 
-    async fn finish(&self, call: &PendingCall<CallKey>) {
+    async fn finish(&self, call: &PendingCall) {
         // Where the server gave no answer, there is none for the client.
         if self.answer().await.close() {
             call.fail(ErrorCategory::Disconnected, BROKE_OFF);
         }
     }
 
-    fn over(&self, call: &PendingCall<CallKey>, open: Option<RecordedRequest>) {
+    fn over(&self, call: &PendingCall) {
         if let Some(stream) = &self.stream {
-            stream.stop_taking(&call.key.1, call.is_lost);
+            let (key, serial) = (&call.key.1, call.serial);
+            stream.answers.stop_taking(key, serial, call.is_lost);
         }
-        if let Some(open) = open {
-            open.fail(ErrorCategory::Disconnected, BROKE_OFF);
-        }
+        call.fail_recorded(ErrorCategory::Disconnected, BROKE_OFF);
     }
 }
-
-/// Why a call has no answer.
-const BROKE_OFF: &str = "the server broke off before it answered";

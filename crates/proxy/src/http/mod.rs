@@ -8,19 +8,14 @@
 //! Calls that faults strike are answered as JSON, or as an event stream where the server answers with
 //! one or the fault says more than one thing (`duplicate`, `noise`, `progress_forever`).
 
-mod answer;
 mod body;
-mod decision;
 mod events;
 mod exchange;
 mod faulted;
 mod headers;
 mod hub;
-mod observer;
-mod passing;
 mod sessions;
-mod stream;
-mod strike;
+mod tap;
 mod upstream;
 
 #[cfg(test)]
@@ -191,20 +186,14 @@ impl HttpProxy {
         if !was_stopped {
             hub.watch.journal.ended_by_fault();
         }
-        hub.faulted.give_up(|_| true, RecordedRequest::cancel);
+        let faulted = &hub.watch.faulted;
+        faulted.give_up(|_| true, RecordedRequest::cancel);
         let ended = Instant::now();
         // Those that were told to end do so now, so that the recording has their ends.
-        hub.faulted.settle(|_| Some(ended + GRACE)).await;
-        hub.cancel_open();
-        let recording = hub.watch.recording.as_ref();
-        let recording = recording.map(mcprove_recording::Recording::finish);
+        faulted.settle(|_| Some(ended + GRACE)).await;
+        hub.watch.end_open(RecordedRequest::cancel);
         Ended {
-            summary: ProxySummary::new(
-                &self.bound.target,
-                hub.count.traffic(),
-                &hub.watch,
-                recording,
-            ),
+            summary: ProxySummary::new(&self.bound.target, &hub.watch),
             status: if was_stopped { 0 } else { CRASHED },
             was_stopped,
         }
@@ -243,7 +232,7 @@ async fn serve(hub: Arc<Hub>, stream: TcpStream, public_hosts: Arc<[PublicHost]>
             local,
             &public_hosts,
         );
-        if let Some(recording) = &hub.watch.recording {
+        if let Some(recording) = &hub.watch.settings.recording {
             for (name, value) in request.headers() {
                 let value = String::from_utf8_lossy(value.as_bytes());
                 recording.header(name.as_str(), &value);

@@ -1,4 +1,4 @@
-//! Whose request it is, and which requests of it are open.
+//! Whose request it is.
 //!
 //! A session has the name that the server gave it, or the endpoint of its stream. Requests without either
 //! are one session in the recording and the summary, for a client that tries again may come on another
@@ -9,28 +9,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use http::request::Parts;
-use mcprove_recording::{RecordedRequest, RecordedSession};
+use mcprove_recording::Recording;
 use mcprove_servers::hosting::lock;
 
-use super::hub::{CallKey, Hub, target};
+use super::hub::{Hub, target};
+use crate::watch::Session;
 
 /// The header that names a session.
 pub const SESSION_ID: &str = "mcp-session-id";
 /// How many sessions are told apart; further ones count as one.
 pub const SESSIONS_MAX: usize = 10_000;
-/// How many open requests are remembered, for their cancellations and for the end.
-const OPEN_MAX: usize = 100_000;
-/// How many may be remembered before those are forgotten that have ended.
-const OPEN_MIN: usize = 1024;
-
-/// A session of a client; by default of nobody, where nobody looks.
-#[derive(Clone, Default)]
-pub struct Session {
-    pub number: u32,
-    /// Within what the ids of its requests are told apart.
-    pub name: Arc<str>,
-    pub recorded: Option<RecordedSession>,
-}
 
 /// The connection that a request came on.
 #[derive(Debug, Clone)]
@@ -55,14 +43,6 @@ struct Known {
     overflow: Option<Session>,
 }
 
-/// Requests that are written down and may still be open.
-#[derive(Default)]
-pub struct OpenCalls {
-    calls: HashMap<CallKey, RecordedRequest>,
-    /// How many there may be before those that have ended are forgotten.
-    full_at: usize,
-}
-
 impl Hub {
     /// A client connects.
     pub fn connection(&self) -> Connection {
@@ -76,11 +56,10 @@ impl Hub {
 
     /// The session of a request. One that opens a session may have a new one, which its answer names.
     pub fn session(&self, parts: &Parts, is_opening: bool) -> Session {
-        let target = target(parts);
         let header = parts.headers.get(SESSION_ID);
         match header.and_then(|value| value.to_str().ok()) {
             Some(name) => self.named_session(name),
-            None if self.has_stream(target) => self.named_session(target),
+            None if self.stream(parts).is_some() => self.named_session(target(parts)),
             None => {
                 let connection = parts.extensions.get::<Connection>();
                 let name = connection.map_or_else(|| "".into(), |known| Arc::clone(&known.0));
@@ -155,8 +134,8 @@ impl Hub {
     }
 
     fn new_session(&self) -> Session {
-        let recording = self.watch.recording.as_ref();
-        let recorded = recording.map(mcprove_recording::Recording::session);
+        let recording = self.watch.settings.recording.as_ref();
+        let recorded = recording.map(Recording::session);
         let number = match &recorded {
             Some(recorded) => recorded.number(),
             None => self.sessions.next.fetch_add(1, Ordering::Relaxed),
@@ -165,33 +144,6 @@ impl Hub {
             number,
             recorded,
             ..Session::default()
-        }
-    }
-
-    /// A request is written down, and open.
-    pub fn opened(&self, key: CallKey, recorded: &RecordedRequest) {
-        let mut open = lock(&self.open);
-        if open.calls.len() >= open.full_at.max(OPEN_MIN) {
-            open.calls.retain(|_, recorded| !recorded.has_ended());
-            open.full_at = open.calls.len().saturating_mul(2);
-        }
-        if open.calls.len() < OPEN_MAX {
-            open.calls.insert(key, recorded.clone());
-        }
-    }
-
-    /// The client cancels a request that no fault acts on.
-    pub fn cancel_unfaulted(&self, key: &CallKey) {
-        if let Some(recorded) = lock(&self.open).calls.remove(key) {
-            recorded.cancel();
-        }
-    }
-
-    /// It is all over: what is open is cancelled.
-    pub fn cancel_open(&self) {
-        let open = std::mem::take(&mut lock(&self.open).calls);
-        for recorded in open.values().filter(|recorded| !recorded.has_ended()) {
-            recorded.cancel();
         }
     }
 }

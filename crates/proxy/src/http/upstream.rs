@@ -15,7 +15,6 @@ use mcprove_servers::hosting::lock;
 use mcprove_settings::own_limits::LimitWatch;
 
 use super::body::ProxyBody;
-use super::passing::Passing;
 
 /// How many connections are kept that nobody uses.
 const IDLE_MAX: usize = 1024;
@@ -59,7 +58,7 @@ impl Upstream {
     pub async fn send(
         self: &Arc<Self>,
         mut request: Request<ProxyBody>,
-    ) -> Result<Response<Passing>, Failure> {
+    ) -> Result<Response<ProxyBody>, Failure> {
         *request.uri_mut() = self.target(request.uri());
         *request.version_mut() = Version::HTTP_11;
         let headers = request.headers_mut();
@@ -83,7 +82,9 @@ impl Upstream {
             match sender.try_send_request(request).await {
                 Ok(response) => {
                     let home = Arc::clone(self);
-                    return Ok(response.map(|body: Incoming| Passing::new(body, sender, home)));
+                    return Ok(
+                        response.map(|body: Incoming| ProxyBody::upstream(body, sender, home))
+                    );
                 }
                 Err(mut error) => match error.take_message() {
                     // It was never sent, for the server had closed a connection that was kept.

@@ -5,9 +5,8 @@
 use std::borrow::Cow;
 
 use mcprove_recording::{Peer, RecordedSession};
-use mcprove_trace::protocol::{Envelope, META_PROTOCOL_VERSION};
+use mcprove_trace::protocol::Envelope;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// An id as it is compared: the same id may be written in several ways, and an answer may write it
@@ -57,6 +56,13 @@ pub struct Request<'a> {
     pub method: Cow<'a, str>,
     /// The parameters, as JSON; empty when absent.
     pub params: &'a str,
+}
+
+impl Request<'_> {
+    /// Whether it opens a session.
+    pub fn is_opening(&self) -> bool {
+        self.method == "initialize"
+    }
 }
 
 /// A message, as far as a proxy looks.
@@ -162,20 +168,7 @@ pub struct ToolCall<'a> {
     /// The arguments, as JSON; empty for none.
     pub arguments: &'a str,
     /// What is said about the call, as JSON; empty for nothing.
-    meta: &'a str,
-}
-
-/// What is kept of a call that a fault acts on. No fault reads the arguments.
-#[derive(Debug)]
-pub struct HeldCall {
-    /// The id, as it was written.
-    pub id: String,
-    /// The tool.
-    pub tool: String,
-    /// The token under which the client wants progress.
-    pub progress_token: Option<Value>,
-    /// Whether it is of the stateless era.
-    pub is_stateless: bool,
+    pub meta: &'a str,
 }
 
 impl<'a> ToolCall<'a> {
@@ -197,17 +190,6 @@ impl<'a> ToolCall<'a> {
             arguments: params.arguments.map_or("", RawValue::get),
             meta: params.meta.map_or("", RawValue::get),
         })
-    }
-
-    /// What is to be kept of it.
-    pub fn hold(&self) -> HeldCall {
-        let meta: Value = serde_json::from_str(self.meta).unwrap_or_default();
-        HeldCall {
-            id: self.id.to_owned(),
-            tool: self.tool.to_string(),
-            progress_token: meta.get("progressToken").cloned(),
-            is_stateless: meta.get(META_PROTOCOL_VERSION).is_some(),
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use mcprove_recording::RecordedRequest;
 use mcprove_trace::ErrorCategory;
 
 use super::flow::Flow;
-use super::hub::Hub;
+use crate::watch::Watch;
 
 /// How long the output of a server that has exited may be silent before it counts as over: something else
 /// may hold it open. Also, how long a server whose output is over may take to exit before it counts as one
@@ -71,7 +71,7 @@ async fn left_or_exited(exited: impl Future<Output = ()>) -> End {
 
 impl End {
     /// Ends what is still open, as what it ended with.
-    pub fn conclude(self, hub: &Hub) {
+    pub fn conclude(self, watch: &Watch) {
         let (category, message) = match self {
             Self::ServerExited => (ErrorCategory::Crash, "the server exited"),
             Self::Crashed => (ErrorCategory::Crash, "the server was ended by a fault"),
@@ -84,14 +84,14 @@ impl End {
                 "the connection was closed by a fault",
             ),
             Self::ClientLeft | Self::Stopped => {
-                hub.end_open(RecordedRequest::cancel);
+                watch.end_open(RecordedRequest::cancel);
                 return;
             }
         };
         if matches!(self, Self::Crashed | Self::Disconnected) {
-            hub.watch.journal.ended_by_fault();
+            watch.journal.ended_by_fault();
         }
-        hub.end_open(|recorded| {
+        watch.end_open(|recorded| {
             if !recorded.has_ended() {
                 recorded.fail(category, message);
             }

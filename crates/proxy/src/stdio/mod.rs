@@ -7,9 +7,7 @@
 mod debts;
 mod ending;
 mod ends;
-mod faulted;
 mod flow;
-mod gates;
 mod hub;
 mod lane;
 mod outline;
@@ -25,18 +23,16 @@ use std::time::Duration;
 
 use mcprove_client::process::{Child, SpawnError, StderrLog, Tee};
 use mcprove_client::server::Server;
-use mcprove_recording::Recording;
+use mcprove_recording::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use self::ending::{End, both};
 use self::flow::{Flow, Scanned};
-use self::gates::{FromClient, FromServer};
 use self::hub::Hub;
 use self::lane::{Lane, count_lines};
 use self::pump::pump;
-use super::journal::Journal;
-use super::report::{CRASHED, Count, ProxySummary, TrafficCount};
+use super::report::{CRASHED, Count, ProxySummary};
 use super::watch::{Settings, Watch};
 
 pub use super::report::Ended;
@@ -85,7 +81,7 @@ impl Started {
             patience,
         } = self;
         let watch = Watch::new(settings);
-        let passed = Passed::default();
+        let has_client_left = AtomicBool::default();
         let outside = Outside {
             stop,
             exited: async {
@@ -93,7 +89,7 @@ impl Started {
             },
             patience,
         };
-        let end = relay(&watch, &passed, client, streams, outside).await;
+        let end = relay(&watch, &has_client_left, client, streams, outside).await;
         if end == End::Crashed {
             child.kill_now();
         }
@@ -103,14 +99,12 @@ impl Started {
             End::ClientLeft | End::Stopped | End::Disconnected | End::Crashed => STOP_PATIENCE,
         };
         let closing = child.stop(patience).await;
-        let recording = watch.recording.as_ref();
-        let crash = crash(end, closing.exit).filter(|_| !passed.has_client_left());
-        if let (Some(recording), Some(how)) = (recording, crash) {
+        let crash = crash(end, closing.exit).filter(|_| !has_client_left.into_inner());
+        if let (Some(recording), Some(how)) = (&watch.settings.recording, crash) {
             recording.crashed(&how);
         }
-        let recording = recording.map(Recording::finish);
         Ended {
-            summary: ProxySummary::new(&target, passed.count.traffic(), &watch, recording),
+            summary: ProxySummary::new(&target, &watch),
             status: if end == End::Crashed {
                 CRASHED
             } else {
@@ -148,31 +142,10 @@ struct Outside<S, E> {
     patience: Duration,
 }
 
-/// What passed in each direction.
-#[derive(Default)]
-struct Passed {
-    count: TrafficCount,
-    has_client_left: AtomicBool,
-}
-
-impl Passed {
-    /// Whether the client was the first to end its side, where somebody looked.
-    fn has_client_left(&self) -> bool {
-        self.has_client_left.load(Ordering::Relaxed)
-    }
-
-    /// The server is gone: it died if its client is still there.
-    fn note_death(&self, journal: &Journal) {
-        if !self.has_client_left() {
-            journal.server_died();
-        }
-    }
-}
-
 /// Passes everything between two pairs of streams until one of them ends, or something else does.
 async fn relay(
     watch: &Arc<Watch>,
-    passed: &Passed,
+    has_client_left: &AtomicBool,
     (mut input, output): (
         impl AsyncRead + Send + Unpin,
         impl AsyncWrite + Send + Unpin + 'static,
@@ -192,8 +165,8 @@ async fn relay(
     let server_input = Scanned::new(server_input, &flow);
     let mut server_output = Scanned::new(server_output, &flow);
     if watch.is_idle() {
-        let upwards = copy(input, server_input, &passed.count.to_server);
-        let downwards = copy(server_output, output, &passed.count.to_client);
+        let upwards = copy(input, server_input, &watch.count.to_server);
+        let downwards = copy(server_output, output, &watch.count.to_client);
         return tokio::select! {
             end = both(upwards, downwards, exited, (&flow, patience)) => end,
             () = stop => End::Stopped,
@@ -201,22 +174,26 @@ async fn relay(
     }
     let hub = Hub::new(
         Arc::clone(watch),
-        Lane::new(Box::new(server_input), &passed.count.to_server),
-        Lane::new(Box::new(output), &passed.count.to_client),
+        Lane::new(Box::new(server_input), &watch.count.to_server),
+        Lane::new(Box::new(output), &watch.count.to_client),
     );
+    // The server is gone: it died if its client is still there.
+    let note_death = || {
+        if !has_client_left.load(Ordering::Relaxed) {
+            watch.journal.server_died();
+        }
+    };
     let end = {
         let upwards = async {
-            let mut gate = FromClient(Arc::clone(&hub));
-            pump(&mut input, &hub.to_server, &mut gate).await;
-            passed.has_client_left.store(true, Ordering::Relaxed);
+            pump(&mut input, &hub, Peer::Client).await;
+            has_client_left.store(true, Ordering::Relaxed);
             hub.client_left().await;
             hub.to_server.close().await;
         };
         let downwards = async {
-            let mut gate = FromServer(Arc::clone(&hub));
-            pump(&mut server_output, &hub.to_client, &mut gate).await;
+            pump(&mut server_output, &hub, Peer::Server).await;
             // Now, for the client may leave while what is still under way ends.
-            passed.note_death(&watch.journal);
+            note_death();
             hub.server_left().await;
             hub.to_client.close().await;
         };
@@ -228,14 +205,14 @@ async fn relay(
     };
     hub.to_client.close().await;
     if end == End::Stopped
-        && let Some(session) = &hub.session
+        && let Some(session) = &hub.session.recorded
     {
         session.left();
     }
     if end == End::ServerExited {
-        passed.note_death(&watch.journal);
+        note_death();
     }
-    end.conclude(&hub);
+    end.conclude(watch);
     hub.to_server.close().await;
     end
 }

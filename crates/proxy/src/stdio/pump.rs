@@ -1,44 +1,31 @@
-//! Lines from one side to the other: as they are, unless a gate says otherwise.
+//! Lines from one side to the other: as they are, unless the hub says otherwise.
 //!
 //! Lines that arrive together leave together. A line is held until it is whole, so that nothing else gets
 //! into it; one longer than [`LOOK_BYTES_MAX`] goes on in pieces, unseen, and holds the way out until it
 //! ends.
 
+use std::sync::Arc;
+
 use bytes::{Buf, BytesMut};
+use mcprove_recording::Peer;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use super::hub::Hub;
 use super::lane::Lane;
 use crate::LOOK_BYTES_MAX;
+use crate::watch::Verdict;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;
-/// How much of a line that is too long is shown to the gate.
+/// How much of a line that is too long is shown.
 const HEAD_BYTES: usize = 4096;
 
-/// Decides about lines.
-pub trait Gate {
-    /// Whether lines need to be looked at now.
-    fn is_looking(&self) -> bool;
-
-    /// Looks at a line, its line break included, if it has one.
-    fn look(&mut self, line: &[u8]) -> Verdict;
-
-    /// Takes note of a line that is too long, of which this is the beginning.
-    fn skip(&mut self, head: &[u8]);
-}
-
-/// What becomes of a line.
-pub enum Verdict {
-    /// It goes on as it is.
-    Pass,
-    /// It does not go on.
-    Hold,
-    /// This goes on in its place.
-    Replace(Vec<u8>),
-}
-
 /// Passes lines on until `input` ends. What nobody takes any more is read all the same.
-pub async fn pump(input: &mut (impl AsyncRead + Unpin), lane: &Lane, gate: &mut impl Gate) {
+pub async fn pump(input: &mut (impl AsyncRead + Unpin), hub: &Arc<Hub>, from: Peer) {
+    let lane = match from {
+        Peer::Client => &hub.to_server,
+        Peer::Server => &hub.to_client,
+    };
     let mut buffer = BytesMut::with_capacity(READ_BYTES);
     // Bytes at the start of the buffer that are known to hold no line break.
     let mut searched = 0;
@@ -46,17 +33,17 @@ pub async fn pump(input: &mut (impl AsyncRead + Unpin), lane: &Lane, gate: &mut 
         let unsearched = buffer.get(searched..).unwrap_or_default();
         if let Some(last) = memchr::memrchr(b'\n', unsearched) {
             let whole = searched + last + 1;
-            pass(buffer.get(..whole).unwrap_or_default(), lane, gate).await;
+            pass(buffer.get(..whole).unwrap_or_default(), lane, hub, from).await;
             buffer.advance(whole);
         }
         searched = buffer.len();
         if searched > LOOK_BYTES_MAX {
-            gate.skip(buffer.get(..HEAD_BYTES).unwrap_or_default());
+            hub.skip(from, buffer.get(..HEAD_BYTES).unwrap_or_default());
             stream(input, &mut buffer, lane).await;
             searched = 0;
         }
     }
-    pass(&buffer, lane, gate).await;
+    pass(&buffer, lane, hub, from).await;
 }
 
 /// Reads some more; `false` at the end.
@@ -68,8 +55,8 @@ async fn read(input: &mut (impl AsyncRead + Unpin), buffer: &mut BytesMut) -> bo
 }
 
 /// Passes whole lines on, and a last one without a line break.
-async fn pass(lines: &[u8], lane: &Lane, gate: &mut impl Gate) {
-    if !gate.is_looking() {
+async fn pass(lines: &[u8], lane: &Lane, hub: &Arc<Hub>, from: Peer) {
+    if !hub.is_looking(from) {
         lane.write(lines).await;
         return;
     }
@@ -79,7 +66,7 @@ async fn pass(lines: &[u8], lane: &Lane, gate: &mut impl Gate) {
     while passing < rest.len() {
         let ahead = rest.get(passing..).unwrap_or_default();
         let length = memchr::memchr(b'\n', ahead).map_or(ahead.len(), |newline| newline + 1);
-        let verdict = gate.look(ahead.get(..length).unwrap_or_default());
+        let verdict = hub.look(from, ahead.get(..length).unwrap_or_default());
         if matches!(verdict, Verdict::Pass) {
             passing += length;
             continue;

@@ -26,7 +26,7 @@ fn at(mut call: SeenCall, ended: Option<u64>, cancelled: Option<u64>) -> SeenCal
 fn summary(calls: Vec<SeenCall>) -> CallSummary {
     let mut counts = BTreeMap::new();
     for call in &calls {
-        *counts.entry(call.tool.to_string()).or_default() += 1;
+        *counts.entry(Arc::clone(&call.tool)).or_default() += 1;
     }
     summarise(&SeenCalls {
         calls,

@@ -12,9 +12,11 @@ pub mod permissions;
 pub mod recovery;
 pub mod reliability;
 pub mod stability;
-mod tool_name;
+pub(crate) mod tool_name;
 pub mod trajectory;
 pub mod trajectory_axes;
+
+use crate::prelude::{count, whole};
 
 pub use metric::{About, AnyMetric, Case, Metric, Need, Scope, Target};
 
@@ -37,6 +39,16 @@ pub const METRICS: &[&dyn AnyMetric] = &[
 /// What every metric is called, in the same order.
 pub fn metrics() -> impl Iterator<Item = &'static About> {
     METRICS.iter().map(|metric| metric.about())
+}
+
+/// The first of so many things in words, and how many more there are.
+pub(crate) fn first_of(all: u64, told: impl Iterator<Item = String>) -> String {
+    let mut told: Vec<String> = told.collect();
+    let more = all.saturating_sub(count(told.len()));
+    if more > 0 {
+        told.push(format!("and {} more", whole(more)));
+    }
+    told.join("; ")
 }
 
 /// Every metric, and these besides.

@@ -152,10 +152,17 @@ pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
 
 fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
     steps.iter().enumerate().find_map(|(index, step)| {
-        let earlier = steps.get(..index).unwrap_or_default();
+        let earlier = &steps[..index];
+        let finite_steps = earlier
+            .iter()
+            .filter(|step| step.throughput_per_s.is_finite());
+        let best = finite_steps.max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
         let kind = kinds.iter().copied().find(|kind| match kind {
             BreakingKind::Errors => has_errors(step, earlier),
-            BreakingKind::Collapse => has_collapsed(step, earlier),
+            BreakingKind::Collapse => best.is_some_and(|best| {
+                best.calls >= COLLAPSE_CALLS_MIN
+                    && step.throughput_per_s < best.throughput_per_s * COLLAPSE_SHARE
+            }),
             BreakingKind::Latency => is_saturated(step, earlier),
         })?;
         let last = earlier.last();
@@ -165,9 +172,9 @@ fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
             kind,
             error_share: error_share(step),
             p99_ms: step.p99_ms.and_then(finite),
-            first_p99_ms: steps.first().and_then(|first| finite(first.p99_ms?)),
+            first_p99_ms: steps[0].p99_ms.and_then(finite),
             throughput_per_s: finite(step.throughput_per_s),
-            best_throughput_per_s: best(earlier).map(|best| best.throughput_per_s),
+            best_throughput_per_s: best.map(|best| best.throughput_per_s),
             last_good_concurrent: last.map(|step| step.concurrent),
             last_good_rate_per_s: last.and_then(|step| finite(step.rate_per_s?)),
         })
@@ -192,20 +199,6 @@ fn has_errors(step: &Step, earlier: &[Step]) -> bool {
     let before = (sum(|step| step.errors), sum(|step| step.calls));
     let rise = rise_at_least(before, (step.errors, step.calls));
     has_many_errors(step) && rise.is_some_and(|rise| rise > 0.0)
-}
-
-fn best(earlier: &[Step]) -> Option<&Step> {
-    earlier
-        .iter()
-        .filter(|step| step.throughput_per_s.is_finite())
-        .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))
-}
-
-fn has_collapsed(step: &Step, earlier: &[Step]) -> bool {
-    best(earlier).is_some_and(|best| {
-        best.calls >= COLLAPSE_CALLS_MIN
-            && step.throughput_per_s < best.throughput_per_s * COLLAPSE_SHARE
-    })
 }
 
 fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
@@ -346,18 +339,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
             Verdict::pass("breaking_point", sentence)
         }
     };
-    let names = [
-        "rate_per_s",
-        "last_good_rate_per_s",
-        "concurrent",
-        "last_good_concurrent",
-        "p99_ms",
-        "first_p99_ms",
-        "error_share",
-        "throughput_per_s",
-        "best_throughput_per_s",
-    ];
-    verdict.numbers_of(point, &names)
+    verdict.numbers_in(point)
 }
 
 /// A saturated server passes, but that does not hide errors or a collapse at a later step.

@@ -24,9 +24,7 @@ pub fn adjust(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut largest = 0.0_f64;
     for (rank, (index, p)) in order.iter().enumerate() {
         largest = largest.max(float_len(order.len() - rank) * p).min(1.0);
-        if let Some(place) = adjusted.get_mut(*index) {
-            *place = Some(largest);
-        }
+        adjusted[*index] = Some(largest);
     }
     adjusted
 }

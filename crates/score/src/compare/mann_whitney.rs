@@ -7,7 +7,9 @@
 //! nearly normal with mean nm/2 and variance nm/12 · (N+1 − Σ(t³−t)/(N(N−1))), N = n+m, t the sizes
 //! of the ties, with a continuity correction of ½ (Lehmann, *Nonparametrics*, ch. 1).
 
-use crate::prelude::{count, float, float_len, truncated_len};
+use std::cmp::Ordering;
+
+use crate::prelude::*;
 
 /// Values a side up to which p is exact.
 pub const EXACT_MAX: usize = 20;
@@ -39,15 +41,20 @@ pub fn test(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     for one in first {
         for other in second {
             twice_u += match one.partial_cmp(other) {
-                Some(std::cmp::Ordering::Greater) => 2,
-                Some(std::cmp::Ordering::Equal) => 1,
+                Some(Ordering::Greater) => 2,
+                Some(Ordering::Equal) => 1,
                 _ => 0,
             };
         }
     }
     let u = float(twice_u) / 2.0;
-    let (ties, has_ties) = tie_correction(first, second);
-    let is_exact = !has_ties && first.len() <= EXACT_MAX && second.len() <= EXACT_MAX;
+    // Σ(t³−t) over the groups of equal values.
+    let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
+    all.sort_by(f64::total_cmp);
+    let is_equal = |one: &f64, other: &f64| one.partial_cmp(other) == Some(Ordering::Equal);
+    let sizes = all.chunk_by(is_equal).map(|group| float_len(group.len()));
+    let ties: f64 = sizes.map(|size| size * size * size - size).sum();
+    let is_exact = ties <= 0.0 && first.len() <= EXACT_MAX && second.len() <= EXACT_MAX;
     let p_value = if is_exact {
         exact_p(twice_u / 2, first.len(), second.len())
     } else {
@@ -85,22 +92,6 @@ pub fn interval_rank(first: usize, second: usize) -> Option<usize> {
     Some(truncated_len(rank)).filter(|rank| *rank > 0)
 }
 
-/// Σ(t³−t) over the groups of equal values, and whether there is one.
-fn tie_correction(first: &[f64], second: &[f64]) -> (f64, bool) {
-    let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
-    all.sort_by(f64::total_cmp);
-    let mut sum = 0.0;
-    let mut has_ties = false;
-    for group in
-        all.chunk_by(|one, other| one.partial_cmp(other) == Some(std::cmp::Ordering::Equal))
-    {
-        let size = float_len(group.len());
-        sum += size * size * size - size;
-        has_ties |= group.len() > 1;
-    }
-    (sum, has_ties)
-}
-
 fn exact_p(u: u64, first: usize, second: usize) -> f64 {
     let counts = arrangements(first, second);
     let total: f64 = counts.iter().sum();
@@ -114,24 +105,16 @@ fn exact_p(u: u64, first: usize, second: usize) -> f64 {
 /// far below 2^53, and every step in between is smaller.
 fn arrangements(n: usize, m: usize) -> Vec<f64> {
     let mut counts = vec![0.0; n * m + 1];
-    if let Some(first) = counts.first_mut() {
-        *first = 1.0;
-    }
+    counts[0] = 1.0;
     for i in 1..=n {
         // Times (1 − q^(m+i)).
         let shifted = std::iter::repeat_n(0.0, m + i).chain(counts.iter().copied());
-        counts = counts
-            .iter()
-            .zip(shifted)
-            .map(|(count, shifted)| count - shifted)
-            .collect();
+        let pairs = counts.iter().zip(shifted);
+        counts = pairs.map(|(count, shifted)| count - shifted).collect();
         // Over (1 − q^i): a running sum in steps of i.
-        let mut quotient: Vec<f64> = Vec::with_capacity(counts.len());
-        for (index, count) in counts.iter().enumerate() {
-            let earlier = index.checked_sub(i).and_then(|index| quotient.get(index));
-            quotient.push(count + earlier.copied().unwrap_or_default());
+        for index in i..counts.len() {
+            counts[index] += counts[index - i];
         }
-        counts = quotient;
     }
     counts
 }

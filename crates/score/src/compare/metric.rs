@@ -95,41 +95,26 @@ impl Metric {
     }
 }
 
-/// What the runs can bear.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Evidence {
-    /// A test.
-    Test,
-    /// No test: even runs that do not overlap at all would not be certain. They are so few, or
-    /// single, that only a large difference between runs that do not overlap counts.
-    TooFew {
-        /// Whether all runs of one side lie beyond all of the other.
-        is_separated: bool,
-    },
+/// What the runs can bear: `None` is a test. Otherwise even runs that do not overlap at all would not be certain: they
+/// are so few, or single, that only a large difference counts, and only where all runs of one side lie beyond all of
+/// the other, as this says.
+pub type FewSeparated = Option<bool>;
+
+fn few_separated(before: &[f64], after: &[f64]) -> FewSeparated {
+    // Two-sided, the runs in perfect order, and the strictest of the corrected tests.
+    let tests = float_len(TESTED.len());
+    let best = 2.0 / orders(before.len(), after.len()) * tests;
+    let is_below =
+        |one: &[f64], other: &[f64]| one.iter().all(|low| other.iter().all(|high| low < high));
+    (best >= P_MAX).then(|| is_below(before, after) || is_below(after, before))
 }
 
-impl Evidence {
-    fn of(before: &[f64], after: &[f64]) -> Self {
-        // Two-sided, the runs in perfect order, and the strictest of the corrected tests.
-        let tests = float_len(TESTED.len());
-        let best = 2.0 / orders(before.len(), after.len()) * tests;
-        if best < P_MAX {
-            return Self::Test;
-        }
-        let is_below =
-            |one: &[f64], other: &[f64]| one.iter().all(|low| other.iter().all(|high| low < high));
-        Self::TooFew {
-            is_separated: is_below(before, after) || is_below(after, before),
-        }
-    }
-
-    /// Why only a large difference counts.
-    pub fn note(self, is_single: bool) -> &'static str {
-        match self {
-            Self::Test => "",
-            Self::TooFew { .. } if is_single => "; single run, so only a large difference counts",
-            Self::TooFew { .. } => "; too few runs for a test, so only a large difference counts",
-        }
+/// Why only a large difference counts.
+pub fn evidence_note(few: FewSeparated, is_single: bool) -> &'static str {
+    match few {
+        None => "",
+        Some(_) if is_single => "; single run, so only a large difference counts",
+        Some(_) => "; too few runs for a test, so only a large difference counts",
     }
 }
 
@@ -150,9 +135,9 @@ pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricC
         .map(|(comparison, _)| comparison.p_value);
     let is_single = is_single(baseline, current);
     let measured = TESTED.iter().zip(measured).zip(holm::adjust(&p_values));
-    let decided = measured.map(|((metric, (mut comparison, evidence)), adjusted_p)| {
+    let decided = measured.map(|((metric, (mut comparison, few)), adjusted_p)| {
         comparison.adjusted_p = adjusted_p;
-        decide(metric, &mut comparison, evidence, is_single);
+        decide(metric, &mut comparison, few, is_single);
         comparison
     });
     decided.collect()
@@ -163,7 +148,7 @@ pub fn measure(
     metric: &Metric,
     baseline: &[RunSample],
     current: &[RunSample],
-) -> (MetricComparison, Evidence) {
+) -> (MetricComparison, FewSeparated) {
     let (before, after) = (metric.values(baseline), metric.values(current));
     let (baseline_median, current_median) = (median(&before), median(&after));
     let interval = ratio_interval(&before, &after);
@@ -181,7 +166,7 @@ pub fn measure(
         change: Change::Inconclusive,
         sentence: String::new(),
     };
-    (comparison, Evidence::of(&before, &after))
+    (comparison, few_separated(&before, &after))
 }
 
 /// The 95 % interval of the ratio, from the ratios of all pairs of runs in order.
@@ -199,15 +184,15 @@ fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
     Some((finite(*low)?, finite(*high)?))
 }
 
-fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence, is_single: bool) {
+fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated, is_single: bool) {
     let label = metric.label;
     let Some((before, after)) = comparison.baseline_median.zip(comparison.current_median) else {
         comparison.sentence = format!("{label} was not measured on both sides.");
         return;
     };
-    let (is_certain, factor) = match evidence {
-        Evidence::Test => (comparison.adjusted_p.is_some_and(|p| p < P_MAX), RATIO_MIN),
-        Evidence::TooFew { is_separated } => (is_separated, FEW_RUNS_RATIO_MIN),
+    let (is_certain, factor) = match few {
+        None => (comparison.adjusted_p.is_some_and(|p| p < P_MAX), RATIO_MIN),
+        Some(is_separated) => (is_separated, FEW_RUNS_RATIO_MIN),
     };
     comparison.change = if is_certain && metric.is_worse_by(before, after, factor) {
         Change::Regressed
@@ -229,7 +214,7 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence
         metric.text(before),
         metric.text(after),
         ratio_text(comparison),
-        evidence.note(is_single)
+        evidence_note(few, is_single)
     );
 }
 

@@ -19,8 +19,9 @@ mod metric;
 mod p99;
 pub mod proportion;
 
-use mcprove_settings::message::{Message, assignment, message, setting};
+use mcprove_settings::message::assignment;
 
+use crate::prelude::*;
 use crate::prelude::{Deserialize, JsonSchema, Serialize};
 
 pub use failures::{CountComparison, ErrorComparison};

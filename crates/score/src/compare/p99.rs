@@ -1,7 +1,7 @@
 //! p99, compared only where the user set a limit: it rests on few calls, and differs from run to
 //! run more than the others.
 
-use super::metric::{Evidence, Metric, MetricComparison, measure, ratio_text};
+use super::metric::{Metric, MetricComparison, evidence_note, measure, ratio_text};
 use super::{Change, FEW_RUNS_RATIO_MIN, RunSample, is_single};
 use crate::percentile;
 
@@ -13,16 +13,16 @@ pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> Met
     let is_supported = [baseline, current]
         .into_iter()
         .all(|runs| percentile::is_supported(succeeded(runs), 99.0));
-    let (mut comparison, evidence) = if is_supported {
+    let (mut comparison, few) = if is_supported {
         measure(&P99, baseline, current)
     } else {
         measure(&P99, &[], &[])
     };
     match comparison.baseline_median.zip(comparison.current_median) {
         Some((before, after)) if !limit.is_nan() => {
-            let is_certain = match evidence {
-                Evidence::Test => comparison.ratio_low.is_some_and(|low| low > limit),
-                Evidence::TooFew { is_separated } => {
+            let is_certain = match few {
+                None => comparison.ratio_low.is_some_and(|low| low > limit),
+                Some(is_separated) => {
                     is_separated && P99.is_worse_by(before, after, FEW_RUNS_RATIO_MIN)
                 }
             };
@@ -38,7 +38,7 @@ pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> Met
                 P99.text(before),
                 P99.text(after),
                 ratio_text(&comparison),
-                evidence.note(is_single(baseline, current))
+                evidence_note(few, is_single(baseline, current))
             );
         }
         _ if !is_supported => {

@@ -1,10 +1,6 @@
 //! What a fault did, in numbers.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// The calls that a fault struck.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,16 +1,11 @@
 //! From the stretches of a run to what a fault did.
 
-use std::collections::BTreeMap;
-
-use super::recovery::{self, Recovered};
-use super::timeline::{View, fails_more, is_slower, phase_of};
+use super::timeline::{Phase, View, fails_more, is_slower, phase_of};
 use super::{
     CALLS_BEFORE_MIN, CALLS_HIT_MIN, FaultFacts, FaultImpact, OpenReason, Recovery, STEADY_SECS,
-    STRETCHES_PER_LIMIT, Stretch, Timeline, ToolImpact,
+    Span, Timeline, ToolImpact, recovery,
 };
-
-/// From when until when, in seconds.
-type Span = (f64, f64);
+use crate::prelude::*;
 
 /// Compares the times before, during and after each fault. What one fault did, until all was back, is
 /// not charged to another.
@@ -23,48 +18,29 @@ pub fn judge_all(faults: &[FaultFacts], timeline: &Timeline) -> Vec<FaultImpact>
 
 /// From the start of each fault until all was back, as far as is known.
 fn hurt_spans(windows: &[Option<Span>], impacts: &[FaultImpact], end: f64) -> Vec<Option<Span>> {
-    let mut hurt: Vec<Option<Span>> = windows
-        .iter()
-        .zip(impacts)
-        .map(|(window, impact)| {
-            let (from, until) = (*window)?;
-            let back = match impact.recovery {
-                Recovery::Back => until + impact.recovery_secs.unwrap_or_default(),
-                Recovery::NotBack => end,
-                Recovery::Unknown => until + STEADY_SECS,
-            };
-            Some((from, back))
-        })
-        .collect();
+    let span = |(window, impact): (&Option<Span>, &FaultImpact)| {
+        let (from, until) = (*window)?;
+        let back = match impact.recovery {
+            Recovery::Back => until + impact.recovery_secs.unwrap_or_default(),
+            Recovery::NotBack => end,
+            Recovery::Unknown => until + STEADY_SECS,
+        };
+        Some((from, back))
+    };
+    let mut hurt: Vec<Option<Span>> = windows.iter().zip(impacts).map(span).collect();
     // One that runs into another lasts as long as that: whose the damage is cannot be told. The latest
     // come first, for others may run into them.
     let mut order: Vec<usize> = (0..hurt.len()).collect();
-    let start = |index: &usize| {
-        windows
-            .get(*index)
-            .copied()
-            .flatten()
-            .map_or(0.0, |span| span.0)
-    };
-    order.sort_by(|one, other| start(other).total_cmp(&start(one)));
+    let start = |index: usize| windows[index].map_or(0.0, |span| span.0);
+    order.sort_by(|one, other| start(*other).total_cmp(&start(*one)));
     for index in order {
-        let (Some(Some((from, back))), Some(impact)) =
-            (hurt.get(index).copied(), impacts.get(index))
-        else {
-            continue;
-        };
-        if impact.open != Some(OpenReason::OtherFault) {
-            continue;
-        }
-        let runs_into = |other: &&Span| other.0 >= from && other.0 <= back + STEADY_SECS;
-        let last = hurt
-            .iter()
-            .flatten()
-            .filter(runs_into)
-            .map(|other| other.1)
-            .fold(back, f64::max);
-        if let Some(span) = hurt.get_mut(index) {
-            *span = Some((from, last));
+        if let Some((from, back)) = hurt[index]
+            && impacts[index].open == Some(OpenReason::OtherFault)
+        {
+            let runs_into = |other: &&Span| other.0 >= from && other.0 <= back + STEADY_SECS;
+            let others = hurt.iter().flatten().filter(runs_into);
+            let last = others.map(|other| other.1).fold(back, f64::max);
+            hurt[index] = Some((from, last));
         }
     }
     hurt
@@ -77,12 +53,11 @@ fn judge_each(
     timeline: &Timeline,
 ) -> Vec<FaultImpact> {
     let judge_one = |(index, facts): (usize, &FaultFacts)| {
-        let others: Vec<Span> = spans
+        let others = spans
             .iter()
             .enumerate()
-            .filter(|(other, _)| *other != index)
-            .filter_map(|(_, span)| *span)
-            .collect();
+            .filter(|(other, _)| *other != index);
+        let others: Vec<Span> = others.filter_map(|(_, span)| *span).collect();
         judge(facts, &others, timeline)
     };
     faults.iter().enumerate().map(judge_one).collect()
@@ -98,66 +73,58 @@ impl FaultFacts {
 
 /// Compares the times before, during and after a fault; other faults were on in `others`.
 pub fn judge(facts: &FaultFacts, others: &[Span], timeline: &Timeline) -> FaultImpact {
-    let view = facts
-        .held_window()
-        .map(|window| View::new(timeline, window, others));
-    let recovered = match (&view, facts.window) {
-        (Some(view), Some((_, end))) => recovery::of(view, end),
-        _ => Recovered::open(OpenReason::FewBefore),
+    let nothing = Timeline::default();
+    let view = match facts.held_window() {
+        Some(window) => View::new(timeline, window, others),
+        // Where the fault never was on, there is nothing before, during or after it.
+        None => View::new(&nothing, Span::default(), &[]),
     };
-    let recovered = recovered.measured_for(facts.max_recovery_secs, timeline.width_secs);
-    let phases = view
-        .as_ref()
-        .map(|view| view.split(view.window))
-        .unwrap_or_default();
+    let until_secs = facts.window.map(|(_, until)| until);
+    let recovered = recovery::of(&view, until_secs.unwrap_or_default())
+        .measured_for(facts.max_recovery_secs, timeline.width_secs);
+    let phases = view.split(view.window);
     // A crash takes but a moment, and what it does lasts until all is back.
-    let hurt = view.as_ref().map(|view| {
-        let (from, until) = view.window;
-        let back = match recovered.recovery {
-            Recovery::NotBack => timeline.span.1,
-            _ => until + recovered.secs.unwrap_or_default(),
-        };
-        view.split((from, back))
-    });
-    let hurt = hurt.unwrap_or_default();
-    let is_alike = view.as_ref().is_some_and(|view| !view.load_changed);
+    let (from, until) = view.window;
+    let back = match recovered.recovery {
+        Recovery::NotBack => timeline.span.1,
+        _ => until + recovered.secs.unwrap_or_default(),
+    };
+    let [_, hurt, _] = view.split((from, back));
+    let is_alike = !view.load_changed;
     let tool_of = |name: &String| {
-        let of = |tools: Option<&BTreeMap<String, Stretch>>| {
-            let stretch = tools.and_then(|tools| tools.get(name));
-            stretch.cloned().unwrap_or_default()
-        };
-        let [before, during, after] = phases.tools.each_ref().map(|tools| of(Some(tools)));
-        let until_back = of(hurt.tools.get(1));
+        let of = |phase: &Phase| phase.tools.get(name).cloned().unwrap_or_default();
+        let [before, during, after] = phases.each_ref().map(|it| phase_of(&of(it), it.secs));
+        let (usual, until_back) = (of(&phases[0]), of(&hurt));
         ToolImpact {
             tool: name.clone(),
             is_aimed_at: facts.tool.as_ref().is_none_or(|tool| tool == name),
             is_judged: is_alike
-                && before.calls() >= CALLS_BEFORE_MIN
+                && usual.calls() >= CALLS_BEFORE_MIN
                 && until_back.calls() >= CALLS_HIT_MIN,
-            before: phase_of(&before, phases.secs(0)),
-            during: phase_of(&during, phases.secs(1)),
-            after: phase_of(&after, phases.secs(2)),
-            until_back: phase_of(&until_back, hurt.secs(1)),
-            fails_more: is_alike && fails_more(&before, &until_back),
-            is_slower: is_alike && is_slower(&before, &until_back),
+            before,
+            during,
+            after,
+            until_back: phase_of(&until_back, hurt.secs),
+            fails_more: is_alike && fails_more(&usual, &until_back),
+            is_slower: is_alike && is_slower(&usual, &until_back),
         }
     };
-    let tools: Vec<ToolImpact> = phases.names().into_iter().map(tool_of).collect();
+    // The tools that were called in any of the three.
+    let names: BTreeSet<&String> = phases.iter().flat_map(|it| it.tools.keys()).collect();
+    let tools: Vec<ToolImpact> = names.into_iter().map(tool_of).collect();
     let suffered = tools
         .iter()
         .filter(|tool| !tool.is_aimed_at && (tool.fails_more || tool.is_slower))
         .map(|tool| tool.tool.clone())
         .collect();
-    let [before, during, after] =
-        [0, 1, 2].map(|index| phase_of(&phases.total(index), phases.secs(index)));
-    let until = facts.window.map(|(_, until)| until);
+    let [before, during, after] = phases.map(|phase| phase_of(&phase.total(), phase.secs));
     FaultImpact {
         fault: facts.name.clone(),
         kind: facts.kind.clone(),
         tool: facts.tool.clone(),
         from_secs: facts.window.map(|(from, _)| from),
-        until_secs: until,
-        released_secs: facts.released_secs.filter(|secs| Some(*secs) > until),
+        until_secs,
+        released_secs: facts.released_secs.filter(|secs| Some(*secs) > until_secs),
         struck: facts.struck.clone(),
         before,
         during,
@@ -170,22 +137,5 @@ pub fn judge(facts: &FaultFacts, others: &[Span], timeline: &Timeline) -> FaultI
         others_may_suffer: facts.others_may_suffer,
         suffered,
         tools,
-    }
-}
-
-impl Recovered {
-    /// The same, or open where the stretches are too long to measure the limit with: whatever happens in
-    /// one of them may have taken all of it, or a moment.
-    fn measured_for(self, limit: Option<f64>, width_secs: f64) -> Self {
-        let (Recovery::Back, Some(limit)) = (self.recovery, limit) else {
-            return self;
-        };
-        let is_coarse = width_secs * STRETCHES_PER_LIMIT > limit.max(STEADY_SECS);
-        let is_over_anyway = self.secs.is_some_and(|secs| secs - width_secs > limit);
-        if is_coarse && !is_over_anyway {
-            Self::open(OpenReason::CoarseStretches)
-        } else {
-            self
-        }
     }
 }

@@ -29,6 +29,9 @@ use std::collections::BTreeMap;
 
 use mcprove_trace::sparse::Stretch;
 
+/// From when until when, in seconds.
+type Span = (f64, f64);
+
 pub use impact::{FaultImpact, ImpactPhase, OpenReason, Recovery, StruckCalls, ToolImpact};
 pub use judge::{judge, judge_all};
 pub use verdict::{RECOVERY_GATE, SPREAD_GATE, verdicts};

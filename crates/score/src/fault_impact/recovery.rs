@@ -1,11 +1,9 @@
 //! When all was as before a fault: each tool, and all of them together.
 
-use std::collections::BTreeMap;
-
 use super::timeline::{Baseline, View, has_risen};
 use super::{
     AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
-    STEADY_SECS, Stretch,
+    STEADY_SECS, STRETCHES_PER_LIMIT, Stretch,
 };
 use crate::prelude::*;
 
@@ -19,50 +17,60 @@ pub struct Recovered {
     pub not_back: Vec<String>,
 }
 
-/// The calls of a stretch or of several, by what they were expected to be.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    calls: f64,
-    failures: f64,
-    timed: f64,
-    slow: f64,
-    /// As many would have failed as before the fault.
-    usually_failed: f64,
-    /// As many would have been slow.
-    usually_slow: f64,
-}
-
-/// What a tool was like before: the share of its calls that failed, and how long they took.
-type Usual = (f64, Option<Baseline>);
-
-/// How one tool, or all, came back.
-enum Return {
-    /// In this stretch, counted from the first after the fault.
-    At(usize),
-    Not,
-    Open,
-}
-
 impl Recovered {
-    pub fn open(reason: OpenReason) -> Self {
+    fn new(recovery: Recovery) -> Self {
         Self {
-            recovery: Recovery::Unknown,
+            recovery,
             secs: None,
-            open: Some(reason),
+            open: None,
             not_back: Vec::new(),
+        }
+    }
+
+    fn open(reason: OpenReason) -> Self {
+        Self {
+            open: Some(reason),
+            ..Self::new(Recovery::Unknown)
+        }
+    }
+
+    /// The same, or open where the stretches are too long to measure the limit with: whatever happens in
+    /// one of them may have taken all of it, or a moment.
+    pub fn measured_for(self, limit: Option<f64>, width_secs: f64) -> Self {
+        let (Recovery::Back, Some(limit)) = (self.recovery, limit) else {
+            return self;
+        };
+        let is_coarse = width_secs * STRETCHES_PER_LIMIT > limit.max(STEADY_SECS);
+        let is_over_anyway = self.secs.is_some_and(|secs| secs - width_secs > limit);
+        if is_coarse && !is_over_anyway {
+            Self::open(OpenReason::CoarseStretches)
+        } else {
+            self
         }
     }
 }
 
+/// Some of the calls of a stretch or of several: how many there were, how many of them were bad, and how many
+/// would have been as before the fault.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    calls: f64,
+    bad: f64,
+    usually_bad: f64,
+}
+
+/// The calls that failed, and those that were slow.
+type Tally = [Part; 2];
+
 /// When all was as before; the fault itself ended at `end`.
 pub fn of(view: &View<'_>, end: f64) -> Recovered {
     let width = view.timeline.width_secs;
-    let phases = view.split(view.window);
-    let before = phases.total(0);
+    let [before, ..] = view.split(view.window);
+    let total = before.total();
     if view.load_changed {
         return Recovered::open(OpenReason::LoadChanged);
     }
-    if before.calls() < CALLS_BEFORE_MIN {
+    if total.calls() < CALLS_BEFORE_MIN {
         return Recovered::open(OpenReason::FewBefore);
     }
     let (after, is_cut) = view.after();
@@ -77,190 +85,152 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
     if after.len() < steady {
         return Recovered::open(too_short);
     }
-    let baselines: BTreeMap<&str, Usual> = phases.tools[0]
-        .iter()
-        .filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN)
-        .map(|(tool, stretch)| {
-            (
-                tool.as_str(),
-                (stretch.failure_share(), Baseline::of(stretch)),
-            )
-        })
+    let often_called = before.tools.iter();
+    let often_called = often_called.filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN);
+    let often_called: BTreeMap<&String, (&Stretch, Option<Baseline>)> = often_called
+        .map(|(tool, stretch)| (tool, (stretch, Baseline::of(stretch))))
         .collect();
-    let usual = before.failure_share();
-    let series = |only: Option<&str>| -> Vec<Tally> {
-        let stretch = |tools: &&BTreeMap<String, Stretch>| {
-            let chosen = tools
-                .iter()
-                .filter(|(tool, _)| only.is_none_or(|only| only == tool.as_str()));
-            chosen
-                .map(|(tool, stretch)| tally(stretch, baselines.get(tool.as_str()), usual))
-                .sum()
-        };
-        after.iter().map(stretch).collect()
+    let tally = |only: Option<&String>, tools: &BTreeMap<String, Stretch>| {
+        let mut sum = Tally::default();
+        for (tool, stretch) in tools {
+            if only.is_none_or(|only| only == tool) {
+                let usual = often_called.get(tool);
+                let share = usual.map_or(&total, |(usual, _)| usual).failure_share();
+                let baseline = usual.and_then(|(_, baseline)| baseline.as_ref());
+                sum = add(sum, tally_of(stretch, share, baseline));
+            }
+        }
+        sum
     };
-    let look = |only: Option<&str>, calls_before: u64| {
-        let rate = float(calls_before) / float(phases.stretches[0].max(1));
+    let look = |only: Option<&String>, calls_before: u64| {
+        let rate = float(calls_before) / float(before.stretches.max(1));
         let enough = truncated_len((EXPECTED_CALLS / rate).ceil());
         let has_time = float_len(after.len()) * width >= AFTER_SECS_MIN;
-        match find(&series(only), steady.max(enough), rate) {
-            Return::Not if !has_time => Return::Open,
+        let series: Vec<Tally> = after.iter().map(|tools| tally(only, tools)).collect();
+        match find(&series, steady.max(enough), rate) {
+            Err(Recovery::NotBack) if !has_time => Err(Recovery::Unknown),
             found => found,
         }
     };
-    let (mut not_back, mut open) = (Vec::new(), Vec::new());
-    let all = look(None, before.calls());
-    let mut latest = match all {
-        Return::At(place) => place,
-        _ => 0,
+    let all = look(None, total.calls());
+    let each = often_called.iter();
+    let each: Vec<(&String, Result<usize, Recovery>)> = each
+        .map(|(tool, (stretch, _))| (*tool, look(Some(tool), stretch.calls())))
+        .collect();
+    let tools_that = |recovery: Recovery| -> Vec<String> {
+        let found = each.iter().filter(|(_, found)| *found == Err(recovery));
+        found.map(|(tool, _)| (*tool).clone()).collect()
     };
-    for (tool, stretch) in &phases.tools[0] {
-        if stretch.calls() < CALLS_BEFORE_MIN {
-            continue;
-        }
-        match look(Some(tool), stretch.calls()) {
-            Return::At(place) => latest = latest.max(place),
-            Return::Not => not_back.push(tool.clone()),
-            Return::Open => open.push(tool.clone()),
-        }
-    }
-    if matches!(all, Return::Not) || !not_back.is_empty() {
+    let (not_back, open) = (tools_that(Recovery::NotBack), tools_that(Recovery::Unknown));
+    if all == Err(Recovery::NotBack) || !not_back.is_empty() {
         return Recovered {
-            recovery: Recovery::NotBack,
-            secs: None,
-            open: None,
             not_back,
+            ..Recovered::new(Recovery::NotBack)
         };
     }
-    if matches!(all, Return::Open) || !open.is_empty() {
-        let reason = match (&all, is_cut) {
-            (Return::At(_), false) => OpenReason::RareTools,
-            _ => too_short,
-        };
+    if all.is_err() || !open.is_empty() {
+        let is_rare = all.is_ok() && !is_cut;
         return Recovered {
             not_back: open,
-            ..Recovered::open(reason)
+            ..Recovered::open(if is_rare {
+                OpenReason::RareTools
+            } else {
+                too_short
+            })
         };
     }
+    let places = each.iter().map(|(_, found)| found).chain([&all]);
     // The first stretch after the fault begins a little after it, which is our own doing.
-    let since = view.first_after() + float_len(latest) * width;
-    let secs = if latest == 0 {
-        0.0
-    } else {
-        since - view.window.1
+    let secs = match places.flatten().max() {
+        None | Some(0) => 0.0,
+        Some(latest) => view.first_after() + float_len(*latest) * width - view.window.1,
     };
     Recovered {
-        recovery: Recovery::Back,
         secs: Some(secs.max(0.0)),
-        open: None,
-        not_back: Vec::new(),
+        ..Recovered::new(Recovery::Back)
     }
 }
 
-/// The first stretch from which on so many are not disturbed; `rate` calls are expected in each.
-fn find(series: &[Tally], length: usize, rate: f64) -> Return {
-    let between = |from: usize, until: usize| -> Tally {
-        let tallies = series.get(from..until).unwrap_or_default();
-        tallies.iter().copied().sum()
-    };
+/// The first stretch from which on so many are not disturbed, counted from the first after the fault; `rate`
+/// calls are expected in each.
+fn find(series: &[Tally], length: usize, rate: f64) -> Result<usize, Recovery> {
     let count = series.len();
-    let silences = silences(series);
-    // A pause in which calls were to be expected, however many come before and after it.
-    let has_pause = |from: usize, until: usize| {
-        (from..until).any(|place| {
-            let silent = silences.get(place).copied().unwrap_or_default();
-            rate * float_len(silent.min(place + 1 - from)) >= EXPECTED_CALLS
-        })
-    };
-    let is_calm =
-        |from: usize, until: usize| !between(from, until).is_disturbed() && !has_pause(from, until);
-    let whole_windows = 0..(count + 1).saturating_sub(length);
-    if let Some(from) = whole_windows
-        .clone()
-        .find(|from| is_calm(*from, from + length))
-    {
-        return Return::At(from);
-    }
-    // Not one whole while: what is left of the run may still say something.
-    let expected = |from: usize| rate * float_len(count - from);
-    let says_enough = |from: usize| expected(from) >= EXPECTED_CALLS / 2.0;
-    if whole_windows.is_empty() {
-        return match (says_enough(0), is_calm(0, count)) {
-            (true, true) => Return::At(0),
-            (true, false) if !ends_calm(length.min(count), count, &says_enough, &is_calm) => {
-                Return::Not
-            }
-            _ => Return::Open,
-        };
-    }
-    if ends_calm(length, count, &says_enough, &is_calm) {
-        Return::Open
-    } else {
-        Return::Not
-    }
-}
-
-/// For each stretch, how many in a row up to it are without a call.
-fn silences(series: &[Tally]) -> Vec<usize> {
-    let lengths = series.iter().scan(0, |silent, tally| {
-        *silent = if tally.calls < 1.0 { *silent + 1 } else { 0 };
+    // For each stretch, how many in a row up to it are without a call.
+    let silences = series.iter().scan(0, |silent, [failed, _]| {
+        *silent = if failed.calls < 1.0 { *silent + 1 } else { 0 };
         Some(*silent)
     });
-    lengths.collect()
-}
-
-/// Whether the last stretches, half as many as would do, look as before.
-fn ends_calm(
-    length: usize,
-    count: usize,
-    says_enough: &impl Fn(usize) -> bool,
-    is_calm: &impl Fn(usize, usize) -> bool,
-) -> bool {
-    let from = count.saturating_sub(length);
-    let until = count.saturating_sub(length.div_ceil(2));
-    (from..=until).any(|from| says_enough(from) && is_calm(from, count))
-}
-
-fn tally(stretch: &Stretch, usual: Option<&Usual>, usual_share: f64) -> Tally {
-    let calls = float(stretch.calls());
-    let failure_share = usual.map_or(usual_share, |(share, _)| *share);
-    let mut tally = Tally {
-        calls,
-        failures: float(stretch.failures()),
-        usually_failed: failure_share * calls,
-        ..Tally::default()
-    };
-    if let Some((_, Some(baseline))) = usual {
-        tally.timed = float(stretch.latency_ns.count());
-        tally.slow = float(stretch.latency_ns.count_above(baseline.slow_from_ns));
-        tally.usually_slow = baseline.slow_fraction * tally.timed;
-    }
-    tally
-}
-
-impl std::iter::Sum for Tally {
-    fn sum<Tallies: Iterator<Item = Self>>(tallies: Tallies) -> Self {
-        tallies.fold(Self::default(), |sum, other| Self {
-            calls: sum.calls + other.calls,
-            failures: sum.failures + other.failures,
-            timed: sum.timed + other.timed,
-            slow: sum.slow + other.slow,
-            usually_failed: sum.usually_failed + other.usually_failed,
-            usually_slow: sum.usually_slow + other.usually_slow,
-        })
-    }
-}
-
-impl Tally {
-    /// Whether clearly more calls failed or were slow than before, or none ended at all.
-    fn is_disturbed(&self) -> bool {
-        let has_more = |part: f64, of: f64, usually: f64| {
-            let least = float(CALLS_HIT_MIN).min(of);
-            let usual = if of > 0.0 { usually / of } else { 0.0 };
-            part >= least && part > 0.0 && has_risen(truncated(part), truncated(of), usual)
+    let silences: Vec<usize> = silences.collect();
+    let is_calm = |from: usize, until: usize| {
+        // A pause in which calls were to be expected, however many come before and after it.
+        let is_pause = |place: usize| {
+            rate * float_len(silences[place].min(place + 1 - from)) >= EXPECTED_CALLS
         };
-        self.calls < 1.0
-            || has_more(self.failures, self.calls, self.usually_failed)
-            || has_more(self.slow, self.timed, self.usually_slow)
+        let sum = series[from..until]
+            .iter()
+            .copied()
+            .fold(Tally::default(), add);
+        !is_disturbed(sum) && !(from..until).any(is_pause)
+    };
+    let mut whole_windows = 0..(count + 1).saturating_sub(length);
+    if let Some(from) = whole_windows.find(|from| is_calm(*from, from + length)) {
+        return Ok(from);
     }
+    // Not one whole while: what is left of the run may still say something.
+    let says_enough = |from: usize| rate * float_len(count - from) >= EXPECTED_CALLS / 2.0;
+    let is_too_long = length > count;
+    if is_too_long && says_enough(0) && is_calm(0, count) {
+        return Ok(0);
+    }
+    // Whether the last stretches, half as many as would do, look as before.
+    let length = length.min(count);
+    let mut ends = count - length..=count - length.div_ceil(2);
+    let ends_calm = ends.any(|from| says_enough(from) && is_calm(from, count));
+    Err(if ends_calm || (is_too_long && !says_enough(0)) {
+        Recovery::Unknown
+    } else {
+        Recovery::NotBack
+    })
+}
+
+/// The calls of a stretch: so large a share usually failed, and so many were slow.
+fn tally_of(stretch: &Stretch, failure_share: f64, baseline: Option<&Baseline>) -> Tally {
+    let calls = float(stretch.calls());
+    let failed = Part {
+        calls,
+        bad: float(stretch.failures()),
+        usually_bad: failure_share * calls,
+    };
+    let slow = baseline.map(|baseline| {
+        let calls = float(stretch.latency_ns.count());
+        Part {
+            calls,
+            bad: float(stretch.latency_ns.count_above(baseline.slow_from_ns)),
+            usually_bad: baseline.slow_fraction * calls,
+        }
+    });
+    [failed, slow.unwrap_or_default()]
+}
+
+fn add([failed, slow]: Tally, [others_failed, others_slow]: Tally) -> Tally {
+    [(failed, others_failed), (slow, others_slow)].map(|(one, other)| Part {
+        calls: one.calls + other.calls,
+        bad: one.bad + other.bad,
+        usually_bad: one.usually_bad + other.usually_bad,
+    })
+}
+
+/// Whether clearly more calls failed or were slow than before, or none ended at all.
+fn is_disturbed(tally: Tally) -> bool {
+    let has_more = |part: Part| {
+        let least = float(CALLS_HIT_MIN).min(part.calls);
+        let usual = if part.calls > 0.0 {
+            part.usually_bad / part.calls
+        } else {
+            0.0
+        };
+        let (bad, calls) = (truncated(part.bad), truncated(part.calls));
+        part.bad >= least && part.bad > 0.0 && has_risen(bad, calls, usual)
+    };
+    tally[0].calls < 1.0 || tally.into_iter().any(has_more)
 }

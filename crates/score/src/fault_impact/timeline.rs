@@ -1,15 +1,14 @@
 //! The stretches of a run around a fault: which are before, during and after it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
     CALLS_BEFORE_MIN, CALLS_HIT_MIN, ImpactPhase, LATENCY_FACTOR, LATENCY_SLACK_MS, SHARE_RISE_MAX,
-    Stretch, Timeline,
+    Span, Stretch, Timeline,
 };
 use crate::compare::proportion::wilson;
 use crate::percentile::is_supported;
-use crate::prelude::{float, share, truncated};
+use crate::prelude::*;
 
 /// What a tool was like before the fault, to compare with.
 pub struct Baseline {
@@ -17,25 +16,6 @@ pub struct Baseline {
     pub slow_from_ns: u64,
     /// The share of calls that were.
     pub slow_fraction: f64,
-}
-
-/// The stretches before, during and after a fault, added up by tool.
-#[derive(Default)]
-pub struct Phases {
-    pub tools: [BTreeMap<String, Stretch>; 3],
-    pub stretches: [u64; 3],
-    width_secs: f64,
-}
-
-/// A run as one fault sees it: as long as the load was the same, without what other faults did.
-pub struct View<'a> {
-    pub timeline: &'a Timeline,
-    /// From when the fault was on until the last call that it struck was let go.
-    pub window: (f64, f64),
-    /// Whether the load changed meanwhile.
-    pub load_changed: bool,
-    numbers: Range<u64>,
-    others: Vec<(f64, f64)>,
 }
 
 impl Baseline {
@@ -54,60 +34,58 @@ impl Baseline {
     }
 }
 
-impl Phases {
-    pub fn total(&self, index: usize) -> Stretch {
+/// The stretches before, during or after a fault, added up by tool.
+#[derive(Default)]
+pub struct Phase {
+    pub tools: BTreeMap<String, Stretch>,
+    pub stretches: u64,
+    /// How long it is.
+    pub secs: f64,
+}
+
+impl Phase {
+    pub fn total(&self) -> Stretch {
         let mut total = Stretch::default();
-        for stretch in self.tools.get(index).into_iter().flat_map(BTreeMap::values) {
-            total.add(stretch);
-        }
+        self.tools.values().for_each(|stretch| total.add(stretch));
         total
-    }
-
-    /// How long one of the three is.
-    pub fn secs(&self, index: usize) -> f64 {
-        float(self.stretches.get(index).copied().unwrap_or_default()) * self.width_secs
-    }
-
-    /// The tools that were called in any of the three.
-    pub fn names(&self) -> BTreeSet<&String> {
-        self.tools.iter().flat_map(BTreeMap::keys).collect()
     }
 }
 
-impl Timeline {
+/// A run as one fault sees it: as long as the load was the same, without what other faults did.
+pub struct View<'a> {
+    pub timeline: &'a Timeline,
+    /// From when the fault was on until the last call that it struck was let go.
+    pub window: Span,
+    /// Whether the load changed meanwhile.
+    pub load_changed: bool,
     /// The numbers of the stretches in which calls were made from beginning to end.
-    fn numbers(&self, (from, until): (f64, f64)) -> Range<u64> {
-        if self.width_secs > 0.0 {
-            truncated((from / self.width_secs).ceil())..truncated(until / self.width_secs)
-        } else {
-            0..0
-        }
-    }
-
-    /// Whether something was on all the time: then it is how the run is, and disturbs no comparison.
-    fn is_throughout(&self, (from, until): (f64, f64)) -> bool {
-        from <= self.span.0 + self.width_secs && until >= self.span.1 - self.width_secs
-    }
+    numbers: Range<u64>,
+    others: Vec<Span>,
 }
 
 impl<'a> View<'a> {
-    pub fn new(timeline: &'a Timeline, window: (f64, f64), others: &[(f64, f64)]) -> Self {
+    pub fn new(timeline: &'a Timeline, window: Span, others: &[Span]) -> Self {
+        let (span, width) = (timeline.span, timeline.width_secs);
         let changes = || timeline.load_changes.iter().copied();
         let from = changes()
             .filter(|change| *change <= window.0)
-            .fold(timeline.span.0, f64::max);
+            .fold(span.0, f64::max);
         let until = changes()
             .filter(|change| *change >= window.1 && *change > from)
-            .fold(timeline.span.1, f64::min);
+            .fold(span.1, f64::min);
+        // What was on all the time is how the run is, and disturbs no comparison.
+        let is_throughout = |other: &Span| other.0 <= span.0 + width && other.1 >= span.1 - width;
         let others = others.iter().copied();
         Self {
             timeline,
             window,
             load_changed: changes().any(|change| change > window.0 && change < window.1),
-            numbers: timeline.numbers((from, until)),
-            others: others
-                .filter(|other| !timeline.is_throughout(*other))
-                .collect(),
+            numbers: if width > 0.0 {
+                truncated((from / width).ceil())..truncated(until / width)
+            } else {
+                0..0
+            },
+            others: others.filter(|other| !is_throughout(other)).collect(),
         }
     }
 
@@ -116,7 +94,7 @@ impl<'a> View<'a> {
     }
 
     /// Before, during or after.
-    fn place_of(&self, number: u64, (from, until): (f64, f64)) -> usize {
+    fn place_of(&self, number: u64, (from, until): Span) -> usize {
         let begin = self.begin_of(number);
         if begin + self.timeline.width_secs <= from {
             0
@@ -133,47 +111,43 @@ impl<'a> View<'a> {
         others.any(|other| self.place_of(number, *other) == 1)
     }
 
-    pub fn split(&self, window: (f64, f64)) -> Phases {
-        let mut phases = Phases {
-            width_secs: self.timeline.width_secs,
-            ..Phases::default()
-        };
+    /// What was before, during and after a time.
+    pub fn split(&self, window: Span) -> [Phase; 3] {
+        let mut phases: [Phase; 3] = Default::default();
         let own = |number: &u64| !self.is_others(*number);
         for number in self.numbers.clone().filter(own) {
-            let place = self.place_of(number, window);
-            phases.stretches[place] += 1;
+            let phase = &mut phases[self.place_of(number, window)];
+            phase.stretches += 1;
+            phase.secs = float(phase.stretches) * self.timeline.width_secs;
             for (tool, stretch) in self.timeline.stretches.get(&number).into_iter().flatten() {
-                let sum = phases.tools[place].entry(tool.clone());
-                sum.or_default().add(stretch);
+                phase.tools.entry(tool.clone()).or_default().add(stretch);
             }
         }
         phases
     }
 
+    /// The numbers of the stretches after the fault.
+    fn numbers_after(&self) -> impl Iterator<Item = u64> {
+        let is_after = |number: &u64| self.place_of(*number, self.window) == 2;
+        self.numbers.clone().filter(is_after)
+    }
+
     /// The stretches after the fault, until another one is on, and whether that cuts them short.
     pub fn after(&self) -> (Vec<&'a BTreeMap<String, Stretch>>, bool) {
         static EMPTY: BTreeMap<String, Stretch> = BTreeMap::new();
-        let mut numbers = self
-            .numbers
-            .clone()
-            .skip_while(|number| self.place_of(*number, self.window) < 2);
         let timeline = self.timeline;
-        let stretches = numbers
-            .by_ref()
+        let stretches = self
+            .numbers_after()
             .take_while(|number| !self.is_others(*number))
             .map(|number| timeline.stretches.get(&number).unwrap_or(&EMPTY))
             .collect();
-        let is_cut = self
-            .numbers
-            .clone()
-            .any(|number| self.place_of(number, self.window) == 2 && self.is_others(number));
+        let is_cut = self.numbers_after().any(|number| self.is_others(number));
         (stretches, is_cut)
     }
 
     /// When the first stretch after the fault begins, in seconds.
     pub fn first_after(&self) -> f64 {
-        let mut numbers = self.numbers.clone();
-        let first = numbers.find(|number| self.place_of(*number, self.window) == 2);
+        let first = self.numbers_after().next();
         first.map_or(self.window.1, |number| self.begin_of(number))
     }
 }

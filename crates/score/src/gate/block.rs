@@ -1,12 +1,10 @@
 //! What a trace is held to: the blocks of a gates file, by metric.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::Arc;
 
-use super::Matcher;
-use crate::agent::{About, Metric, metrics};
+use crate::agent::metrics;
+use crate::prelude::*;
 
 /// What a trace is held to. A metric without a block is not gated.
 ///

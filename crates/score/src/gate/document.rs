@@ -3,10 +3,8 @@
 //! `tool_results[i]` is the result of `tool_calls[i]`, wherever it stands in the trace. What is unknown
 //! is not there, so that a path to it leads nowhere; what is known to be empty is.
 
-use mcprove_trace::{AgentRun, ToolCall, ToolResult};
-use serde_json::{Map, Value, json};
-
-use super::{Path, path::Step};
+use super::path::Step;
+use crate::prelude::*;
 
 /// The part of a run that a path begins with, as a document. `None` where what it asks for is not known
 /// of every call.
@@ -16,37 +14,31 @@ pub fn document(run: &AgentRun, path: &Path) -> Option<Value> {
         _ => "",
     };
     let value = match part {
-        "tool_calls" => json!({ "tool_calls": calls(run, path)? }),
-        "faults" => json!({ "faults": run.faults }),
-        "tool_results" => json!({ "tool_results": results(run, path)? }),
-        "conversation" => without_nulls(&[("conversation", json!(run.conversation))]),
-        // The names of the large ones too, so that a slip in a name is told.
-        _ => without_nulls(&[
-            ("model", json!(run.model)),
-            ("prompt", json!(run.prompt)),
-            ("final_response", json!(run.final_response)),
-            ("passed", json!(run.passed)),
-            ("conversation", json!(run.conversation)),
-            ("tool_calls", json!([])),
-            ("tool_results", json!([])),
-            ("faults", json!([])),
-        ]),
-    };
-    let is_told = match part {
-        "model" | "prompt" | "final_response" | "passed" | "conversation" => {
-            value.get(part).is_some()
+        "tool_calls" => Value::Array(calls(run, path)?),
+        "tool_results" => Value::Array(results(run, path)?),
+        "faults" => json!(run.faults),
+        "conversation" => json!(run.conversation),
+        "model" => json!(run.model),
+        "prompt" => json!(run.prompt),
+        "final_response" => json!(run.final_response),
+        "passed" => json!(run.passed),
+        // The names of all that there is, so that a slip in a name is told.
+        _ => {
+            let is_known = [
+                ("model", run.model.is_some()),
+                ("prompt", run.prompt.is_some()),
+                ("final_response", run.final_response.is_some()),
+                ("passed", run.passed.is_some()),
+                ("conversation", run.conversation.is_some()),
+                ("tool_calls", true),
+                ("tool_results", true),
+                ("faults", true),
+            ];
+            let known = is_known.into_iter().filter(|(_, is_known)| *is_known);
+            return Some(known.map(|(name, _)| (name, Value::Null)).collect());
         }
-        _ => true,
     };
-    is_told.then_some(value)
-}
-
-fn without_nulls(members: &[(&str, Value)]) -> Value {
-    let known = members.iter().filter(|(_, value)| !value.is_null());
-    let known: Map<String, Value> = known
-        .map(|(key, value)| ((*key).to_owned(), value.clone()))
-        .collect();
-    Value::Object(known)
+    (!value.is_null()).then(|| json!({ part: value }))
 }
 
 /// The calls. Who made one is known: where it was not code, it was the model.

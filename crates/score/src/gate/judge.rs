@@ -1,11 +1,8 @@
 //! One expectation against one value.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use serde_json::Value;
-
 use super::path::kind;
-use super::{Answer, Expectation, GateFailure, Path, ScoreError};
+use super::{Answer, Expectation, GateFailure};
+use crate::prelude::*;
 
 /// Bytes of a value, as JSON, that a failure shows.
 const SHOWN_BYTES_MAX: usize = 4096;
@@ -38,7 +35,7 @@ pub fn judge(
     let target = &expectation.target;
     let value = Path::parse(target)
         .and_then(|path| path.resolve(document))
-        .map_err(|error| ScoreError::new(target, error.to_string(), error.hint()))?;
+        .map_err(|error| error.about(target))?;
     if flags.contains(&target.as_str()) {
         compare(expectation, &as_asked(expectation, value))
     } else {

@@ -1,9 +1,8 @@
 //! Which gates there are, and what came of each: what a report tells only of those that did not hold.
 
-use std::collections::BTreeMap;
-
-use super::{Expectation, GateBlock, GateFailure, GateId, Gates, ScoreError, ScoreReport};
-use crate::agent::{Scope, metrics};
+use super::{GateFailure, GateId, ScoreReport};
+use crate::agent::metrics;
+use crate::prelude::*;
 
 /// A gate, and what came of it.
 #[derive(Debug, Clone, Default)]
@@ -31,127 +30,104 @@ pub struct GateResults<'a> {
 
 /// What came of every gate.
 pub fn gate_results<'a>(gates: Option<&'a Gates>, report: &'a ScoreReport) -> GateResults<'a> {
-    let mut finder = Finder::default();
-    if let Some(gates) = gates {
-        finder.add_gates(gates);
+    let mut results = GateResults::default();
+    for block in gates.into_iter().flat_map(Gates::blocks) {
+        let name = block.about.name;
+        if block.is_default() {
+            let mut targets = block.about.targets.iter();
+            results.gates.push(GateResult {
+                block: name,
+                of_each_run: targets.any(|target| target.scope != Scope::Overall),
+                ..GateResult::default()
+            });
+        }
+        let expected = block.expect.iter().flatten().map(|it| it.target.as_str());
+        for target in expected.chain(block.limits.iter().copied()) {
+            results.gate_of(name, target);
+        }
+    }
+    for expectation in gates.into_iter().flat_map(|gates| &gates.expect) {
+        results.gate_of("expect", &expectation.target);
     }
     for failure in &report.failures {
-        let place = finder.place_of(failure);
-        if let Some(gate) = finder.gates.get_mut(place) {
-            gate.failures.entry(failure.run).or_default().push(failure);
-        }
+        let gate = results.gate_of_failure(failure);
+        gate.failures.entry(failure.run).or_default().push(failure);
     }
-    let mut other_errors = Vec::new();
     for error in &report.errors {
-        let places = finder.places_of(error);
-        if places.is_empty() {
-            other_errors.push(error);
+        let mut is_told = false;
+        for gate in results.gates_of_error(error) {
+            gate.errors.entry(error.run).or_default().push(error);
+            is_told = true;
         }
-        for place in places {
-            if let Some(gate) = finder.gates.get_mut(place) {
-                gate.errors.entry(error.run).or_default().push(error);
-            }
+        if !is_told {
+            results.other_errors.push(error);
         }
     }
-    GateResults {
-        gates: finder.gates,
-        other_errors,
-    }
+    results
 }
 
-/// Finds gates by what they are about.
-#[derive(Default)]
-struct Finder<'a> {
-    gates: Vec<GateResult<'a>>,
-    by_target: BTreeMap<&'a str, usize>,
-    defaults: BTreeMap<&'a str, usize>,
-}
-
-impl<'a> Finder<'a> {
-    fn add_gates(&mut self, gates: &'a Gates) {
-        for block in gates.blocks() {
-            if block.is_default() {
-                self.add_default(block);
-            }
-            self.add_all(
-                block.about.name,
-                block.expect.as_deref().unwrap_or_default(),
-            );
-            for target in block.limits {
-                self.gate_of(block.about.name, target);
-            }
-        }
-        self.add_all("expect", &gates.expect);
-    }
-
-    fn add_default(&mut self, block: &'a GateBlock) {
-        let name = block.about.name;
-        let mut targets = block.about.targets.iter();
-        self.defaults.insert(name, self.gates.len());
-        self.gates.push(GateResult {
-            block: name,
-            of_each_run: targets.any(|target| target.scope != Scope::Overall),
-            ..GateResult::default()
-        });
-    }
-
-    fn add_all(&mut self, block: &'a str, expectations: &'a [Expectation]) {
-        for expectation in expectations {
-            self.gate_of(block, &expectation.target);
-        }
-    }
-
+impl<'a> GateResults<'a> {
     /// The gate of a target, which is added where there is none.
-    fn gate_of(&mut self, block: &'a str, target: &'a str) -> usize {
-        let next = self.gates.len();
-        let place = *self.by_target.entry(target).or_insert(next);
-        if place == next {
-            let known = metrics()
-                .flat_map(|metric| metric.targets)
-                .find(|known| known.leads_to(target));
+    fn gate_of(&mut self, block: &'a str, target: &'a str) -> &mut GateResult<'a> {
+        let place = self
+            .gates
+            .iter()
+            .position(|gate| gate.target == Some(target));
+        let place = place.unwrap_or_else(|| {
+            let mut targets = metrics().flat_map(|metric| metric.targets);
+            let known = targets.find(|known| known.leads_to(target));
             self.gates.push(GateResult {
                 block,
                 target: Some(target),
                 of_each_run: known.is_none_or(|known| known.scope != Scope::Overall),
                 ..GateResult::default()
             });
-        }
-        place
+            self.gates.len() - 1
+        });
+        &mut self.gates[place]
     }
 
     /// The gate that a failure is of. One that was read from a file does not say it: there the target is that
     /// of an expectation, or belongs to the default gate of its block.
-    fn place_of(&mut self, failure: &'a GateFailure) -> usize {
-        let block = block_of(&failure.target);
+    fn gate_of_failure(&mut self, failure: &'a GateFailure) -> &mut GateResult<'a> {
+        let target = failure.target.as_str();
+        let block = block_of(target);
         let default = match &failure.gate {
-            Some(GateId::Default(block)) => self.defaults.get(block),
+            Some(GateId::Default(block)) => Some(*block),
             Some(GateId::Target(_)) => None,
-            None => {
-                let is_expected = self.by_target.contains_key(failure.target.as_str());
-                self.defaults.get(block).filter(|_| !is_expected)
-            }
+            None if self.gates.iter().any(|gate| gate.target == Some(target)) => None,
+            None => Some(block),
         };
-        match default {
-            Some(place) => *place,
-            None => self.gate_of(block, &failure.target),
+        let is_default =
+            |gate: &GateResult<'_>| gate.target.is_none() && default == Some(gate.block);
+        match self.gates.iter().position(is_default) {
+            Some(place) => &mut self.gates[place],
+            None => self.gate_of(block, target),
         }
     }
 
     /// The gates that an error is about: that of its target, else all of its block.
-    fn places_of(&self, error: &ScoreError) -> Vec<usize> {
-        let Some(target) = error.target.as_deref() else {
-            return Vec::new();
-        };
-        if let Some(place) = self.by_target.get(target) {
-            return vec![*place];
-        }
-        let block = block_of(target);
-        self.gates
-            .iter()
-            .enumerate()
-            .filter(|(_, gate)| gate.block == block)
-            .map(|(place, _)| place)
-            .collect()
+    fn gates_of_error(&mut self, error: &ScoreError) -> impl Iterator<Item = &mut GateResult<'a>> {
+        let target = error.target.as_deref();
+        let is_gated = target.is_some() && self.gates.iter().any(|gate| gate.target == target);
+        let block = target.map(block_of);
+        self.gates.iter_mut().filter(move |gate| {
+            if is_gated {
+                gate.target == target
+            } else {
+                Some(gate.block) == block
+            }
+        })
+    }
+
+    /// How many gates do not hold.
+    pub fn failed(&self) -> usize {
+        self.gates.iter().filter(|gate| gate.has_failed()).count()
+    }
+
+    /// How many gates cannot be judged.
+    pub fn unjudged(&self) -> usize {
+        self.gates.iter().filter(|gate| gate.is_unjudged()).count()
     }
 }
 
@@ -185,17 +161,5 @@ impl GateResult<'_> {
     /// Whether nothing is known against it, and yet it cannot be judged.
     pub fn is_unjudged(&self) -> bool {
         !self.has_failed() && !self.errors.is_empty()
-    }
-}
-
-impl GateResults<'_> {
-    /// How many gates do not hold.
-    pub fn failed(&self) -> usize {
-        self.gates.iter().filter(|gate| gate.has_failed()).count()
-    }
-
-    /// How many gates cannot be judged.
-    pub fn unjudged(&self) -> usize {
-        self.gates.iter().filter(|gate| gate.is_unjudged()).count()
     }
 }

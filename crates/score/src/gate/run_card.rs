@@ -1,12 +1,8 @@
 //! The part of a [`Scorecard`] that is about one run, for the metric that scores it.
 
-use mcprove_settings::phrase;
-use serde::Serialize;
-use serde_json::Value;
-
 use super::scorecard::{Absence, targets_in};
-use super::{GateFailure, RunTargets, ScoreError, Scorecard};
-use crate::agent::About;
+use super::{GateFailure, RunTargets};
+use crate::prelude::*;
 
 /// What is told of one run, before the rest is only counted.
 const FOUND_MAX: usize = 20;

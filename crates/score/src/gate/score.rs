@@ -1,11 +1,9 @@
 //! Scoring a trace: every metric, then every gate.
 
-use mcprove_trace::AgentTrace;
-use serde_json::Value;
-
 use super::evaluate;
-use super::{GateId, Gates, ScoreError, ScoreReport, Scorecard};
-use crate::agent::{About, AnyMetric, METRICS, Scope, with_own};
+use super::{GateId, ScoreReport};
+use crate::agent::{METRICS, with_own};
+use crate::prelude::*;
 
 /// Computes every metric that has what it needs, and applies the gates. What cannot be judged is
 /// among the errors of the report; everything else is judged all the same.
@@ -80,7 +78,12 @@ fn score_with_notes(
 ) -> ScoreReport {
     let mut card = Scorecard::new(trace.runs.len());
     if trace.runs.is_empty() {
-        card.error(no_runs());
+        card.error(ScoreError {
+            target: None,
+            run: None,
+            message: "the trace has no runs".into(),
+            hint: "record at least one run, or check that it is the right file".into(),
+        });
         return card.into_report();
     }
     for block in gates.blocks() {
@@ -124,15 +127,6 @@ fn score_with_notes(
     card.into_report()
 }
 
-fn no_runs() -> ScoreError {
-    ScoreError {
-        target: None,
-        run: None,
-        message: "the trace has no runs".into(),
-        hint: "record at least one run, or check that it is the right file".into(),
-    }
-}
-
 /// Puts the worst run's value of each target among those over all runs. What is null in one run is
 /// null: unknown, or never, is worse than any number.
 fn aggregate_worst_run(metric: &About, card: &mut Scorecard) {
@@ -155,33 +149,25 @@ fn aggregate_worst_run(metric: &About, card: &mut Scorecard) {
 /// The worst value of a target over the runs that gave an occasion for it, null where none did;
 /// `None` where the target was not computed.
 fn worst(card: &Scorecard, target: &str, is_lowest: bool) -> Option<Value> {
-    let values = card
-        .runs
+    let runs = card.runs.iter().enumerate();
+    let computed = runs.filter_map(|(run, targets)| Some((run, targets.targets.get(target)?)));
+    let computed: Vec<(usize, &Value)> = computed.collect();
+    let applicable = computed
         .iter()
-        .enumerate()
-        .filter_map(|(index, run)| Some((index, run.targets.get(target)?)));
-    let mut worst: Option<(f64, &Value)> = None;
-    let mut is_computed = false;
-    for (index, value) in values {
-        is_computed = true;
-        if !card.is_applicable(index, target) {
-            continue;
-        }
-        let Some(number) = value.as_f64() else {
-            return Some(Value::Null);
+        .filter(|(run, _)| card.is_applicable(*run, target));
+    let numbers = applicable.map(|(_, value)| Some((value.as_f64()?, *value)));
+    let numbers: Option<Vec<(f64, &Value)>> = numbers.collect();
+    // The first of those that are equally bad.
+    let worst = numbers.into_iter().flatten().reduce(|worst, other| {
+        let is_worse = if is_lowest {
+            other.0 < worst.0
+        } else {
+            other.0 > worst.0
         };
-        let is_worse = worst.is_none_or(|(known, _)| {
-            if is_lowest {
-                number < known
-            } else {
-                number > known
-            }
-        });
-        if is_worse {
-            worst = Some((number, value));
-        }
-    }
-    is_computed.then(|| worst.map_or(Value::Null, |(_, value)| value.clone()))
+        if is_worse { other } else { worst }
+    });
+    let worst = worst.map_or(Value::Null, |(_, value)| value.clone());
+    (!computed.is_empty()).then_some(worst)
 }
 
 #[cfg(test)]

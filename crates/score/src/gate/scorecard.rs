@@ -1,13 +1,6 @@
 //! Where metrics put their numbers, and gates their failures.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::phrase;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::agent::{About, Target};
+use crate::prelude::*;
 
 /// What came of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -126,7 +126,10 @@ pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
     Some(format!(
         "Throughput was limited by the {} in flight, each waiting {} on average: {} per second. Concurrency limited the rate; the server may handle more. Run a ramp to find out.",
         phrase::count(facts.concurrent.into(), "call"),
-        milliseconds(facts.mean_ms()?),
+        // However it ended.
+        milliseconds(usable(Some(
+            facts.time?.in_calls_s * 1000.0 / float(facts.attempted)
+        ))?),
         decimal(usable(facts.throughput_per_s)?, 1)
     ))
 }

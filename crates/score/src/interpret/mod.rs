@@ -9,11 +9,7 @@ mod errors;
 mod latency;
 mod load;
 
-use std::collections::BTreeMap;
-
-use crate::verdict::Verdict;
-use mcprove_settings::number::float;
-use mcprove_trace::ErrorCategory;
+use crate::prelude::*;
 
 /// How calls were started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -104,12 +100,6 @@ impl Facts {
 
     fn p50(&self) -> Option<f64> {
         usable(self.p50_ms)
-    }
-
-    /// How long a call took on average, however it ended.
-    fn mean_ms(&self) -> Option<f64> {
-        let time = self.time?;
-        usable(Some(time.in_calls_s * 1000.0 / float(self.attempted)))
     }
 
     fn p99(&self) -> Option<f64> {

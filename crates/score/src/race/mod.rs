@@ -6,8 +6,6 @@
 //! reply changes with time. If neither does, a concurrent reply that differs from them is a race.
 //! Make at least two calls alone: a single one cannot show that the tool varies by itself.
 
-use std::collections::BTreeSet;
-
 use crate::prelude::*;
 
 /// Characters of an example reply.

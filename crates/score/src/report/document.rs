@@ -1,8 +1,7 @@
 //! What `mcprove score --json` prints: a report, with the version of its format.
 
 use crate::gate::ScoreReport;
-use schemars::JsonSchema;
-use serde::Serialize;
+use crate::prelude::*;
 
 /// The version of the format.
 const SCHEMA: &str = "score.v1";

@@ -1,10 +1,9 @@
 //! What was found in the runs, in words, as far as no failure tells it already.
 
-use std::collections::BTreeMap;
-
 use mcprove_document::block::{Finding, Line, Tone};
 
 use super::{Scored, json_has_all};
+use crate::prelude::*;
 
 /// How many runs are told.
 const RUNS_MAX: usize = 3;

@@ -8,11 +8,11 @@ mod rows;
 
 use mcprove_document::block::{Document, Line, Section, Tone, Verdict};
 use mcprove_document::figure::{UNKNOWN, counted};
-use mcprove_settings::message::{assignment, message, setting};
-use mcprove_settings::number::count;
+use mcprove_settings::message::assignment;
 use mcprove_settings::printable::printable;
 
-use crate::gate::{Gates, ScoreReport};
+use crate::gate::ScoreReport;
+use crate::prelude::*;
 
 pub use crate::gate::{GateResult, GateResults, gate_results};
 pub use document::ScoreDocument;
@@ -87,16 +87,17 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
         (failed, all) => Some(format!("{failed} of {all} gates do not hold")),
     };
     if !scored.report.errors.is_empty() {
-        let unjudged_words = match (unjudged, all) {
+        let what = match (unjudged, all) {
             (0, _) => {
                 let other = verdicts.other_errors.first();
-                let target = other.and_then(|error| error.target.as_deref());
-                format!("{} cannot be judged", target.unwrap_or("the trace"))
+                let target = other.and_then(|error| error.target.clone());
+                target.unwrap_or_else(|| "the trace".to_owned())
             }
-            (1, 1) => "the gate cannot be judged".to_owned(),
-            (unjudged, _) if failed > 0 => format!("{unjudged} cannot be judged"),
-            (unjudged, all) => format!("{unjudged} of {all} gates cannot be judged"),
+            (1, 1) => "the gate".to_owned(),
+            _ if failed > 0 => unjudged.to_string(),
+            _ => format!("{unjudged} of {all} gates"),
         };
+        let unjudged_words = format!("{what} cannot be judged");
         let parts: Vec<String> = failed_words.into_iter().chain([unjudged_words]).collect();
         return (Tone::Bad, "ERROR", parts.join(", "));
     }
@@ -110,12 +111,8 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
 
 /// The files that the runs came from.
 fn files<'a>(scored: &Scored<'a>) -> Vec<&'a str> {
-    let mut files: Vec<&str> = scored
-        .report
-        .runs
-        .iter()
-        .filter_map(|run| run.file.as_deref())
-        .collect();
+    let runs = scored.report.runs.iter();
+    let mut files: Vec<&str> = runs.filter_map(|run| run.file.as_deref()).collect();
     files.dedup();
     files
 }
@@ -150,42 +147,37 @@ fn notes(report: &ScoreReport) -> Vec<Line> {
 /// What to do next.
 fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     let report = scored.report;
-    let mut steps = Vec::new();
-    if !report.failures.is_empty() {
-        steps.push(
+    let unknown = format!(
+        "a value of {UNKNOWN} is one that the trace does not have, which no gate can judge, or \
+         of what never came about, which no gate on it lets pass"
+    );
+    let steps = [
+        (
+            !report.failures.is_empty(),
             message![
                 "look at the calls that are named above; runs[…].details of ",
                 setting("json"),
                 " has all that was found in each run"
-            ]
-            .text(),
-        );
-    }
-    if scored.gates.is_none() {
-        steps.push(
+            ],
+        ),
+        (
+            scored.gates.is_none(),
             message![
                 "to fail a build on any of these numbers, write gates and give them with ",
                 assignment("gates", "FILE"),
                 " (`narrative: {}` alone catches an agent that claims what it did not do)"
-            ]
-            .text(),
-        );
-    }
-    if report.runs.len() == 1 {
-        steps.push(
+            ],
+        ),
+        (
+            report.runs.len() == 1,
             message![
                 "one run may be luck: give the traces of several runs; ",
                 assignment("recommend_runs", "0.05"),
                 " computes how many show a pass rate to within 5 %"
-            ]
-            .text(),
-        );
-    }
-    if numbers::has_unknown(report) {
-        steps.push(format!(
-            "a value of {UNKNOWN} is one that the trace does not have, which no gate can judge, or \
-             of what never came about, which no gate on it lets pass"
-        ));
-    }
-    steps.iter().map(Line::sentence).collect()
+            ],
+        ),
+        (numbers::has_unknown(report), unknown.into()),
+    ];
+    let said = steps.into_iter().filter(|(is_said, _)| *is_said);
+    said.map(|(_, step)| Line::sentence(step.text())).collect()
 }

@@ -4,10 +4,10 @@ use mcprove_document::block::{Line, Section, Table};
 use mcprove_document::figure::{self, UNKNOWN};
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
-use serde_json::Value;
 
-use crate::agent::{About, Scope, Target, metrics};
-use crate::gate::ScoreReport;
+use crate::agent::metrics;
+use crate::gate::{RunTargets, ScoreReport};
+use crate::prelude::*;
 
 /// How many runs have a column of their own.
 const RUNS_MAX: usize = 4;
@@ -22,15 +22,19 @@ pub fn sections(report: &ScoreReport) -> Vec<Section> {
     if report.runs.len() < 2 {
         return vec![Section::default().table(lines(report))];
     }
-    metrics()
-        .map(|metric| {
-            let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
-                computed(report, metric).partition(|target| target.scope == Scope::Overall);
-            Section::new(format!("{}: {}", metric.name, metric.explanation))
-                .table(over_runs(report, metric, &overall))
-                .table(of_each_run(report, metric, &of_runs))
-        })
-        .collect()
+    let section = |metric: &'static About| {
+        let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
+            computed(report, metric).partition(|target| target.scope == Scope::Overall);
+        let mut of_all = Table::new(["", "all runs"]);
+        for target in overall {
+            let value = shown(report.targets.get(target.name));
+            of_all.push([short(metric, target).to_owned(), value]);
+        }
+        Section::new(format!("{}: {}", metric.name, metric.explanation))
+            .table(of_all)
+            .table(of_each_run(report, metric, &of_runs))
+    };
+    metrics().map(section).collect()
 }
 
 /// One row per metric, of a single run.
@@ -40,7 +44,7 @@ fn lines(report: &ScoreReport) -> Table {
         let values = computed(report, metric).map(|target| {
             let of_run = || report.runs.first()?.targets.get(target.name);
             let value = report.targets.get(target.name).or_else(of_run);
-            format!("{}={}", short(metric.name, target.name), shown(value))
+            format!("{}={}", short(metric, target), shown(value))
         });
         let values: Vec<String> = values.collect();
         if !values.is_empty() {
@@ -53,34 +57,19 @@ fn lines(report: &ScoreReport) -> Table {
 /// The targets of a metric that have a value.
 fn computed<'a>(
     report: &'a ScoreReport,
-    metric: &'a About,
-) -> impl Iterator<Item = &'a Target> + use<'a> {
-    metric
-        .targets
-        .iter()
-        .filter(|target| is_computed(report, target.name))
-}
-
-fn is_computed(report: &ScoreReport, target: &str) -> bool {
-    let of_run = |run: &crate::gate::RunTargets| run.targets.contains_key(target);
-    report.targets.contains_key(target) || report.runs.iter().any(of_run)
+    metric: &'static About,
+) -> impl Iterator<Item = &'static Target> + use<'a> {
+    let is_computed = |target: &&Target| {
+        let of_run = |run: &RunTargets| run.targets.contains_key(target.name);
+        report.targets.contains_key(target.name) || report.runs.iter().any(of_run)
+    };
+    metric.targets.iter().filter(is_computed)
 }
 
 /// Whether a number is not known.
 pub fn has_unknown(report: &ScoreReport) -> bool {
     let runs = report.runs.iter().flat_map(|run| run.targets.values());
     report.targets.values().chain(runs).any(Value::is_null)
-}
-
-/// What is of all runs together, one row each.
-fn over_runs(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Table {
-    let mut table = Table::new(["", "all runs"]);
-    for target in targets {
-        let name = short(metric.name, target.name).to_owned();
-        let value = shown(report.targets.get(target.name));
-        table.push([name, value]);
-    }
-    table
 }
 
 /// What is of each run, one row each. With few runs each has a column; with many, the lowest and the
@@ -93,44 +82,39 @@ fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Tab
     } else {
         header.extend(["lowest", "highest"].map(str::to_owned));
     }
-    let rows = targets
-        .iter()
-        .map(|target| {
-            let mut cells = vec![short(metric.name, target.name).to_owned()];
-            cells.push(shown(report.targets.get(target.name)));
-            let values = report.runs.iter().map(|run| run.targets.get(target.name));
-            if runs <= RUNS_MAX {
-                cells.extend(values.map(shown));
-            } else {
-                cells.extend(extremes(values));
-            }
-            cells.into_iter().map(Line::plain).collect()
-        })
-        .collect();
+    let row = |target: &&Target| {
+        let worst = shown(report.targets.get(target.name));
+        let mut cells = vec![short(metric, target).to_owned(), worst];
+        let values = report.runs.iter().map(|run| run.targets.get(target.name));
+        if runs <= RUNS_MAX {
+            cells.extend(values.map(shown));
+        } else {
+            cells.extend(extremes(values));
+        }
+        cells.into_iter().map(Line::plain).collect()
+    };
     Table {
         header,
-        rows,
+        rows: targets.iter().map(row).collect(),
         limit: None,
     }
 }
 
 /// The lowest and the highest number.
 fn extremes<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> [String; 2] {
-    let known: Vec<(f64, &Value)> = values
+    let known = values
         .flatten()
-        .filter_map(|value| Some((value.as_f64()?, value)))
-        .collect();
-    let lowest = known.iter().min_by(|one, other| one.0.total_cmp(&other.0));
-    let highest = known.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-    [lowest, highest].map(|found| shown(found.map(|(_, value)| *value)))
+        .filter_map(|value| Some((value.as_f64()?, value)));
+    let mut known: Vec<(f64, &Value)> = known.collect();
+    known.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    [known.first(), known.last()].map(|found| shown(found.map(|(_, value)| *value)))
 }
 
 /// The name without that of the metric, which stands above it.
-fn short<'a>(metric: &str, target: &'a str) -> &'a str {
-    target
-        .strip_prefix(metric)
-        .and_then(|rest| rest.strip_prefix('.'))
-        .unwrap_or(target)
+fn short<'a>(metric: &About, target: &'a Target) -> &'a str {
+    let rest = target.name.strip_prefix(metric.name);
+    rest.and_then(|rest| rest.strip_prefix('.'))
+        .unwrap_or(target.name)
 }
 
 /// A value as people read it; what is null or not there is unknown.

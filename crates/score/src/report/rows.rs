@@ -2,10 +2,9 @@
 
 use mcprove_document::block::{Finding, Line, Tone};
 use mcprove_document::figure::counted;
-use mcprove_settings::number::count;
 
 use super::{GateResult, GateResults, Scored, json_has_all};
-use crate::gate::ScoreError;
+use crate::prelude::*;
 
 /// How many runs are told of each gate that does not hold.
 const RUNS_PER_GATE: usize = 3;
@@ -16,20 +15,24 @@ const NAMES_MAX: usize = 5;
 
 /// What failed and why.
 pub fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
-    let mut failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
-    let mut findings: Vec<Finding> = failed
-        .by_ref()
-        .take(GATES_MAX)
-        .map(|gate| failure(scored, gate))
-        .collect();
-    findings.extend(more(failed.count(), "failed", "gate"));
-    findings
+    let failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
+    first_few(failed, ("failed", "gate"), |gate| failure(scored, gate))
 }
 
-/// How many more there are.
-fn more(more: usize, word: &'static str, noun: &str) -> Option<Finding> {
-    let text = format!("{} more{}", counted(count(more), noun), json_has_all());
-    (more > 0).then(|| Finding::new(Tone::Bad, word, text))
+/// The first few findings, and how many more there are of what.
+fn first_few<T>(
+    items: impl IntoIterator<Item = T>,
+    (word, noun): (&'static str, &str),
+    finding: impl Fn(T) -> Finding,
+) -> Vec<Finding> {
+    let mut items = items.into_iter();
+    let mut findings: Vec<Finding> = items.by_ref().take(GATES_MAX).map(finding).collect();
+    let more = items.count();
+    if more > 0 {
+        let text = format!("{} more{}", counted(count(more), noun), json_has_all());
+        findings.push(Finding::new(Tone::Bad, word, text));
+    }
+    findings
 }
 
 fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
@@ -47,29 +50,22 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
         let parts = place.into_iter().chain(target).chain([message]);
         finding = finding.line(Line::join(parts, ": "));
     }
-    let more = gate.failures.len().saturating_sub(RUNS_PER_GATE);
-    if more > 0 {
-        let runs = counted(count(more), "run");
-        finding = finding.line(format!("and in {runs} more"));
+    match gate.failures.len().saturating_sub(RUNS_PER_GATE) {
+        0 => finding,
+        more => finding.line(format!("and in {} more", counted(count(more), "run"))),
     }
-    finding
 }
 
 /// What cannot be judged, why, and what to try.
 pub fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
-    let errors = scored.report.errors.iter();
-    let findings = errors.take(GATES_MAX).map(|error| {
+    first_few(&scored.report.errors, ("error", "error"), |error| {
         let place = error.run.map(|run| scored.run_name(run).into());
         let message = Line::sentence(&error.message);
         let message = Line::join(place.into_iter().chain([message]), ": ");
         Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
             .line(message)
             .hint(Some(&error.hint))
-    });
-    let mut findings: Vec<Finding> = findings.collect();
-    let missing = scored.report.errors.len().saturating_sub(GATES_MAX);
-    findings.extend(more(missing, "error", "error"));
-    findings
+    })
 }
 
 /// What an error is about, with the gates that cannot be judged for it where they have other names.
@@ -81,14 +77,9 @@ fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
         errors.is_some_and(|errors| errors.contains(&error)) && gate.target != target
     };
     let mut gates = verdicts.gates.iter().filter(is_meant);
-    let mut names: Vec<String> = gates
-        .by_ref()
-        .take(NAMES_MAX)
-        .map(GateResult::full_name)
-        .collect();
-    if gates.next().is_some() {
-        names.push("…".to_owned());
-    }
+    let names = gates.by_ref().take(NAMES_MAX).map(GateResult::full_name);
+    let mut names: Vec<String> = names.collect();
+    names.extend(gates.next().map(|_| "…".to_owned()));
     if names.is_empty() {
         format!("{target_name} cannot be judged")
     } else {

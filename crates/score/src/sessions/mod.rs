@@ -10,8 +10,6 @@
 //! - **`leftovers`**: do processes outlive their session? One is one too many. Ended processes that
 //!   nobody reaped (zombies) hold only a table slot: a warning.
 
-use core::time::Duration;
-
 use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings};
 use crate::prelude::*;
 use crate::regression::Trend;

@@ -136,13 +136,17 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         .iter()
         .filter(|tool| tool.before.count >= CALLS_MIN && tool.after.count >= CALLS_MIN);
     // In a closed load slow calls are few calls as well, so that they come first.
-    let stays = if fails_more(baseline, recovery) && !is_rest_of_burst(burst, recovery) {
+    let is_rest_of_burst = error_share(recovery) < REST_OF_BURST_SHARE * error_share(burst);
+    let has_stopped = baseline.calls >= CALLS_MIN
+        && baseline.ended_per_s * recovery.duration_secs >= EXPECTED_MIN
+        && recovery.ended_per_s < STOPPED_SHARE * baseline.ended_per_s;
+    let stays = if fails_more(baseline, recovery) && !is_rest_of_burst {
         Some(Aftermath::Errors)
     } else if is_short(recovery) {
         None
     } else if comparable.clone().any(is_slower) {
         Some(Aftermath::Latency)
-    } else if burst.calls > 0 && has_stopped(baseline, recovery) {
+    } else if burst.calls > 0 && has_stopped {
         Some(Aftermath::Stopped)
     } else {
         None
@@ -182,21 +186,11 @@ fn is_slower(tool: &ToolRecovery) -> bool {
         && after.p25_ms > before.p75_ms
 }
 
-fn has_stopped(before: &PhaseCalls, after: &PhaseCalls) -> bool {
-    before.calls >= CALLS_MIN
-        && before.ended_per_s * after.duration_secs >= EXPECTED_MIN
-        && after.ended_per_s < STOPPED_SHARE * before.ended_per_s
-}
-
 fn fails_more(before: &PhaseCalls, after: &PhaseCalls) -> bool {
     let rise = rise_at_least((before.errors, before.calls), (after.errors, after.calls));
     before.calls.min(after.calls) >= CALLS_MIN
         && after.errors >= ERRORS_MIN
         && rise.is_some_and(|rise| rise > ERROR_SHARE_RISE_MAX)
-}
-
-fn is_rest_of_burst(burst: &PhaseCalls, after: &PhaseCalls) -> bool {
-    error_share(after) < REST_OF_BURST_SHARE * error_share(burst)
 }
 
 /// The verdict `spike_recovery`.

@@ -6,8 +6,6 @@
 //! own delay only adds to a latency, so a limit that holds is believed even when the generator was
 //! the limit ([`generator`](crate::generator)); one that fails then is inconclusive.
 
-use core::time::Duration;
-
 use crate::percentile;
 use crate::prelude::*;
 
@@ -138,40 +136,30 @@ pub fn evaluate(
     limits: &Limits,
     generator_limited: Option<&str>,
 ) -> Evaluation {
+    use ThresholdKind::{P50Latency, P95Latency, P99Latency, P999Latency};
     let latencies = [
-        (
-            ThresholdKind::P50Latency,
-            50.0,
-            limits.p50_latency,
-            measured.p50,
-        ),
-        (
-            ThresholdKind::P95Latency,
-            95.0,
-            limits.p95_latency,
-            measured.p95,
-        ),
-        (
-            ThresholdKind::P99Latency,
-            99.0,
-            limits.p99_latency,
-            measured.p99,
-        ),
-        (
-            ThresholdKind::P999Latency,
-            99.9,
-            limits.p999_latency,
-            measured.p999,
-        ),
+        (P50Latency, 50.0, limits.p50_latency, measured.p50),
+        (P95Latency, 95.0, limits.p95_latency, measured.p95),
+        (P99Latency, 99.0, limits.p99_latency, measured.p99),
+        (P999Latency, 99.9, limits.p999_latency, measured.p999),
     ]
     .map(|(kind, percentile, limit, actual)| {
         let judge = |limit| judge_latency(measured, percentile, limit, actual, generator_limited);
         (kind, limit.map(judge))
     });
-    let errors = limits.error_rate.map(|limit| judge_errors(measured, limit));
-    let memory = limits
-        .memory_growth_mb
-        .map(|limit| judge_memory(measured, limit));
+    let rate = share(measured.failed, measured.attempted);
+    let errors = limits.error_rate.map(|limit| match rate {
+        Some(rate) => judge_number(rate * 100.0, limit * 100.0, "%"),
+        None => inconclusive("no call was made", "run longer, or with more calls"),
+    });
+    let growth = measured.memory_growth_mb.and_then(finite);
+    let memory = limits.memory_growth_mb.map(|limit| match growth {
+        Some(growth) => judge_number(growth, limit, "MB"),
+        None => inconclusive(
+            "the server's memory was not sampled, or not steadily enough to tell its growth",
+            "run longer, against a server that mcprove starts itself",
+        ),
+    });
     let others = [
         (ThresholdKind::ErrorRate, errors),
         (ThresholdKind::MemoryGrowthMb, memory),
@@ -247,23 +235,6 @@ fn judge_latency(
             change,
         ),
         None => Judged::Violated(format!("<={}ms", decimal(limit_ms, 6)), actual),
-    }
-}
-
-fn judge_errors(measured: &Measured, limit: f64) -> Judged {
-    match share(measured.failed, measured.attempted) {
-        Some(rate) => judge_number(rate * 100.0, limit * 100.0, "%"),
-        None => inconclusive("no call was made", "run longer, or with more calls"),
-    }
-}
-
-fn judge_memory(measured: &Measured, limit: f64) -> Judged {
-    match measured.memory_growth_mb.and_then(finite) {
-        Some(growth) => judge_number(growth, limit, "MB"),
-        None => inconclusive(
-            "the server's memory was not sampled, or not steadily enough to tell its growth",
-            "run longer, against a server that mcprove starts itself",
-        ),
     }
 }
 

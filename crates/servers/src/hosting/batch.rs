@@ -5,7 +5,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::dispatch::{FRAME_BYTES_MAX, Peer, accept_one};
-use super::exchange::{Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
+use super::exchange::{Away, Ending, OUTPUT_QUEUE_MAX, Outgoing};
 use super::in_flight::End;
 use super::message::{INVALID_REQUEST, Refusal, TOO_BUSY};
 use super::session::Session;
@@ -36,33 +36,51 @@ pub fn refuse(session: &Session, length: usize) -> Option<Refusal> {
 /// before a last word is no answer, and goes out by itself. An HTTP status stands for the whole batch,
 /// and a connection that breaks off does so at once. A batch of which the client wants no answer any more
 /// has the end of its first request.
-pub async fn answer(peer: &Peer, messages: Vec<Value>, output: &Output, end: &End) {
-    let (sender, mut answers): (Output, _) = mpsc::channel(OUTPUT_QUEUE_MAX);
+pub async fn answer(peer: &Peer, messages: Vec<Value>, end: &End) {
+    let (output, mut answers) = mpsc::channel::<Outgoing>(OUTPUT_QUEUE_MAX);
+    let each = Peer {
+        output,
+        ..peer.clone()
+    };
     let collect = async {
         let mut collected = Collected::default();
         while let Some(answer) = answers.recv().await {
             match answer.ending {
                 Ending::More => {
                     // A client that left needs no answer.
-                    let _ = output.send(answer).await;
+                    let _ = peer.output.send(answer).await;
                 }
-                Ending::Cut | Ending::Short => return Some(collected.broken_off(&answer)),
+                Ending::Cut | Ending::Short => {
+                    if answer.bytes.is_empty() {
+                        // The connection closes instead of an answer.
+                        collected.array.clear();
+                    } else {
+                        collected.add(&answer);
+                    }
+                    return Some(collected.ending(answer.ending));
+                }
                 Ending::Last | Ending::Part | Ending::Parked => collected.add(&answer),
             }
         }
-        collected.whole()
+        if collected.is_over {
+            let refusal = Refusal::new(TOO_BUSY, "The answers to the batch have more than 64 MiB");
+            return Some(Outgoing::last(&refusal.response(&Value::Null)));
+        }
+        collected.array.push(b']');
+        (collected.array.len() > 1).then(|| collected.ending(Ending::Last))
     };
     let give = async move {
         let mut started = Vec::new();
         for message in messages {
-            started.extend(accept_one(peer, message, &sender).await);
+            started.extend(accept_one(&each, message).await);
         }
-        drop(sender);
+        // The last of the answers follows on the last of the work.
+        drop(each);
         started
     };
     match tokio::join!(give, collect) {
         (_, Some(answer)) => {
-            let _ = output.send(answer).await;
+            let _ = peer.output.send(answer).await;
         }
         (started, None) => {
             let ends = started.iter().map(|work| work.ended.get().copied());
@@ -101,28 +119,6 @@ impl Collected {
         self.array.extend_from_slice(&answer.bytes);
         self.is_partial = answer.ending == Ending::Part;
         self.away = self.away.or(answer.away);
-    }
-
-    fn whole(mut self) -> Option<Outgoing> {
-        if self.is_over {
-            let refusal = Refusal::new(TOO_BUSY, "The answers to the batch have more than 64 MiB");
-            return Some(Outgoing::last(&refusal.response(&Value::Null)));
-        }
-        if self.array.is_empty() {
-            return None;
-        }
-        self.array.push(b']');
-        Some(self.ending(Ending::Last))
-    }
-
-    /// Nothing at all where the connection closes instead of an answer.
-    fn broken_off(mut self, answer: &Outgoing) -> Outgoing {
-        if answer.bytes.is_empty() {
-            self.array.clear();
-        } else {
-            self.add(answer);
-        }
-        self.ending(answer.ending)
     }
 
     fn ending(self, ending: Ending) -> Outgoing {

@@ -4,31 +4,7 @@ use std::net::SocketAddr;
 
 use http::HeaderMap;
 
-/// A way in which messages reach a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Way {
-    /// Stdin and stdout, or a pipe in memory.
-    #[default]
-    Stdio,
-    /// Streamable HTTP.
-    Http,
-    /// HTTP+SSE of 2024-11-05.
-    Sse,
-    /// WebSocket.
-    WebSocket,
-}
-
-impl Way {
-    /// The name, as it is written in files and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-            Self::Sse => "sse",
-            Self::WebSocket => "ws",
-        }
-    }
-}
+use super::listener::Kind;
 
 /// Who a client is known to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +18,8 @@ pub struct Identity {
 /// Where a message came from.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The transport.
-    pub way: Way,
+    /// The transport; none is stdio, or a pipe in memory.
+    pub kind: Option<Kind>,
     /// The address at the other end, over the network.
     pub remote: Option<SocketAddr>,
     /// The headers: of the HTTP request that brought the message, or of the one that became a WebSocket.
@@ -53,6 +29,17 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The name of the transport, as it is written in files and on the command line.
+    pub const fn transport(&self) -> &'static str {
+        match self.kind {
+            None => "stdio",
+            Some(Kind::Http) => "http",
+            Some(Kind::Sse) => "sse",
+            #[cfg(feature = "ws")]
+            Some(Kind::WebSocket) => "ws",
+        }
+    }
+
     /// A header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())

@@ -2,13 +2,11 @@
 //! handshake era gets them on its connection or GET stream, one of the stateless era on the
 //! subscriptions that it opened.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-use super::exchange::{Exchange, Outgoing, Output};
-use super::host::Host;
+use super::dispatch::Peer;
+use super::exchange::{Ending, Exchange, Outgoing};
 use super::message::META_SUBSCRIPTION;
 use super::session::Session;
 
@@ -18,12 +16,8 @@ pub const BEHIND_MAX: usize = 256;
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The list of tools.
-    Tools,
-    /// The list of prompts.
-    Prompts,
-    /// The list of resources.
-    Resources,
+    /// A list: `tools`, `prompts` or `resources`.
+    List(&'static str),
     /// The resource at this URI.
     Resource(String),
 }
@@ -32,21 +26,11 @@ pub enum Change {
 const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
 
 impl Change {
-    /// The name of the list that changed, if it is one.
-    const fn list(&self) -> Option<&'static str> {
-        match self {
-            Self::Tools => Some("tools"),
-            Self::Prompts => Some("prompts"),
-            Self::Resources => Some("resources"),
-            Self::Resource(_) => None,
-        }
-    }
-
     /// The notification, with this `_meta`.
     fn notification(&self, meta: Option<&Value>) -> Value {
-        let method = match self.list() {
-            Some(list) => format!("notifications/{list}/list_changed"),
-            None => "notifications/resources/updated".to_owned(),
+        let method = match self {
+            Self::List(list) => format!("notifications/{list}/list_changed"),
+            Self::Resource(_) => "notifications/resources/updated".to_owned(),
         };
         let mut notification = json!({ "jsonrpc": "2.0", "method": method });
         if let Some(meta) = meta {
@@ -59,75 +43,64 @@ impl Change {
     }
 }
 
-/// Waits for the next change that a session of the handshake era is to hear of, as a message.
-pub async fn next(news: &mut broadcast::Receiver<Change>, session: &Session) -> Option<Outgoing> {
+/// Waits for the next change of these, as a message with this `_meta`. None is the end of the server.
+async fn next(
+    news: &mut broadcast::Receiver<Change>,
+    is_wanted: impl Fn(&Change) -> bool,
+    meta: Option<&Value>,
+) -> Option<Value> {
     loop {
         match news.recv().await {
-            Ok(change) if session.hears_of(&change) => {
-                return Some(Outgoing::more(&change.notification(None)));
-            }
+            Ok(change) if is_wanted(&change) => return Some(change.notification(meta)),
             Ok(_) | Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return None,
         }
     }
 }
 
+/// Waits for the next change that a session of the handshake era is to hear of; none when it is closed.
+pub async fn next_for(
+    session: &Session,
+    news: &mut broadcast::Receiver<Change>,
+) -> Option<Outgoing> {
+    let message = tokio::select! {
+        () = session.wait_closed() => None,
+        message = next(news, |change| session.hears_of(change), None) => message,
+    }?;
+    Some(Outgoing::new(message.to_string(), Ending::More))
+}
+
 /// Passes changes on to a connection until its session is closed.
-pub async fn forward(host: Arc<Host>, session: Arc<Session>, output: Output) {
-    let mut news = host.news();
-    let pass_on = async {
-        while let Some(outgoing) = next(&mut news, &session).await {
-            if output.send(outgoing).await.is_err() {
-                return;
-            }
+pub async fn forward(peer: Peer) {
+    let mut news = peer.host.news();
+    while let Some(outgoing) = next_for(&peer.session, &mut news).await {
+        if peer.output.send(outgoing).await.is_err() {
+            return;
         }
-    };
-    tokio::select! {
-        () = session.wait_closed() => {}
-        () = pass_on => {}
     }
 }
 
-/// The changes that a subscription asked for.
-struct Filter {
-    lists: Vec<&'static str>,
-    uris: Vec<String>,
-}
-
-impl Filter {
-    /// What of `wanted` a server with these capabilities can tell.
-    fn new(wanted: &Value, capabilities: &Value) -> Self {
-        let is_told = |list: &&str| {
-            wanted[format!("{list}ListChanged")] == true
-                && capabilities[list]["listChanged"] == true
-        };
-        let uris = wanted["resourceSubscriptions"].as_array();
-        let uris = uris.filter(|_| capabilities["resources"]["subscribe"] == true);
-        let uris = uris.into_iter().flatten().filter_map(Value::as_str);
-        Self {
-            lists: LISTS.into_iter().filter(is_told).collect(),
-            uris: uris.map(str::to_owned).collect(),
+/// The changes that a subscription gets, as they are acknowledged: what of `wanted` a server with these capabilities can
+/// tell.
+fn granted(wanted: &Value, capabilities: &Value) -> Value {
+    let mut granted = json!({});
+    for list in LISTS {
+        let key = format!("{list}ListChanged");
+        if wanted[&key] == true && capabilities[list]["listChanged"] == true {
+            granted[key] = true.into();
         }
     }
-
-    fn takes(&self, change: &Change) -> bool {
-        match change {
-            Change::Resource(uri) => self.uris.contains(uri),
-            change => change.list().is_some_and(|list| self.lists.contains(&list)),
-        }
+    let uris = wanted["resourceSubscriptions"].as_array();
+    let uris = uris.filter(|_| capabilities["resources"]["subscribe"] == true);
+    let uris: Vec<&Value> = uris
+        .into_iter()
+        .flatten()
+        .filter(|uri| uri.is_string())
+        .collect();
+    if !uris.is_empty() {
+        granted["resourceSubscriptions"] = json!(uris);
     }
-
-    /// What is acknowledged: only what is kept.
-    fn acknowledged(&self) -> Value {
-        let mut kept = json!({});
-        for list in &self.lists {
-            kept[format!("{list}ListChanged")] = true.into();
-        }
-        if !self.uris.is_empty() {
-            kept["resourceSubscriptions"] = json!(self.uris);
-        }
-        kept
-    }
+    granted
 }
 
 /// Acknowledges a subscription and tells of the changes that it asked for, until the client leaves.
@@ -136,22 +109,23 @@ pub async fn listen(exchange: &Exchange) {
     let mut news = exchange.host.news();
     let capabilities = exchange.host.behaviour.capabilities(exchange.revision);
     let wanted = exchange.request.params.get("notifications");
-    let filter = Filter::new(wanted.unwrap_or(&Value::Null), &capabilities);
+    let granted = granted(wanted.unwrap_or(&Value::Null), &capabilities);
     let meta = json!({ META_SUBSCRIPTION: exchange.request.id });
-    exchange
-        .send(&json!({
-            "jsonrpc": "2.0",
-            "method": "notifications/subscriptions/acknowledged",
-            "params": { "_meta": meta, "notifications": filter.acknowledged() },
-        }))
-        .await;
-    loop {
-        match news.recv().await {
-            Ok(change) if filter.takes(&change) => {
-                exchange.send(&change.notification(Some(&meta))).await;
-            }
-            Ok(_) | Err(RecvError::Lagged(_)) => {}
-            Err(RecvError::Closed) => return std::future::pending().await,
+    let acknowledged = json!({
+        "jsonrpc": "2.0",
+        "method": "notifications/subscriptions/acknowledged",
+        "params": { "_meta": meta, "notifications": granted },
+    });
+    exchange.send(&acknowledged).await;
+    let is_granted = |change: &Change| match change {
+        Change::List(list) => granted[format!("{list}ListChanged")] == true,
+        Change::Resource(uri) => {
+            let uris = granted["resourceSubscriptions"].as_array();
+            uris.is_some_and(|uris| uris.iter().any(|granted| granted == uri))
         }
+    };
+    while let Some(message) = next(&mut news, is_granted, Some(&meta)).await {
+        exchange.send(&message).await;
     }
+    std::future::pending().await
 }

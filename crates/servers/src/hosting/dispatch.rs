@@ -1,6 +1,6 @@
 //! From a message to the task that answers it: the same for every transport.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use hyper::StatusCode;
 use mcprove_trace::budget::Charge;
@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::exchange::{Answers, Exchange, OUTPUT_QUEUE_MAX, Outgoing, Output};
 use super::healthy;
 use super::host::Host;
-use super::in_flight::{End, Which};
+use super::in_flight::End;
 use super::message::{Message, PARSE_ERROR, Refusal, Request, TOO_BUSY};
 use super::session::Session;
 use super::watch::{Arrival, Ended, Malformed};
@@ -44,26 +44,40 @@ pub struct Peer {
     pub host: Arc<Host>,
     pub session: Arc<Session>,
     pub caller: Arc<Caller>,
+    /// Where answers go.
+    pub output: Output,
     /// What the message at hand is charged, until it was worked on.
     pub charge: Option<Arc<Charge>>,
 }
 
 impl Peer {
-    /// A new session on a connection of its own, which hears of changes. With it come the two ends of what is said
-    /// to it.
-    pub fn connect(host: &Arc<Host>, caller: Arc<Caller>) -> (Self, Output, Answers) {
-        let session = Session::new(Some(host.unique_name()), caller.identity.clone());
-        let session = Arc::new(session);
+    /// With it comes what is said to it.
+    pub fn new(host: &Arc<Host>, session: Arc<Session>, caller: &Arc<Caller>) -> (Self, Answers) {
         let (output, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
-        let heard = changes::forward(Arc::clone(host), Arc::clone(&session), output.clone());
-        tokio::spawn(heard);
         let peer = Self {
             host: Arc::clone(host),
             session,
-            caller,
+            caller: Arc::clone(caller),
+            output,
             charge: None,
         };
-        (peer, output, answers)
+        (peer, answers)
+    }
+
+    /// A new session on a connection of its own, which hears of changes.
+    pub fn connect(host: &Arc<Host>, caller: &Arc<Caller>) -> (Self, Answers) {
+        let session = Session::new(Some(host.unique_name()), caller.identity.clone());
+        let (peer, answers) = Self::new(host, Arc::new(session), caller);
+        tokio::spawn(changes::forward(peer.clone()));
+        (peer, answers)
+    }
+
+    /// The same, where the message at hand is charged this.
+    pub fn charged(&self, charge: Charge) -> Self {
+        Self {
+            charge: Some(Arc::new(charge)),
+            ..self.clone()
+        }
     }
 }
 
@@ -87,50 +101,41 @@ pub fn too_busy() -> Refusal {
 }
 
 /// As [`receive_charged`], once there is room for the frame; without it, the frame is refused.
-pub async fn receive(peer: &Peer, frame: &[u8], output: &Output) {
-    let Some(charge) = peer.host.requests.charge(weight(frame)) else {
+pub async fn receive(peer: &Peer, frame: &[u8]) {
+    match peer.host.requests.charge(weight(frame)) {
+        Some(charge) => receive_charged(&peer.charged(charge), frame).await,
         // What it asks for is not read, for lack of room.
-        refuse(peer, &[], (&Value::Null, &too_busy()), output).await;
-        return;
-    };
-    let peer = Peer {
-        charge: Some(Arc::new(charge)),
-        ..peer.clone()
-    };
-    receive_charged(&peer, frame, output).await;
+        None => refuse(peer, &[], &Value::Null, &too_busy()).await,
+    }
 }
 
 /// Reads a frame and starts whatever it asks for; waits only when the server stands still.
-pub async fn receive_charged(peer: &Peer, frame: &[u8], output: &Output) {
+pub async fn receive_charged(peer: &Peer, frame: &[u8]) {
     if !peer.host.takes(frame).await {
         return;
     }
     match serde_json::from_slice(frame) {
         Ok(value) => {
-            accept(peer, value, output).await;
+            accept(peer, value).await;
         }
-        Err(error) => {
-            refuse(peer, frame, (&Value::Null, &parse_error(&error)), output).await;
-        }
+        Err(error) => refuse(peer, frame, &Value::Null, &parse_error(&error)).await,
     }
 }
 
 /// Refuses what is no message.
-pub async fn refuse(peer: &Peer, frame: &[u8], (id, refusal): (&Value, &Refusal), output: &Output) {
-    let value: Option<Value> = serde_json::from_slice(frame).ok();
-    let method = value
-        .as_ref()
-        .and_then(|value| value.get("method")?.as_str());
+pub async fn refuse(peer: &Peer, frame: &[u8], id: &Value, refusal: &Refusal) {
+    let value: Value = serde_json::from_slice(frame).unwrap_or_default();
     peer.host.behaviour.malformed(Malformed {
         session: &peer.session,
         caller: &peer.caller,
         frame,
         id,
-        method: method.unwrap_or_default(),
+        method: value["method"].as_str().unwrap_or_default(),
         refusal,
     });
+    let refused = Outgoing::refusal(id, refusal, StatusCode::BAD_REQUEST);
     // A client that left needs no answer.
-    let _ = output.send(Outgoing::refusal(id, refusal)).await;
+    let _ = peer.output.send(refused).await;
 }
 
 /// The refusal of what is not JSON.
@@ -139,36 +144,30 @@ pub fn parse_error(error: &serde_json::Error) -> Refusal {
 }
 
 /// Starts whatever a message or batch asks for.
-pub async fn accept(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+pub async fn accept(peer: &Peer, value: Value) -> Option<Started> {
     peer.host.pass().await;
-    match value {
-        Value::Array(messages) => {
-            if let Some(refusal) = batch::refuse(&peer.session, messages.len()) {
-                let frame = Value::Array(messages).to_string();
-                refuse(peer, frame.as_bytes(), (&Value::Null, &refusal), output).await;
-                return None;
-            }
-            let (peer, output) = (peer.clone(), output.clone());
-            let ended = End::default();
-            let end = Arc::clone(&ended);
-            let work = tokio::spawn(async move {
-                batch::answer(&peer, messages, &output, &end).await;
-            });
-            Some(Started {
-                task: work.abort_handle(),
-                ended,
-            })
-        }
-        value => accept_one(peer, value, output).await,
+    let messages = match value {
+        Value::Array(messages) => messages,
+        value => return accept_one(peer, value).await,
+    };
+    if let Some(refusal) = batch::refuse(&peer.session, messages.len()) {
+        let frame = Value::Array(messages).to_string();
+        refuse(peer, frame.as_bytes(), &Value::Null, &refusal).await;
+        return None;
     }
+    let (peer, ended) = (peer.clone(), End::default());
+    let end = Arc::clone(&ended);
+    let work = tokio::spawn(async move { batch::answer(&peer, messages, &end).await });
+    let task = work.abort_handle();
+    Some(Started { task, ended })
 }
 
-pub async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Option<Started> {
+pub async fn accept_one(peer: &Peer, value: Value) -> Option<Started> {
     let Peer { host, session, .. } = peer;
     match Message::from_value(value) {
         Message::Request(request) => {
             let admitted = healthy::admit(host, session, &request);
-            let exchange = arrive(peer, request, &admitted, output);
+            let exchange = arrive(peer, request, &admitted);
             if let Err(refusal) = admitted {
                 exchange.refuse(&refusal).await;
                 return None;
@@ -177,46 +176,29 @@ pub async fn accept_one(peer: &Peer, value: Value, output: &Output) -> Option<St
                 host.stall();
                 host.pass().await;
             }
-            start(exchange, output).await
+            return start(exchange, &peer.output).await;
         }
         Message::Notification { method, params } => {
             host.behaviour.notified(session, &method, &params);
-            if let ("notifications/cancelled", Some(id)) =
-                (method.as_str(), params.get("requestId"))
-            {
-                cancel(peer, id, None, Ended::Cancelled);
+            if let ("notifications/cancelled", Some(id)) = (&*method, params.get("requestId")) {
+                host.cancel(session, id, None, Ended::Cancelled);
             }
-            None
         }
-        Message::Response { id, outcome } => {
-            session.answered(&id, outcome);
-            None
-        }
+        Message::Response { id, outcome } => session.answered(&id, outcome),
         Message::Invalid { id, refusal, value } => {
-            refuse(peer, value.to_string().as_bytes(), (&id, &refusal), output).await;
-            None
+            refuse(peer, value.to_string().as_bytes(), &id, &refusal).await;
         }
     }
-}
-
-/// Gives up the work on a request that the client no longer wants.
-pub fn cancel(peer: &Peer, id: &Value, which: Which, how: Ended) {
-    for method in peer.session.in_flight().cancel(id, which, how) {
-        peer.host.behaviour.cancelled(&method);
-    }
+    None
 }
 
 /// A request and the way back, seen by whoever watches from now on.
-fn arrive(
-    peer: &Peer,
-    request: Request,
-    admitted: &Result<Revision, Refusal>,
-    output: &Output,
-) -> Exchange {
+fn arrive(peer: &Peer, request: Request, admitted: &Result<Revision, Refusal>) -> Exchange {
     let Peer {
         host,
         session,
         caller,
+        output,
         charge,
     } = peer.clone();
     let watch = host.behaviour.watch(&Arrival {
@@ -231,9 +213,9 @@ fn arrive(
         host,
         session,
         caller,
-        output: Mutex::new(output.clone()),
+        output: Mutex::new(output),
         watch,
-        ended: Arc::new(OnceLock::new()),
+        ended: End::default(),
         slot: None,
         _charge: charge,
     }
@@ -255,26 +237,26 @@ async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
     let session = Arc::clone(&exchange.session);
     let ended = Arc::clone(&exchange.ended);
     let shield = exchange.host.behaviour.shield(&exchange);
-    let known = Arc::clone(&ended);
-    let task = session.in_flight().begin(&id, method, (ended, shield), || {
+    let end = (Arc::clone(&ended), shield);
+    let task = session.in_flight.begin(&id, method, end, || {
         let work = tokio::spawn(async move {
-            let host = Arc::clone(&exchange.host);
-            if !host.behaviour.intercept(&exchange).await {
-                healthy::route(&*host.behaviour, &exchange).await;
+            let behaviour = Arc::clone(&exchange.host.behaviour);
+            if !behaviour.intercept(&exchange).await {
+                healthy::route(&*behaviour, &exchange).await;
             }
-            let in_flight = exchange.session.in_flight();
+            let in_flight = &exchange.session.in_flight;
             in_flight.done(&exchange.request.id, &exchange.ended);
         });
         work.abort_handle()
     });
-    Some(Started { task, ended: known })
+    Some(Started { task, ended })
 }
 
 /// The right to be worked on; none if there are too many. A client that does not read its answers is
 /// waited for first: it holds up its own work.
 async fn slot(exchange: &Exchange, output: &Output) -> Option<OwnedSemaphorePermit> {
-    exchange.session.unread().room().await;
-    let slots = exchange.host.slots.of(&exchange.request.method);
+    exchange.session.unread.room().await;
+    let slots = exchange.host.slots(&exchange.request.method);
     loop {
         if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
             return Some(slot);

@@ -8,20 +8,23 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use mcprove_trace::budget::Charge;
 use mcprove_trace::protocol::{Era, Revision};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::behaviour::Behaviour;
-use super::caller::{Caller, Way};
+use super::caller::Caller;
 use super::dispatch::BUSY_RETRY_S;
 use super::host::Host;
 use super::in_flight::End;
+use super::listener::Kind;
 use super::lock;
 use super::logging::LogLevel;
 use super::message::{
-    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, Refusal, Request, TOO_BUSY,
+    META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER, METHOD_NOT_FOUND, Refusal,
+    Request, TOO_BUSY,
 };
-use super::session::{Session, question_message};
+use super::session::Session;
 use super::tools;
 use super::watch::{Ended, Watch};
 
@@ -74,21 +77,14 @@ pub(crate) struct Outgoing {
     pub bytes: Bytes,
     /// What follows.
     pub ending: Ending,
-    /// The code with which the server refused to look at the request at all; decides the
-    /// HTTP status.
-    pub refused: Option<i64>,
-    /// The HTTP status that takes the place of the answer, where the request came over HTTP.
+    /// The HTTP status: that of a success, unless the server refused to look at the request at all.
+    pub status: StatusCode,
+    /// What takes the place of the answer, where the request came over HTTP.
     pub away: Option<Away>,
 }
 
-/// An HTTP status in place of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Away {
-    /// The status, from 400 to 599.
-    pub status: u16,
-    /// After how many seconds the client may try again.
-    pub retry_after_s: u64,
-}
+/// An HTTP status in place of an answer, and after how many seconds the client may try again.
+pub(crate) type Away = (StatusCode, u64);
 
 /// Where answers go.
 pub(crate) type Output = mpsc::Sender<Outgoing>;
@@ -100,7 +96,7 @@ impl Outgoing {
         Self {
             bytes: bytes.into(),
             ending,
-            refused: None,
+            status: StatusCode::OK,
             away: None,
         }
     }
@@ -109,13 +105,9 @@ impl Outgoing {
         Self::new(message.to_string(), Ending::Last)
     }
 
-    pub(crate) fn more(message: &Value) -> Self {
-        Self::new(message.to_string(), Ending::More)
-    }
-
-    pub(crate) fn refusal(id: &Value, refusal: &Refusal) -> Self {
+    pub(crate) fn refusal(id: &Value, refusal: &Refusal, status: StatusCode) -> Self {
         Self {
-            refused: Some(refusal.code),
+            status,
             ..Self::last(&refusal.response(id))
         }
     }
@@ -223,10 +215,10 @@ impl Exchange {
 
     /// Sends the last word on this request.
     pub async fn reply(&self, message: Value) {
-        let outgoing = Outgoing::last(&message);
+        let text = message.to_string();
         // It may be large, and wait for long.
         drop(message);
-        self.write(outgoing).await;
+        self.reply_raw(text).await;
     }
 
     /// Answers with this result, completed as the revision wants it.
@@ -251,7 +243,7 @@ impl Exchange {
 
     /// Sends a message before the last word.
     pub async fn send(&self, message: &Value) {
-        self.write(Outgoing::more(message)).await;
+        self.send_raw(message.to_string()).await;
     }
 
     /// Sends bytes as if they were a message, before the last word.
@@ -277,33 +269,37 @@ impl Exchange {
 
     /// Answers over HTTP with a status and `Retry-After`; elsewhere with this message.
     pub async fn turn_away(&self, status: u16, retry_after_s: u64, message: impl Into<Bytes>) {
-        let away = Some(Away {
-            status,
-            retry_after_s,
-        });
-        self.write(Outgoing {
-            away,
-            ..Outgoing::new(message, Ending::Last)
-        })
-        .await;
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        let mut outgoing = Outgoing::new(message, Ending::Last);
+        outgoing.away = Some((status, retry_after_s));
+        self.write(outgoing).await;
     }
 
     /// From now on the work goes on though the client cancels it; `told` is called when it does.
     pub fn ignore_cancellation(&self, told: impl FnOnce() + Send + 'static) {
-        let in_flight = self.session.in_flight();
+        let in_flight = &self.session.in_flight;
         in_flight.shield(&self.request.id, &self.ended, Box::new(told));
     }
 
     /// Refuses the request, over HTTP with the status of a request that is not served.
     pub async fn refuse(&self, refusal: &Refusal) {
-        self.write(Outgoing::refusal(&self.request.id, refusal))
-            .await;
+        let status = match (refusal.code, self.revision.era()) {
+            (METHOD_NOT_FOUND, Era::Handshake) => StatusCode::OK,
+            (METHOD_NOT_FOUND, Era::Stateless) => StatusCode::NOT_FOUND,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        let refused = Outgoing::refusal(&self.request.id, refusal, status);
+        self.write(refused).await;
     }
 
     /// Asks the client, and waits for its answer: the result, or what went wrong.
     pub async fn ask(&self, method: &str, params: &Value) -> Result<Value, String> {
         let (id, answer) = self.session.question();
-        self.send(&question_message(&id, method, params)).await;
+        let mut question = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        if !params.is_null() {
+            question["params"] = params.clone();
+        }
+        self.send(&question).await;
         match tokio::time::timeout(QUESTION_TIMEOUT, answer).await {
             Ok(Ok(Ok(result))) => Ok(result),
             Ok(Ok(Err(error))) => Err(error.to_string()),
@@ -318,16 +314,15 @@ impl Exchange {
     /// stateless era has to ask for them with each request.
     pub async fn log(&self, level: LogLevel, logger: &str, data: &Value) -> bool {
         let wanted = match self.revision.era() {
-            Era::Handshake => Some(self.session.log_level().unwrap_or(LogLevel::Debug)),
-            Era::Stateless => self
-                .request
-                .meta(META_LOG_LEVEL)
-                .and_then(Value::as_str)
-                .and_then(|level| level.parse().ok()),
+            Era::Handshake => Some(*lock(&self.session.log_level)),
+            Era::Stateless => {
+                let level = self.request.meta(META_LOG_LEVEL);
+                level.and_then(|level| LogLevel::deserialize(level).ok())
+            }
         };
         let is_wanted = wanted.is_some_and(|wanted| level >= wanted);
         if is_wanted {
-            let params = json!({ "level": level.name(), "logger": logger, "data": data });
+            let params = json!({ "level": level, "logger": logger, "data": data });
             self.send(&json!({
                 "jsonrpc": "2.0", "method": "notifications/message", "params": params,
             }))
@@ -339,7 +334,7 @@ impl Exchange {
     /// Sends only log messages of this level and above to this client from now on; for the handshake
     /// era.
     pub fn set_log_level(&self, level: LogLevel) {
-        self.session.set_log_level(level);
+        *lock(&self.session.log_level) = level;
     }
 
     /// Tells this client of changes of a resource; for the handshake era. False if it has subscribed to
@@ -356,13 +351,11 @@ impl Exchange {
     /// Closes the stream of this request, for the client to come back after `retry` and fetch what is
     /// sent from now on. Does nothing where no stream can be taken up again.
     pub async fn park(&self, retry: Duration) {
-        let can_resume = self.caller.way == Way::Http && self.revision == Revision::V2025_11_25;
-        if !can_resume {
-            return;
-        }
+        let is_over_http = self.caller.kind == Some(Kind::Http);
         let event = self.host.unique_name();
         let (rest, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
-        if !self.session.park(&event, answers) {
+        let can_resume = is_over_http && self.revision == Revision::V2025_11_25;
+        if !can_resume || !self.session.park(&event, answers) {
             return;
         }
         let before = std::mem::replace(&mut *lock(&self.output), rest);
@@ -381,17 +374,14 @@ impl Exchange {
             Some(charge) => Outgoing {
                 bytes: kept_with(
                     bytes.clone(),
-                    (charge, self.session.unread().exceed(bytes.len())),
+                    (charge, self.session.unread.exceed(bytes.len())),
                 ),
                 ..outgoing
             },
             None if ending.is_final() => {
                 let refusal = Refusal::new(TOO_BUSY, "Too many bytes of answers wait to be read");
                 Outgoing {
-                    away: Some(Away {
-                        status: StatusCode::SERVICE_UNAVAILABLE.as_u16(),
-                        retry_after_s: BUSY_RETRY_S,
-                    }),
+                    away: Some((StatusCode::SERVICE_UNAVAILABLE, BUSY_RETRY_S)),
                     ..Outgoing::last(&refusal.response(&self.request.id))
                 }
             }

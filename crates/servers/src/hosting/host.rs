@@ -8,17 +8,21 @@ use std::time::Duration;
 
 use mcprove_trace::budget::Budget;
 use mcprove_trace::protocol::{Era, Revision};
+use serde_json::Value;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 
 use super::behaviour::{Behaviour, Fate};
 use super::changes::{BEHIND_MAX, Change};
 use super::exchange::ANSWER_BYTES_MAX;
 use super::http_limits::REQUEST_BYTES_MAX;
+use super::in_flight::Which;
 use super::names::PublicHost;
 use super::session::{SESSION_BYTES_MAX, Session};
-use super::slots::Slots;
 use super::watch::Ended;
+
+/// The most calls of tools that are worked on at a time, and the most of all other requests.
+pub const IN_FLIGHT_MAX: usize = 16_384;
 
 /// How long work that was given up may take to stop.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
@@ -79,8 +83,10 @@ pub struct Host {
     pub(crate) behaviour: Arc<dyn Behaviour>,
     /// The eras it speaks.
     pub(crate) eras: Eras,
-    /// How much is worked on at a time.
-    pub(crate) slots: Slots,
+    /// One permit for each call of a tool that may be worked on.
+    calls: Arc<Semaphore>,
+    /// The same for all other requests: so that calls that are never answered leave room for everything else.
+    others: Arc<Semaphore>,
     /// Requests that arrive or are worked on.
     pub(crate) requests: Budget,
     /// Answers that wait to be read.
@@ -108,7 +114,8 @@ impl Host {
         Arc::new(Self {
             behaviour,
             eras,
-            slots: Slots::new(),
+            calls: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            others: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             requests: Budget::new(REQUEST_BYTES_MAX),
             answers: Budget::new(ANSWER_BYTES_MAX),
             kept: Budget::new(SESSION_BYTES_MAX),
@@ -198,6 +205,22 @@ impl Host {
         }
     }
 
+    /// The rights to be worked on, for requests of this method.
+    pub(super) fn slots(&self, method: &str) -> &Arc<Semaphore> {
+        if method == "tools/call" {
+            &self.calls
+        } else {
+            &self.others
+        }
+    }
+
+    /// Gives up work on requests that the client no longer wants.
+    pub(super) fn cancel(&self, session: &Session, id: &Value, which: Which, how: Ended) {
+        for method in session.in_flight.cancel(id, which, how) {
+            self.behaviour.cancelled(&method);
+        }
+    }
+
     /// Closes a session, and tells the behaviour of a client that left.
     pub(crate) fn close(&self, session: &Session, how: Ended) {
         if how == Ended::Disconnected {
@@ -227,7 +250,8 @@ impl Host {
     /// Waits until no request is worked on any more, once all were answered or given up.
     pub(crate) async fn settled(&self) {
         let wait = async {
-            while !self.slots.is_idle() {
+            let is_busy = |slots: &Semaphore| slots.available_permits() < IN_FLIGHT_MAX;
+            while is_busy(&self.calls) || is_busy(&self.others) {
                 tokio::time::sleep(SETTLE_STEP).await;
             }
         };

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::HeaderMap;
 use serde_json::{Map, Value};
 
+use super::caller::Caller;
 use super::message::{HEADER_MISMATCH, META_VERSION, Refusal, Request};
 
 /// The revision, on every request after the handshake.
@@ -20,25 +20,17 @@ const ENCODED_END: &str = "?=";
 /// How deep in objects arguments are looked for that headers repeat.
 const ARGUMENT_DEPTH_MAX: usize = 32;
 
-/// A header as text.
-pub fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
 /// Compares the headers of a stateless request with its body. `tools` are as they are listed.
 pub fn check(
-    headers: &HeaderMap,
+    caller: &Caller,
     request: &Request,
     tools: impl Fn() -> Vec<Value>,
 ) -> Result<(), Refusal> {
     if let Some(version) = request.meta(META_VERSION).and_then(Value::as_str) {
-        compare(
-            "MCP-Protocol-Version",
-            text(headers, PROTOCOL_VERSION),
-            version,
-        )?;
+        let header = caller.header(PROTOCOL_VERSION);
+        compare("MCP-Protocol-Version", header, version)?;
     }
-    compare("Mcp-Method", text(headers, "mcp-method"), &request.method)?;
+    compare("Mcp-Method", caller.header("mcp-method"), &request.method)?;
     let source = match request.method.as_str() {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -47,24 +39,20 @@ pub fn check(
     let Some(name) = request.params.get(source).and_then(Value::as_str) else {
         return Ok(());
     };
-    compare_encoded("Mcp-Name", headers, name)?;
-    match request.params.get("arguments") {
-        Some(Value::Object(arguments)) if request.method == "tools/call" => {
-            let tool = tools()
-                .into_iter()
-                .find(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
-            let schema = tool.as_ref().and_then(|tool| tool.get("inputSchema"));
-            schema.map_or(Ok(()), |schema| {
-                check_arguments(headers, schema, arguments, ARGUMENT_DEPTH_MAX)
-            })
-        }
-        _ => Ok(()),
+    compare_encoded("Mcp-Name", caller, name)?;
+    if let (Some(Value::Object(arguments)), "tools/call") =
+        (request.params.get("arguments"), request.method.as_str())
+        && let Some(tool) = tools().into_iter().find(|tool| tool["name"] == name)
+    {
+        let schema = &tool["inputSchema"];
+        check_arguments(caller, schema, arguments, ARGUMENT_DEPTH_MAX)?;
     }
+    Ok(())
 }
 
 /// Compares the arguments that the tool's schema wants repeated in headers.
 fn check_arguments(
-    headers: &HeaderMap,
+    caller: &Caller,
     schema: &Value,
     arguments: &Map<String, Value>,
     depth: usize,
@@ -73,7 +61,7 @@ fn check_arguments(
     for (name, property) in properties.into_iter().flatten() {
         let value = arguments.get(name);
         if let (Some(Value::Object(inner)), 1..) = (value, depth) {
-            check_arguments(headers, property, inner, depth - 1)?;
+            check_arguments(caller, property, inner, depth - 1)?;
         }
         let Some(header) = property.get("x-mcp-header").and_then(Value::as_str) else {
             continue;
@@ -84,14 +72,14 @@ fn check_arguments(
             Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
             _ => continue,
         };
-        compare_encoded(&header, headers, &expected)?;
+        compare_encoded(&header, caller, &expected)?;
     }
     Ok(())
 }
 
 /// Compares a header that may be encoded.
-fn compare_encoded(header: &str, headers: &HeaderMap, expected: &str) -> Result<(), Refusal> {
-    match text(headers, &header.to_ascii_lowercase()).map(decode) {
+fn compare_encoded(header: &str, caller: &Caller, expected: &str) -> Result<(), Refusal> {
+    match caller.header(&header.to_ascii_lowercase()).map(decode) {
         Some(None) => Err(mismatch(&format!("{header} is not valid Base64"))),
         Some(Some(value)) => compare(header, Some(&value), expected),
         None => compare(header, None, expected),

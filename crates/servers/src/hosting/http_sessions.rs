@@ -75,7 +75,7 @@ impl HttpSessions {
 fn take_idlest(kept: &mut HashMap<String, Kept>) -> Option<Arc<Session>> {
     let idle = kept
         .iter()
-        .filter(|(_, kept)| !kept.session.in_flight().is_busy());
+        .filter(|(_, kept)| !kept.session.in_flight.is_busy());
     let (idlest, _) = idle.min_by_key(|(_, kept)| kept.used)?;
     let idlest = idlest.clone();
     kept.remove(&idlest).map(|kept| kept.session)
@@ -104,7 +104,7 @@ mod tests {
         }
         let busy = sessions.get("b").unwrap();
         let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
-        let begun = busy.in_flight().begin(
+        let begun = busy.in_flight.begin(
             &json!(1),
             "tools/call".to_owned(),
             (Arc::default(), None),
@@ -123,7 +123,7 @@ mod tests {
         keep(&sessions, "a");
         let busy = sessions.get("a").unwrap();
         let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
-        busy.in_flight()
+        busy.in_flight
             .begin(&json!(1), "ping".to_owned(), (Arc::default(), None), work);
         assert_eq!(keep(&sessions, "b").as_deref(), Some("b"));
         assert!(sessions.get("b").is_none());

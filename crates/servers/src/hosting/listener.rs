@@ -5,16 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcprove_settings::own_limits::LimitWatch;
-use mcprove_trace::BoxFuture;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::host::Host;
-use super::http_endpoint::{self, Endpoint};
 use super::http_limits::CONNECTIONS_MAX;
 use super::serve_http::HttpServer;
-use super::serve_sse::SseServer;
 #[cfg(feature = "ws")]
 use super::serve_websocket;
 
@@ -75,19 +72,8 @@ pub struct Listening {
 impl Listening {
     pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
         let Bound { addr, listener } = bound;
-        let connect: Connect = match kind {
-            Kind::Http => over_http(HttpServer::new(Arc::clone(&host))),
-            Kind::Sse => over_http(SseServer::new(Arc::clone(&host))),
-            #[cfg(feature = "ws")]
-            Kind::WebSocket => {
-                let host = Arc::clone(&host);
-                Box::new(move |stream, ends| {
-                    Box::pin(serve_websocket::serve(Arc::clone(&host), stream, ends))
-                })
-            }
-        };
         let limits = LimitWatch::default();
-        let accepting = accept(Arc::clone(&host), listener, connect, limits.clone());
+        let accepting = accept(Arc::clone(&host), listener, kind, limits.clone());
         let task = tokio::spawn(accepting);
         Self {
             addr,
@@ -144,14 +130,8 @@ pub(super) struct Ends {
 /// A connection whose client has to read.
 pub(super) type Stream = Guarded<TcpStream>;
 
-type Connect = Box<dyn Fn(Stream, Ends) -> BoxFuture<'static, ()> + Send + Sync>;
-
-fn over_http(server: impl Endpoint) -> Connect {
-    let server = Arc::new(server);
-    Box::new(move |stream, ends| Box::pin(http_endpoint::serve(Arc::clone(&server), stream, ends)))
-}
-
-async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits: LimitWatch) {
+async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: LimitWatch) {
+    let server = HttpServer::new(Arc::clone(&host), kind);
     // Dropping the set closes every connection.
     let mut connections = JoinSet::new();
     let work = async {
@@ -166,7 +146,15 @@ async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits
                             let _ = stream.set_nodelay(true);
                             let Ok(local) = stream.local_addr() else { continue };
                             let stream = Guarded::new(stream).unread_at_most(UNREAD_TIME_MAX);
-                            connections.spawn(connect(stream, Ends { remote, local }));
+                            let ends = Ends { remote, local };
+                            match kind {
+                                #[cfg(feature = "ws")]
+                                Kind::WebSocket => {
+                                    let host = Arc::clone(&host);
+                                    connections.spawn(serve_websocket::serve(host, stream, ends))
+                                }
+                                _ => connections.spawn(Arc::clone(&server).serve(stream, ends)),
+                            };
                         }
                         Err(error) => limits.accept_failed(&error).await,
                     }
@@ -182,6 +170,6 @@ async fn accept(host: Arc<Host>, listener: TcpListener, connect: Connect, limits
     tokio::time::sleep(LAST_WORDS).await;
     connections.shutdown().await;
     // With it go the sessions that no connection belongs to.
-    drop(connect);
+    drop(server);
     host.settled().await;
 }

@@ -2,10 +2,16 @@
 
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
+use serde::de::value::Error;
+use serde::{Deserialize, Serialize};
+
 /// A level of the protocol, mildest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Details for developers.
+    #[default]
     Debug,
     /// What happens.
     Info,
@@ -23,32 +29,11 @@ pub enum LogLevel {
     Emergency,
 }
 
-impl LogLevel {
-    /// Every level with its name in messages, mildest first.
-    pub const ALL: [(&'static str, Self); 8] = [
-        ("debug", Self::Debug),
-        ("info", Self::Info),
-        ("notice", Self::Notice),
-        ("warning", Self::Warning),
-        ("error", Self::Error),
-        ("critical", Self::Critical),
-        ("alert", Self::Alert),
-        ("emergency", Self::Emergency),
-    ];
-
-    /// The name in messages.
-    pub fn name(self) -> &'static str {
-        let known = Self::ALL.into_iter().find(|(_, level)| *level == self);
-        known.map_or("", |(name, _)| name)
-    }
-}
-
 impl FromStr for LogLevel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|(name, _)| *name == text);
-        let known = known.map(|(_, level)| level);
-        known.ok_or_else(|| format!("unknown log level {text:?}"))
+        let level = Self::deserialize(text.into_deserializer());
+        level.map_err(|_: self::Error| format!("unknown log level {text:?}"))
     }
 }

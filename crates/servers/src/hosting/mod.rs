@@ -19,7 +19,6 @@ pub mod exchange;
 pub mod healthy;
 pub mod host;
 mod http_answer;
-mod http_endpoint;
 mod http_headers;
 pub mod http_limits;
 mod http_sessions;
@@ -38,13 +37,12 @@ pub mod serve_stdio;
 #[cfg(feature = "ws")]
 mod serve_websocket;
 pub(crate) mod session;
-mod slots;
 pub(crate) mod tools;
 mod watch;
 
 pub use async_trait::async_trait;
 pub use behaviour::{Behaviour, Fate, Shield};
-pub use caller::{Caller, Identity, Unauthorised, Way};
+pub use caller::{Caller, Identity, Unauthorised};
 pub use changes::Change;
 pub use exchange::Exchange;
 pub use host::{Eras, Host, Stderr};

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 
 use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
-use super::exchange::{Answers, Ending, Output};
+use super::exchange::{Answers, Ending};
 use super::host::Host;
 use super::lean;
 use super::message::{INVALID_REQUEST, Refusal};
@@ -38,14 +39,14 @@ pub(crate) async fn run(
             () = lean::run(Arc::clone(&host), input, output) => 0,
         };
     }
-    let (peer, sender, answers) = Peer::connect(&host, Arc::default());
+    let (peer, answers) = Peer::connect(&host, &Arc::default());
     let session = &peer.session;
     let (stop, stopped) = oneshot::channel();
     let mut writer = tokio::spawn(write(Arc::clone(&host), answers, output, stopped));
     let status = tokio::select! {
         biased;
         status = host.ended() => status,
-        () = read(&peer, input, &sender) => 0,
+        () = read(&peer, input) => 0,
         _ = &mut writer => {
             // Nobody reads what we say: the client is gone, whatever it left open.
             host.behaviour.left(session);
@@ -72,7 +73,7 @@ pub(crate) async fn run_lean(host: Arc<Host>) -> u8 {
     u8::from(served.await.is_err())
 }
 
-async fn read(peer: &Peer, input: impl AsyncRead + Unpin, output: &Output) {
+async fn read(peer: &Peer, input: impl AsyncRead + Unpin) {
     let host = &peer.host;
     host.behaviour.start(host).await;
     let mut input = BufReader::with_capacity(READ_BYTES, input);
@@ -80,11 +81,10 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin, output: &Output) {
     loop {
         match read_line(&mut input, &mut line).await {
             Ok(Line::Whole) if line.trim_ascii().is_empty() => {}
-            Ok(Line::Whole) => dispatch::receive(peer, &line, output).await,
+            Ok(Line::Whole) => dispatch::receive(peer, &line).await,
             Ok(Line::TooLong) => {
                 let refusal = Refusal::new(INVALID_REQUEST, "Invalid request: too long");
-                let id = serde_json::Value::Null;
-                dispatch::refuse(peer, &[], (&id, &refusal), output).await;
+                dispatch::refuse(peer, &[], &Value::Null, &refusal).await;
             }
             Ok(Line::End) | Err(_) => break,
         }
@@ -97,7 +97,7 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin, output: &Output) {
 /// Lets quick work finish, so that `printf … | mcprove fixture normal` is answered.
 async fn drain(session: &Session) {
     let wait = async {
-        while session.in_flight().is_busy() {
+        while session.in_flight.is_busy() {
             tokio::time::sleep(DRAIN_STEP).await;
         }
     };

@@ -13,14 +13,14 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::caller::{Caller, Way};
+use super::caller::{Caller, Unauthorised};
 use super::dispatch::{self, FRAME_BYTES_MAX, Peer};
-use super::exchange::{Answers, Ending, Output};
+use super::exchange::{Answers, Ending};
 use super::host::Host;
-use super::http_answer;
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
-use super::listener::{self, Ends};
+use super::listener::{self, Ends, Kind};
 use super::names;
+use super::serve_http::caller;
 use super::watch::TurnedAway;
 
 /// How much is read at once.
@@ -33,7 +33,7 @@ pub async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
     let mut caller = None;
     #[expect(clippy::result_large_err, reason = "the signature is the library's")]
     let mut agree_with = |request: &Request, response| {
-        caller = Some(admit(&host, request, ends.remote)?);
+        caller = Some(admit(&host, request, ends)?);
         agree(&host, request, response, ends.local)
     };
     let (stream, received) = stream.within(&host.requests);
@@ -50,10 +50,10 @@ pub async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
     received.clear();
     host.behaviour.opened();
     let (sink, frames) = socket.split();
-    let (peer, output, answers) = Peer::connect(&host, Arc::new(caller));
+    let (peer, answers) = Peer::connect(&host, &Arc::new(caller));
     let _closing = Closing(&peer);
     tokio::select! {
-        () = read(&peer, frames, &output, (&pongs, &received)) => {}
+        () = read(&peer, frames, &pongs, &received) => {}
         () = write(sink, answers) => {}
     }
 }
@@ -62,8 +62,8 @@ pub async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
 async fn read(
     peer: &Peer,
     mut frames: impl Stream<Item = Result<Message, Error>> + Unpin,
-    output: &Output,
-    (pongs, received): (&Pongs, &Received),
+    pongs: &Pongs,
+    received: &Received,
 ) {
     let mut unfinished = 0;
     loop {
@@ -79,7 +79,7 @@ async fn read(
         match frame {
             Some(Ok(Message::Text(text))) => {
                 received.clear();
-                dispatch::receive(peer, text.as_bytes(), output).await;
+                dispatch::receive(peer, text.as_bytes()).await;
             }
             Some(Ok(Message::Ping(ping))) => {
                 received.pass(&ping);
@@ -106,27 +106,32 @@ impl Drop for Closing<'_> {
     }
 }
 
+fn refuse(status: StatusCode, text: String) -> ErrorResponse {
+    let mut refused = ErrorResponse::new(Some(text));
+    *refused.status_mut() = status;
+    refused
+}
+
 /// Finds out who is asking, before anything else.
 #[expect(clippy::result_large_err, reason = "the signature is the library's")]
-fn admit(host: &Host, request: &Request, remote: SocketAddr) -> Result<Caller, ErrorResponse> {
-    let behaviour = &*host.behaviour;
-    http_answer::authorise(behaviour, Way::WebSocket, remote, request.headers()).map_err(
-        |(caller, unauthorised)| {
-            let turned_away = TurnedAway {
-                status: StatusCode::UNAUTHORIZED.as_u16(),
-                reason: &unauthorised.reason,
-                request: None,
-                refusal: None,
-            };
-            behaviour.turned_away(&caller, turned_away);
-            let mut refused = ErrorResponse::new(Some(format!("{}\n", unauthorised.reason)));
-            *refused.status_mut() = StatusCode::UNAUTHORIZED;
-            if let Ok(challenge) = HeaderValue::from_str(&unauthorised.challenge) {
-                refused.headers_mut().insert("www-authenticate", challenge);
-            }
-            refused
-        },
-    )
+fn admit(host: &Host, request: &Request, ends: Ends) -> Result<Caller, ErrorResponse> {
+    let (caller, unauthorised) = caller(host, Kind::WebSocket, ends, request.headers());
+    let Some(Unauthorised { challenge, reason }) = unauthorised else {
+        return Ok(caller);
+    };
+    let status = StatusCode::UNAUTHORIZED;
+    let turned_away = TurnedAway {
+        status: status.as_u16(),
+        reason: &reason,
+        request: None,
+        refusal: None,
+    };
+    host.behaviour.turned_away(&caller, turned_away);
+    let mut refused = refuse(status, format!("{reason}\n"));
+    if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+        refused.headers_mut().insert("www-authenticate", challenge);
+    }
+    Err(refused)
 }
 
 #[expect(clippy::result_large_err, reason = "the signature is the library's")]
@@ -136,31 +141,21 @@ fn agree(
     mut response: Response,
     local: SocketAddr,
 ) -> Result<Response, ErrorResponse> {
-    let refuse = |status, text: String| {
-        let mut refused = ErrorResponse::new(Some(text));
-        *refused.status_mut() = status;
-        Err(refused)
-    };
     let headers = request.headers();
     let length = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
     if headers.iter().map(length).sum::<usize>() > HEAD_BYTES_MAX {
         let text = format!("headers of more than {HEAD_BYTES_MAX} bytes\n");
-        return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text);
+        return Err(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text));
     }
     let head = (request.uri(), request.version(), headers);
-    if let Err((status, why)) = names::check(head, local, host.names()) {
-        return refuse(status, why);
-    }
-    let offers_mcp = request
-        .headers()
-        .get_all(PROTOCOL)
-        .iter()
+    names::check(head, local, host.names()).map_err(|(status, why)| refuse(status, why))?;
+    let offered = headers.get_all(PROTOCOL).iter();
+    let mut offered = offered
         .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|protocol| protocol.trim() == "mcp");
-    if !offers_mcp {
+        .flat_map(|value| value.split(','));
+    if !offered.any(|protocol| protocol.trim() == "mcp") {
         let text = "the subprotocol is mcp\n".to_owned();
-        return refuse(StatusCode::BAD_REQUEST, text);
+        return Err(refuse(StatusCode::BAD_REQUEST, text));
     }
     let headers = response.headers_mut();
     headers.insert(PROTOCOL, HeaderValue::from_static("mcp"));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use mcprove_trace::budget::{Budget, Charge};
 use mcprove_trace::protocol::Revision;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use super::caller::Identity;
@@ -51,20 +51,22 @@ pub struct Session {
     /// What the client calls it, or what we do; none where there are no sessions.
     name: Option<String>,
     /// Who opened it.
-    owner: Option<Identity>,
+    pub(super) owner: Option<Identity>,
     agreement: Mutex<Option<Agreement>>,
     asked: AtomicU64,
     questions: Mutex<HashMap<String, oneshot::Sender<Result<Value, Value>>>>,
-    in_flight: InFlight,
+    /// The requests that are being worked on.
+    pub(super) in_flight: InFlight,
     closed: watch::Sender<bool>,
-    log_level: Mutex<Option<LogLevel>>,
+    /// The mildest log messages that the client wants, in the handshake era.
+    pub(super) log_level: Mutex<LogLevel>,
     subscriptions: Mutex<HashMap<String, Charge>>,
     /// Answers that wait for this client.
-    unread: Budget,
+    pub(super) unread: Budget,
     /// How many streams for messages that belong to no request were opened; the last one gets them.
-    streams: AtomicU64,
+    pub(super) streams: AtomicU64,
     /// Streams that the server closed before the answer, by the id of their last event.
-    parked: Mutex<HashMap<String, Answers>>,
+    pub(super) parked: Mutex<HashMap<String, Answers>>,
     attachment: Shared,
 }
 
@@ -73,16 +75,16 @@ impl Session {
         Self {
             name,
             owner,
-            agreement: Mutex::new(None),
-            asked: AtomicU64::new(0),
-            questions: Mutex::new(HashMap::new()),
+            agreement: Mutex::default(),
+            asked: AtomicU64::default(),
+            questions: Mutex::default(),
             in_flight: InFlight::default(),
             closed: watch::Sender::new(false),
-            log_level: Mutex::new(None),
-            subscriptions: Mutex::new(HashMap::new()),
+            log_level: Mutex::default(),
+            subscriptions: Mutex::default(),
             unread: Budget::new(UNREAD_BYTES_MAX),
-            streams: AtomicU64::new(0),
-            parked: Mutex::new(HashMap::new()),
+            streams: AtomicU64::default(),
+            parked: Mutex::default(),
             attachment: Shared::default(),
         }
     }
@@ -105,33 +107,25 @@ impl Session {
         self.name.as_deref()
     }
 
-    /// Who opened it.
-    pub const fn owner(&self) -> Option<&Identity> {
-        self.owner.as_ref()
+    fn agreed<T>(&self, part: impl FnOnce(&Agreement) -> T) -> Option<T> {
+        lock(&self.agreement).as_ref().map(part)
     }
 
     /// The revision agreed on by `initialize`, if that has happened.
     pub fn revision(&self) -> Option<Revision> {
-        lock(&self.agreement)
-            .as_ref()
-            .map(|agreement| agreement.revision)
+        self.agreed(|agreement| agreement.revision)
     }
 
     /// What the client said at `initialize` that it can do.
     pub fn client_capabilities(&self) -> Value {
-        lock(&self.agreement)
-            .as_ref()
-            .map_or(Value::Null, |agreement| {
-                agreement.client_capabilities.clone()
-            })
+        let said = self.agreed(|agreement| agreement.client_capabilities.clone());
+        said.unwrap_or_default()
     }
 
     /// Who the client said at `initialize` that it is.
     pub fn client(&self) -> Value {
-        let agreement = lock(&self.agreement);
-        agreement
-            .as_ref()
-            .map_or(Value::Null, |agreement| agreement.client.clone())
+        let said = self.agreed(|agreement| agreement.client.clone());
+        said.unwrap_or_default()
     }
 
     /// Notes what `initialize` settled.
@@ -171,11 +165,6 @@ impl Session {
         }
     }
 
-    /// The requests that are being worked on.
-    pub const fn in_flight(&self) -> &InFlight {
-        &self.in_flight
-    }
-
     /// Gives up all work, and ends the streams of this session.
     pub fn close(&self, how: Ended) {
         self.in_flight.give_up(how);
@@ -192,20 +181,6 @@ impl Session {
     pub async fn wait_closed(&self) {
         // An error would mean that the session is gone, which is closed too.
         let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
-    }
-
-    /// The mildest log messages that the client wants, if it said so.
-    pub fn log_level(&self) -> Option<LogLevel> {
-        *lock(&self.log_level)
-    }
-
-    pub fn set_log_level(&self, level: LogLevel) {
-        *lock(&self.log_level) = Some(level);
-    }
-
-    /// Answers that wait for this client.
-    pub const fn unread(&self) -> &Budget {
-        &self.unread
     }
 
     /// Tells the client of changes of this resource from now on; false if there are too many, or `kept` has no room.
@@ -229,18 +204,8 @@ impl Session {
     pub fn hears_of(&self, change: &Change) -> bool {
         match change {
             Change::Resource(uri) => lock(&self.subscriptions).contains_key(uri),
-            Change::Tools | Change::Prompts | Change::Resources => self.revision().is_some(),
+            Change::List(_) => self.revision().is_some(),
         }
-    }
-
-    /// The number of a new stream for messages that belong to no request.
-    pub fn open_stream(&self) -> u64 {
-        self.streams.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    /// Whether the stream with this number is the newest.
-    pub fn is_newest_stream(&self, number: u64) -> bool {
-        self.streams.load(Ordering::SeqCst) == number
     }
 
     /// Keeps what is still to be said on a stream for the client to fetch; false if there are too many.
@@ -252,18 +217,4 @@ impl Session {
         }
         has_room
     }
-
-    /// The rest of the stream whose last event had this id.
-    pub(super) fn take_up(&self, event: &str) -> Option<Answers> {
-        lock(&self.parked).remove(event)
-    }
-}
-
-/// A request of the server to the client.
-pub fn question_message(id: &str, method: &str, params: &Value) -> Value {
-    let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
-    if !params.is_null() {
-        message["params"] = params.clone();
-    }
-    message
 }

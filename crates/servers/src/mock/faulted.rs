@@ -57,7 +57,7 @@ impl FaultedCall for FaultedExchange<'_> {
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
         let reply = self.server.answer_call(self.exchange).to_string();
         if let Some(entry) = self.entry() {
-            entry.answered_behind(&reply);
+            entry.request.answered_behind(reply.as_bytes());
         }
         Box::pin(std::future::ready(Some(reply.into())))
     }
@@ -92,11 +92,8 @@ impl FaultedCall for FaultedExchange<'_> {
     }
 
     fn ignore_cancellation(&self) {
-        let told = self.ticket().map(Ticket::canceller);
-        self.exchange.ignore_cancellation(move || {
-            if let Some(told) = told {
-                told();
-            }
-        });
+        if let Some(ticket) = self.ticket() {
+            self.exchange.ignore_cancellation(ticket.canceller());
+        }
     }
 }

@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use mcprove_fault::Injection;
 use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
 use mcprove_settings::text::shorten_bytes;
 use mcprove_trace::ErrorCategory;
 use serde_json::{Map, Value};
 
-use crate::hosting::{Refusal, Request, Session, Shield, TurnedAway, lock};
+use crate::hosting::{Ended, Refusal, Request, Session, TurnedAway, lock};
 
 /// How many requests of a session are remembered that got no answer of their own.
 const UNHEARD_MAX: usize = 1_024;
 /// How much of what is no message is written down.
 const REMARK_CHARACTERS_MAX: usize = 200;
 
-/// The recording of a mock.
+/// The recording of a mock, if there is one.
+#[derive(Default)]
 pub struct Log {
-    recording: Recording,
+    pub recording: OnceLock<Recording>,
     /// What was not let in belongs to no session that we know: it has one of its own.
     outside: OnceLock<RecordedSession>,
 }
@@ -35,29 +35,17 @@ struct SessionLog {
 /// cancelled it or left.
 pub struct Entry {
     id: Value,
-    request: RecordedRequest,
-    session: RecordedSession,
+    pub request: RecordedRequest,
+    session: Arc<SessionLog>,
     is_done: AtomicBool,
-    /// Takes the request when the server is done, and the client does not know.
-    remember: Box<dyn Fn(RecordedRequest) + Send + Sync>,
 }
 
 impl Log {
-    pub fn new(recording: Recording) -> Self {
-        Self {
-            recording,
-            outside: OnceLock::new(),
-        }
-    }
-
-    pub fn recording(&self) -> &Recording {
-        &self.recording
-    }
-
-    fn session<'s>(&self, session: &'s Session) -> Option<&'s std::sync::Arc<SessionLog>> {
+    fn session<'s>(&self, session: &'s Session) -> Option<&'s Arc<SessionLog>> {
+        let recording = self.recording.get()?;
         session.attachment(|| {
-            std::sync::Arc::new(SessionLog {
-                recorded: self.recording.session(),
+            Arc::new(SessionLog {
+                recorded: recording.session(),
                 unheard: Mutex::default(),
             })
         })
@@ -65,52 +53,35 @@ impl Log {
 
     /// A request arrived.
     pub fn request(&self, session: &Session, request: &Request) -> Option<Entry> {
-        let log = std::sync::Arc::clone(self.session(session)?);
-        let id = request.id.clone();
-        let key = id.to_string();
-        let recorded = log
-            .recorded
-            .request(&key, &request.method, &json(&request.params));
-        let session = log.recorded.clone();
-        let remember = move |request| {
-            let mut unheard = lock(&log.unheard);
-            if unheard.len() < UNHEARD_MAX {
-                unheard.insert(key.clone(), request);
-            }
-        };
+        let session = Arc::clone(self.session(session)?);
         Some(Entry {
-            id,
-            request: recorded,
+            id: request.id.clone(),
+            request: recorded(&session.recorded, request),
             session,
             is_done: AtomicBool::new(false),
-            remember: Box::new(remember),
         })
     }
 
     /// Something arrived that is no message.
     pub fn misread(&self, session: &Session, frame: &[u8], refusal: &Refusal) {
         if let Some(log) = self.session(session) {
-            log.recorded.remark(&format!(
-                "refused with {}, {}: {}",
-                refusal.code,
-                refusal.message,
-                readable(frame)
-            ));
+            let (Refusal { code, message, .. }, frame) = (refusal, readable(frame));
+            let remark = format!("refused with {code}, {message}: {frame}");
+            log.recorded.remark(&remark);
         }
     }
 
     /// An HTTP request was not let in.
     pub fn turned_away(&self, refused: &TurnedAway<'_>) {
-        let outside = self.outside.get_or_init(|| self.recording.session());
-        let message = format!(
-            "turned away with HTTP {}: {}",
-            refused.status, refused.reason
-        );
+        let Some(recording) = self.recording.get() else {
+            return;
+        };
+        let outside = self.outside.get_or_init(|| recording.session());
+        let TurnedAway { status, reason, .. } = refused;
+        let message = format!("turned away with HTTP {status}: {reason}");
         match refused.request {
             Some(request) => {
-                let id = request.id.to_string();
-                let recorded = outside.request(&id, &request.method, &json(&request.params));
-                recorded.fail(ErrorCategory::ProtocolError, &message);
+                recorded(outside, request).fail(ErrorCategory::ProtocolError, &message);
             }
             None => outside.remark(&message),
         }
@@ -131,65 +102,58 @@ impl Log {
         log.recorded
             .notification(Peer::Client, method, &json(params));
         // What is being worked on is told by its end.
-        let id = params
-            .get("requestId")
-            .filter(|_| method == "notifications/cancelled");
-        let unheard = id.and_then(|id| lock(&log.unheard).remove(&id.to_string()));
-        if let Some(request) = unheard {
+        if let ("notifications/cancelled", Some(id)) = (method, params.get("requestId"))
+            && let Some(request) = lock(&log.unheard).remove(&id.to_string())
+        {
             request.cancel();
         }
     }
 }
 
 impl Entry {
-    /// A fault strikes it.
-    pub fn struck(&self, injection: &Injection, server: &str) {
-        self.request.strike(injection, server);
-    }
-
-    /// The tool answered, whatever a fault makes of it.
-    pub fn answered_behind(&self, reply: &str) {
-        self.request.answered_behind(reply.as_bytes());
-    }
-
     /// The server says something to it.
     pub fn said(&self, bytes: &[u8], is_last: bool) {
-        if is_last {
-            self.is_done.store(true, Ordering::Relaxed);
-        }
+        self.is_done.fetch_or(is_last, Ordering::Relaxed);
         if bytes.is_empty() {
             let message = "the server closed the connection";
             self.request.fail(ErrorCategory::Disconnected, message);
             return;
         }
-        let message: Option<Value> = serde_json::from_slice(bytes).ok();
-        let method = message
-            .as_ref()
-            .and_then(|message| message.get("method")?.as_str());
-        match (&message, method) {
-            (Some(message), Some(method)) => {
-                let params = message.get("params").map(Value::to_string);
-                self.session
-                    .notification(Peer::Server, method, &params.unwrap_or_default());
+        let session = &self.session.recorded;
+        let Ok(message) = serde_json::from_slice::<Value>(bytes) else {
+            if is_last {
+                self.answer(bytes);
+            } else {
+                session.remark(&format!("not a message: {}", readable(bytes)));
             }
-            (Some(message), None) if message.get("id") != Some(&self.id) => {
-                let id = message.get("id").unwrap_or(&Value::Null);
-                self.session
-                    .remark(&format!("a reply to {id}, which nobody asked"));
-                if is_last {
-                    (self.remember)(self.request.clone());
-                }
+            return;
+        };
+        if let Some(method) = message.get("method").and_then(Value::as_str) {
+            let params = message.get("params").map(Value::to_string);
+            session.notification(Peer::Server, method, &params.unwrap_or_default());
+        } else if message.get("id") == Some(&self.id) {
+            self.answer(bytes);
+        } else {
+            let id = message.get("id").unwrap_or(&Value::Null);
+            session.remark(&format!("a reply to {id}, which nobody asked"));
+            if is_last {
+                self.remember();
             }
-            (None, _) if !is_last => {
-                let text = readable(bytes);
-                self.session.remark(&format!("not a message: {text}"));
-            }
-            _ => {
-                self.request.answer(bytes);
-                if self.request.is_unheard() {
-                    (self.remember)(self.request.clone());
-                }
-            }
+        }
+    }
+
+    fn answer(&self, bytes: &[u8]) {
+        self.request.answer(bytes);
+        if self.request.is_unheard() {
+            self.remember();
+        }
+    }
+
+    /// The server is done, and the client does not know.
+    fn remember(&self) {
+        let mut unheard = lock(&self.session.unheard);
+        if unheard.len() < UNHEARD_MAX {
+            unheard.insert(self.id.to_string(), self.request.clone());
         }
     }
 
@@ -199,19 +163,13 @@ impl Entry {
         self.request.fail(ErrorCategory::Crash, "the server exited");
     }
 
-    /// The server gives it up, because it ends.
-    pub fn stopped(&self) {
-        let was_done = self.is_done.swap(true, Ordering::Relaxed);
-        if !was_done && !self.request.has_ended() {
+    /// The work is over. What the server gives up, because it ends, has no other end; all else tells it by itself.
+    pub fn ended(&self, how: Ended) {
+        let is_given_up = matches!(how, Ended::GivenUp | Ended::Stopped);
+        if is_given_up && !self.is_done.swap(true, Ordering::Relaxed) && !self.request.has_ended() {
             let message = "the server stopped before an answer";
             self.request.fail(ErrorCategory::Disconnected, message);
         }
-    }
-
-    /// Writes down that the client cancelled, though the work goes on.
-    pub fn canceller(&self) -> Shield {
-        let request = self.request.clone();
-        Box::new(move || request.cancel())
     }
 }
 
@@ -221,6 +179,11 @@ impl Drop for Entry {
             self.request.cancel();
         }
     }
+}
+
+fn recorded(session: &RecordedSession, request: &Request) -> RecordedRequest {
+    let id = request.id.to_string();
+    session.request(&id, &request.method, &json(&request.params))
 }
 
 /// The beginning of what is no message, for people.

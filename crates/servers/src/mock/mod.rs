@@ -29,7 +29,6 @@
 //! # });
 //! ```
 
-mod error;
 mod faulted;
 mod log;
 mod prompt;
@@ -46,7 +45,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use log::Log;
 use mcprove_fault::{FaultCount, FaultSpec};
 use mcprove_recording::{Recording, RecordingSummary};
 use server::Server;
@@ -55,12 +53,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::hosting::{self, Host, Stderr};
 
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
-pub use error::MockError;
-pub use spec::{
-    Answer, Contents, Function, MockSpec, Otherwise, PromptSpec, ResourceSpec,
-    ResourceTemplateSpec, Rule, ToolSpec, When,
-};
+pub(crate) use spec::text_of;
+pub use spec::{Answer, Function, Item, MockSpec, Otherwise, Rule, ToolSpec, When};
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
+pub use tool::MockError;
 
 /// What can be chosen besides what the server is.
 #[derive(Clone, Default)]
@@ -124,11 +120,7 @@ impl Mock {
 
     /// From now on writes every request down here, unless there is a recording already.
     pub fn record(&self, recording: Recording) {
-        let past = recording.clone();
-        // A second one would not have the beginning of sessions.
-        if self.server.log.set(Log::new(recording)).is_ok() {
-            self.server.injector.go_on_from(past.past());
-        }
+        self.server.record(&recording);
     }
 
     /// Serves over the network, on the current runtime. The address may have port 0.
@@ -157,7 +149,7 @@ impl Mock {
         MockSummary {
             calls: self.server.calls.load(Ordering::Relaxed),
             faults: self.server.injector.counts(),
-            recording: self.server.log.get().map(|log| log.recording().summary()),
+            recording: self.server.log.recording.get().map(Recording::summary),
         }
     }
 

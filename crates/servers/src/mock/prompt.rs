@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::spec::{PromptSpec, text_of};
+use super::spec::{Item, text_of};
 use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 
 /// What `prompts/get` answers.
-pub fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result<Value, Refusal> {
+pub fn get(prompts: &[Item], params: &Map<String, Value>) -> Result<Value, Refusal> {
     let invalid = |message: String| Refusal::new(INVALID_PARAMS, message);
     let name = text_of(params, "name");
     let prompt = prompts
@@ -26,7 +26,7 @@ pub fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result<Value,
     if let Some(missing) = required(prompt).find(|name| !given.contains_key(*name)) {
         return Err(invalid(format!("Missing required argument: {missing}")));
     }
-    let messages = prompt.messages.render(given);
+    let messages = prompt.content.render(given);
     let messages =
         messages.ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the prompt would be too large"))?;
     let mut result = json!({ "messages": messages });
@@ -36,7 +36,7 @@ pub fn get(prompts: &[PromptSpec], params: &Map<String, Value>) -> Result<Value,
     Ok(result)
 }
 
-fn required(prompt: &PromptSpec) -> impl Iterator<Item = &str> {
+fn required(prompt: &Item) -> impl Iterator<Item = &str> {
     let arguments = prompt.listed.get("arguments").and_then(Value::as_array);
     let required = arguments
         .into_iter()

@@ -4,20 +4,19 @@
 //! looked at: a dead backend does not read arguments, so a call of a tool that is not there, or with
 //! wrong arguments, counts and is struck like any other.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
+use mcprove_recording::Recording;
 use mcprove_trace::protocol::{Era, Revision};
 use serde_json::{Map, Value, json};
 
-use super::error::MockError;
 use super::faulted::FaultedExchange;
 use super::log::{Entry, Log};
-use super::spec::MockSpec;
-use super::tool::Tool;
+use super::spec::{Item, MockSpec};
+use super::tool::{MockError, Tool};
 use super::{Options, prompt, resource};
 use crate::hosting::healthy::cacheable;
 use crate::hosting::message::{INVALID_PARAMS, Refusal};
@@ -30,12 +29,10 @@ use crate::hosting::{
 pub struct Server {
     spec: MockSpec,
     tools: Vec<Tool>,
-    /// Where each tool is, by its name.
-    places: HashMap<String, usize>,
     /// Which calls meet a fault.
     pub injector: Injector,
     /// Where requests are written down.
-    pub log: OnceLock<Log>,
+    pub log: Log,
     /// Calls so far.
     pub calls: AtomicU64,
 }
@@ -54,9 +51,8 @@ impl Watch for Ticket {
     }
 
     fn ended(&self, how: Ended) {
-        // All else the entry tells by its own end.
-        if let (Some(entry), Ended::GivenUp | Ended::Stopped) = (&self.entry, how) {
-            entry.stopped();
+        if let Some(entry) = &self.entry {
+            entry.ended(how);
         }
     }
 }
@@ -64,39 +60,42 @@ impl Watch for Ticket {
 impl Ticket {
     /// What is to be called when the client cancels, and nothing comes of it.
     pub fn canceller(&self) -> Shield {
-        match &self.entry {
-            Some(entry) => entry.canceller(),
-            None => Box::new(|| {}),
-        }
+        let request = self.entry.as_ref().map(|entry| entry.request.clone());
+        Box::new(move || {
+            if let Some(request) = request {
+                request.cancel();
+            }
+        })
     }
 }
 
 impl Server {
     pub fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
         let tools: Vec<Tool> = spec.tools.iter().map(Tool::new).collect::<Result<_, _>>()?;
-        let mut places = HashMap::with_capacity(tools.len());
-        for (place, tool) in tools.iter().enumerate() {
-            if places.insert(tool.name.clone(), place).is_some() {
-                return Err(MockError::SameTool(tool.name.clone()));
-            }
+        let mut names = HashSet::new();
+        if let Some(twice) = tools.iter().find(|tool| !names.insert(&tool.name)) {
+            return Err(MockError::SameTool(twice.name.clone()));
         }
         let mut faults = options.faults;
         tell_apart(faults.iter_mut());
-        let injector = Injector::new(faults, options.seed);
-        if let Some(recording) = &options.recording {
-            injector.go_on_from(recording.past());
-        }
-        Ok(Self {
+        let server = Self {
             tools,
-            places,
             spec,
-            injector,
-            log: options
-                .recording
-                .map(Log::new)
-                .map_or_else(OnceLock::new, OnceLock::from),
+            injector: Injector::new(faults, options.seed),
+            log: Log::default(),
             calls: AtomicU64::new(0),
-        })
+        };
+        if let Some(recording) = options.recording {
+            server.record(&recording);
+        }
+        Ok(server)
+    }
+
+    /// Writes every request down from now on. A second recording would not have the beginning of sessions.
+    pub fn record(&self, recording: &Recording) {
+        if self.log.recording.set(recording.clone()).is_ok() {
+            self.injector.go_on_from(recording.past());
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -113,8 +112,7 @@ impl Server {
 
     fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
         let name = request.tool();
-        let place = self.places.get(name);
-        let tool = place.and_then(|place| self.tools.get(*place));
+        let tool = self.tools.iter().find(|tool| tool.name == name);
         let unknown = || Refusal::new(INVALID_PARAMS, format!("Unknown tool: {name}"));
         let tool = tool.ok_or_else(unknown)?;
         let arguments = request.params.get("arguments");
@@ -134,24 +132,22 @@ impl Server {
             Era::Stateless => cacheable(result),
             Era::Handshake => result,
         };
-        let list =
-            |name: &str, items: Vec<Value>| page(name, &items, self.page_size(), params).map(kept);
+        let list = |name: &str, items: &[Item]| {
+            let listed = items.iter().map(|item| item.listed.clone().into());
+            let listed: Vec<Value> = listed.collect();
+            page(name, &listed, self.page_size(), params).map(kept)
+        };
         Some(match exchange.request.method.as_str() {
             "initialize" if revision.era() == Era::Handshake => Ok(self.greeting(revision)),
-            "resources/list" if has_resources => {
-                list("resources", listed(&spec.resources, |item| &item.listed))
-            }
+            "resources/list" if has_resources => list("resources", &spec.resources),
             "resources/templates/list" if has_resources => {
-                let templates = &spec.resource_templates;
-                list("resourceTemplates", listed(templates, |item| &item.listed))
+                list("resourceTemplates", &spec.resource_templates)
             }
             "resources/read" if has_resources => {
                 resource::read(&spec.resources, &spec.resource_templates, params, revision)
                     .map(kept)
             }
-            "prompts/list" if has_prompts => {
-                list("prompts", listed(&spec.prompts, |item| &item.listed))
-            }
+            "prompts/list" if has_prompts => list("prompts", &spec.prompts),
             "prompts/get" if has_prompts => prompt::get(&spec.prompts, params),
             _ => return None,
         })
@@ -185,13 +181,6 @@ impl Server {
             arguments: arguments.as_deref().unwrap_or_default(),
         })
     }
-}
-
-fn listed<T>(items: &[T], fields: fn(&T) -> &Map<String, Value>) -> Vec<Value> {
-    items
-        .iter()
-        .map(|item| fields(item).clone().into())
-        .collect()
 }
 
 #[async_trait]
@@ -236,35 +225,28 @@ impl Behaviour for Server {
             request, session, ..
         } = arrival;
         let injection = arrival.is_admitted.then(|| self.strike(request)).flatten();
-        let entry = self.log.get().and_then(|log| log.request(session, request));
+        let entry = self.log.request(session, request);
         if let (Some(entry), Some(injection)) = (&entry, &injection) {
-            entry.struck(injection, &self.spec.name);
+            entry.request.strike(injection, &self.spec.name);
         }
         Some(Box::new(Ticket { injection, entry }))
     }
 
     fn notified(&self, session: &Session, method: &str, params: &Map<String, Value>) {
-        if let Some(log) = self.log.get() {
-            log.notification(session, method, params);
-        }
+        self.log.notification(session, method, params);
     }
 
     fn malformed(&self, refused: Malformed<'_>) {
-        if let Some(log) = self.log.get() {
-            log.misread(refused.session, refused.frame, refused.refusal);
-        }
+        self.log
+            .misread(refused.session, refused.frame, refused.refusal);
     }
 
     fn turned_away(&self, _: &Caller, refused: TurnedAway<'_>) {
-        if let Some(log) = self.log.get() {
-            log.turned_away(&refused);
-        }
+        self.log.turned_away(&refused);
     }
 
     fn left(&self, session: &Session) {
-        if let Some(log) = self.log.get() {
-            log.left(session);
-        }
+        self.log.left(session);
     }
 
     fn shield(&self, exchange: &Exchange) -> Option<Shield> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::template::{Template, TemplateError};
+use crate::hosting::tools::text_result;
 
 /// A whole server.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -25,15 +26,15 @@ pub struct MockSpec {
     /// Its tools.
     pub tools: Vec<ToolSpec>,
     /// Its resources.
-    pub resources: Vec<ResourceSpec>,
+    pub resources: Vec<Item>,
     /// Its resources by a pattern of their address.
-    pub resource_templates: Vec<ResourceTemplateSpec>,
+    pub resource_templates: Vec<Item>,
     /// Its prompts.
-    pub prompts: Vec<PromptSpec>,
+    pub prompts: Vec<Item>,
 }
 
 /// A tool and what it answers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolSpec {
     /// The tool as it is listed: `name`, `inputSchema` and so on.
     pub listed: Map<String, Value>,
@@ -78,15 +79,8 @@ pub enum When {
 pub enum Answer {
     /// A whole `CallToolResult`.
     Result(Template),
-    /// A JSON-RPC error.
-    Error {
-        /// Its code.
-        code: i64,
-        /// What it says.
-        message: Template,
-        /// More about it, for programs.
-        data: Option<Template>,
-    },
+    /// A JSON-RPC error: its `code`, `message` and perhaps `data`.
+    Error(Template),
     /// What a function of the arguments returns.
     Computed(Function),
 }
@@ -107,40 +101,14 @@ impl PartialEq for Function {
     }
 }
 
-/// A resource and what is in it.
+/// A resource, a pattern of resources or a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ResourceSpec {
-    /// The resource as it is listed: `uri`, `name` and so on.
+pub struct Item {
+    /// As it is listed: `uri`, `uriTemplate` or `name` and so on.
     pub listed: Map<String, Value>,
-    /// What is in it.
-    pub contents: Contents,
-}
-
-/// What is in a resource.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Contents {
-    /// A text.
-    Text(Template),
-    /// Bytes, in base64.
-    Blob(String),
-}
-
-/// Resources whose address fits a pattern.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResourceTemplateSpec {
-    /// The template as it is listed: `uriTemplate`, `name` and so on.
-    pub listed: Map<String, Value>,
-    /// What is in such a resource; `${args.x}` is what stands for `{x}` in its address.
-    pub contents: Contents,
-}
-
-/// A prompt and its messages.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PromptSpec {
-    /// The prompt as it is listed: `name`, `arguments` and so on.
-    pub listed: Map<String, Value>,
-    /// The messages, a list.
-    pub messages: Template,
+    /// What is in it: the `text` or `blob` of a resource, where `${args.x}` is what stands for `{x}` in its address; the
+    /// messages of a prompt.
+    pub content: Template,
 }
 
 impl MockSpec {
@@ -172,13 +140,8 @@ impl MockSpec {
 impl ToolSpec {
     /// A tool of this name that takes any arguments and answers with them.
     pub fn new(name: impl Into<String>) -> Self {
-        let tool = Self {
-            listed: Map::new(),
-            rules: Vec::new(),
-            otherwise: Otherwise::MadeUp,
-        };
-        tool.with("name", Value::String(name.into()))
-            .with("inputSchema", json!({ "type": "object" }))
+        let tool = Self::default().with("name", Value::String(name.into()));
+        tool.with("inputSchema", json!({ "type": "object" }))
     }
 
     /// The same with this field in lists, such as `inputSchema` or `description`.
@@ -232,9 +195,7 @@ impl ToolSpec {
 impl Answer {
     /// A result with one text, which may have places for arguments.
     pub fn text(text: &str) -> Result<Self, TemplateError> {
-        let result = json!({ "content": [{ "type": "text", "text": text }], "isError": false });
-        let fields = result.as_object().cloned().unwrap_or_default();
-        Template::result(&fields).map(Self::Result)
+        Template::answer(text_result(text, false)).map(Self::Result)
     }
 }
 

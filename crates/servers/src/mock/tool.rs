@@ -1,6 +1,6 @@
 //! A tool ready to be called: its schema compiled, its rules in order, how far each sequence is.
 
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jsonschema::error::ValidationErrorKind;
@@ -12,8 +12,7 @@ use mcprove_trace::canonical::canonical;
 use mcprove_trace::contained::contain_call;
 use serde_json::{Map, Value, json};
 
-use super::error::MockError;
-use super::spec::{Answer, Otherwise, ToolSpec, When};
+use super::spec::{Answer, Otherwise, Rule, ToolSpec, When};
 use crate::hosting::message::{INTERNAL_ERROR, Refusal};
 use crate::hosting::tools::{structured_result, text_result};
 
@@ -22,57 +21,65 @@ const PROBLEMS_MAX: usize = 5;
 /// How much of a problem is told.
 const PROBLEM_CHARACTERS_MAX: usize = 300;
 
+/// Why a mock cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MockError {
+    /// A JSON Schema of a tool does not compile.
+    #[error("{0}")]
+    Schema(String),
+    /// Two tools have the same name.
+    #[error("two tools are called {0:?}")]
+    SameTool(String),
+}
+
 pub struct Tool {
     pub name: String,
     pub listed: Value,
     input: Validator,
-    rules: Vec<Ready>,
+    rules: Vec<ReadyRule>,
     otherwise: Otherwise,
     /// What the output schema asks for, made once.
     structured: Option<Value>,
-    has_output_schema: bool,
 }
 
 /// A rule, with what it compares made comparable.
-struct Ready {
-    when: Comparable,
+struct ReadyRule {
+    /// Arguments that a call must have, in the order of their names, and in canonical JSON.
+    wanted: Vec<(String, String)>,
+    /// Whether it may have no others.
+    is_exact: bool,
     answers: Vec<Answer>,
     next: AtomicUsize,
-}
-
-enum Comparable {
-    Always,
-    /// Argument by argument, in canonical JSON.
-    Has(Vec<(String, String)>),
-    /// All of them at once.
-    Is(String),
 }
 
 impl Tool {
     pub fn new(spec: &ToolSpec) -> Result<Self, MockError> {
         let name = spec.name().to_owned();
-        let wrong = |schema: &'static str, error: &ValidationError<'_>| MockError::Schema {
-            tool: name.clone(),
-            schema,
-            place: error.instance_path().to_string(),
-            problem: shorten(&error.to_string(), PROBLEM_CHARACTERS_MAX),
+        let compiled = |key: &str, schema: &Value| {
+            compile(schema, None, Remote::Refused).map_err(|error| {
+                let problem = shorten(&error.to_string(), PROBLEM_CHARACTERS_MAX);
+                let place = match error.instance_path().to_string() {
+                    place if place.is_empty() => place,
+                    place => format!(", at {place}"),
+                };
+                MockError::Schema(format!(
+                    "`{key}` of tool {name:?} is not a JSON Schema{place}: {problem}"
+                ))
+            })
         };
         let all = json!({ "type": "object" });
         let input = spec.listed.get("inputSchema").unwrap_or(&all);
-        let input = compile(input, None, Remote::Refused);
-        let input = input.map_err(|error| wrong("inputSchema", &error))?;
+        let input = compiled("inputSchema", input)?;
         let output = spec.listed.get("outputSchema");
         if let Some(output) = output {
-            let output = compile(output, None, Remote::Refused);
-            output.map_err(|error| wrong("outputSchema", &error))?;
+            compiled("outputSchema", output)?;
         }
         Ok(Self {
             listed: Value::Object(spec.listed.clone()),
             input,
-            rules: spec.rules.iter().map(Ready::new).collect(),
+            rules: spec.rules.iter().map(ReadyRule::new).collect(),
             otherwise: spec.otherwise,
             structured: output.and_then(|schema| arguments::minimal(schema).ok()),
-            has_output_schema: output.is_some(),
             name,
         })
     }
@@ -85,12 +92,15 @@ impl Tool {
             return Ok(text_result(&problem, true));
         }
         let fields = arguments.as_object().unwrap_or(&empty);
-        let whole = OnceCell::new();
-        let rule = self
-            .rules
-            .iter()
-            .find(|rule| rule.fits(fields, || whole.get_or_init(|| comparable(arguments))));
-        match rule.and_then(Ready::next) {
+        let given = LazyCell::new(|| comparable(fields));
+        let rule = self.rules.iter().find(|rule| {
+            if rule.is_exact {
+                rule.wanted == *given
+            } else {
+                rule.wanted.iter().all(|wanted| given.contains(wanted))
+            }
+        });
+        match rule.and_then(ReadyRule::next) {
             Some(answer) => self.made(answer, fields),
             None => Ok(self.otherwise(arguments)),
         }
@@ -120,17 +130,12 @@ impl Tool {
                 let result = template.render(arguments).ok_or_else(too_large)?;
                 Ok(self.completed(result))
             }
-            Answer::Error {
-                code,
-                message,
-                data,
-            } => {
-                let message = message.render(arguments).ok_or_else(too_large)?;
-                let data = data.as_ref().map(|data| data.render(arguments));
+            Answer::Error(template) => {
+                let mut error = template.render(arguments).ok_or_else(too_large)?;
                 Err(Refusal {
-                    code: *code,
-                    message: message.as_str().unwrap_or_default().to_owned(),
-                    data: data.map(|data| data.ok_or_else(too_large)).transpose()?,
+                    code: error["code"].as_i64().unwrap_or_default(),
+                    message: error["message"].as_str().unwrap_or_default().to_owned(),
+                    data: error.as_object_mut().and_then(|error| error.remove("data")),
                 })
             }
             Answer::Computed(function) => {
@@ -158,7 +163,8 @@ impl Tool {
             result["content"] = text.into_iter().collect();
         }
         let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-        if !self.has_output_schema || is_error || result.get("structuredContent").is_some() {
+        let has_schema = self.listed.get("outputSchema").is_some();
+        if !has_schema || is_error || result.get("structuredContent").is_some() {
             return result;
         }
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
@@ -199,33 +205,16 @@ fn describe(error: &ValidationError<'_>) -> String {
     }
 }
 
-impl Ready {
-    fn new(rule: &super::spec::Rule) -> Self {
-        let when = match &rule.when {
-            When::Always => Comparable::Always,
-            When::Has(wanted) => Comparable::Has(
-                wanted
-                    .iter()
-                    .map(|(name, value)| (name.clone(), comparable(value)))
-                    .collect(),
-            ),
-            When::Is(wanted) => Comparable::Is(comparable(&Value::Object(wanted.clone()))),
-        };
+impl ReadyRule {
+    fn new(rule: &Rule) -> Self {
         Self {
-            when,
+            wanted: match &rule.when {
+                When::Always => Vec::new(),
+                When::Has(wanted) | When::Is(wanted) => comparable(wanted),
+            },
+            is_exact: matches!(rule.when, When::Is(_)),
             answers: rule.answers.clone(),
             next: AtomicUsize::new(0),
-        }
-    }
-
-    fn fits<'w>(&self, fields: &Map<String, Value>, whole: impl FnOnce() -> &'w String) -> bool {
-        match &self.when {
-            Comparable::Always => true,
-            Comparable::Has(wanted) => wanted.iter().all(|(name, wanted)| {
-                let given = fields.get(name);
-                given.is_some_and(|given| comparable(given) == *wanted)
-            }),
-            Comparable::Is(wanted) => whole() == wanted,
         }
     }
 
@@ -241,8 +230,11 @@ impl Ready {
     }
 }
 
-/// One way to write a value: equal values are equal texts.
-fn comparable(value: &Value) -> String {
-    let text = value.to_string();
-    canonical(&text).unwrap_or(text)
+/// One way to write each argument: equal values are equal texts.
+fn comparable(arguments: &Map<String, Value>) -> Vec<(String, String)> {
+    let comparable = arguments.iter().map(|(name, value)| {
+        let text = value.to_string();
+        (name.clone(), canonical(&text).unwrap_or(text))
+    });
+    comparable.collect()
 }

@@ -1,14 +1,27 @@
-//! Every key of a tools file: what it takes and what it does. The reader, the JSON Schema and the table in
-//! the documents are made from these.
+//! Every key of a tools file: what it takes and what it does, as `keys.json` declares them. The reader, the JSON Schema
+//! `mock.v1` and the table in the documents are made from these.
+//!
+//! The schema cannot say all that the reader checks (what is a template, that schemas compile), and knows the spellings
+//! of the protocol and with `_`.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use schemars::{Schema, json_schema};
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
-/// Every table, those that are explained first.
-pub static SECTIONS: LazyLock<Vec<Section>> =
-    // A test reads it.
-    LazyLock::new(|| serde_json::from_str(include_str!("keys.json")).unwrap_or_default());
+/// Every key there is.
+pub static KEYS: LazyLock<Keys> =
+    LazyLock::new(|| serde_json::from_str(include_str!("keys.json")).expect("our own file"));
+
+/// The tables of a tools file, and what their keys take.
+#[derive(Debug, Deserialize)]
+pub struct Keys {
+    forms: BTreeMap<String, Form>,
+    /// Every table, those that are explained first.
+    pub sections: Vec<Section>,
+}
 
 /// A table of a tools file.
 #[derive(Debug, Deserialize)]
@@ -26,8 +39,7 @@ pub struct Section {
 pub struct Key {
     /// The name, as the protocol spells it; `_`, `-` and small letters will do too.
     pub name: String,
-    /// What it takes.
-    pub form: Form,
+    form: String,
     /// Whether it must be there.
     #[serde(default)]
     pub required: bool,
@@ -35,102 +47,111 @@ pub struct Key {
     pub about: String,
 }
 
-impl Section {
-    /// The names of its keys.
-    pub(super) fn names(&self) -> Vec<&str> {
-        self.keys.iter().map(|key| key.name.as_str()).collect()
+/// What a key takes.
+#[derive(Debug, Deserialize)]
+pub struct Form {
+    /// For people.
+    pub words: String,
+    pub(super) schema: Value,
+}
+
+impl Key {
+    /// What it takes.
+    pub fn form(&self) -> &'static Form {
+        &KEYS.forms[&self.form]
     }
 }
 
 /// The table of this name.
 pub(super) fn section(name: &str) -> &'static Section {
-    static NONE: Section = Section {
-        name: String::new(),
-        title: String::new(),
-        keys: Vec::new(),
-    };
-    SECTIONS
-        .iter()
-        .find(|section| section.name == name)
-        .unwrap_or(&NONE)
+    let mut sections = KEYS.sections.iter();
+    let found = sections.find(|section| section.name == name);
+    found.expect("our own file has it")
 }
 
-/// What a key takes.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Form {
-    /// A text.
-    Text,
-    /// True or false.
-    Boolean,
-    /// A whole number from one up.
-    Count,
-    /// Any whole number.
-    Integer,
-    /// A map of anything.
-    Map,
-    /// A list of anything.
-    List,
-    /// Any value.
-    Any,
-    /// A JSON Schema.
-    Schema,
-    /// A list of tables of this section.
-    Tables(String),
-    /// A table of this section.
-    Table(String),
-    /// A text, or a whole result of a call.
-    Response,
-    /// A list of responses and errors.
-    Sequence,
-    /// A list of prompt arguments: a name or a table.
-    PromptArguments,
-    /// A list of messages: a text or a table.
-    Messages,
+/// The schema of a tools file, for editors and other programs.
+pub fn schema() -> Schema {
+    let file = json!({ "$ref": "#/$defs/file" });
+    let tables = KEYS.sections.iter();
+    let tables = tables.map(|section| (section.name.clone(), section.schema()));
+    json_schema!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Tools file",
+        "description": "What `mcprove mock` serves, in YAML, JSON or TOML.",
+        "anyOf": [
+            file,
+            {
+                "type": "object",
+                "properties": { "mock_server": file },
+                "required": ["mock_server"],
+                "additionalProperties": false,
+            },
+        ],
+        "$defs": tables.collect::<Map<_, _>>(),
+    })
 }
 
-impl Form {
-    /// For people.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Text => "text".into(),
-            Self::Boolean => "true or false".into(),
-            Self::Count => "whole number, 1 or more".into(),
-            Self::Integer => "whole number".into(),
-            Self::Map => "map".into(),
-            Self::List => "list".into(),
-            Self::Any => "any value".into(),
-            Self::Schema => "JSON Schema".into(),
-            Self::Tables(name) => format!("list of {}", section(name).title),
-            Self::Table(name) => section(name).title.clone(),
-            Self::Response => "text, or a whole `CallToolResult`".into(),
-            Self::Sequence => "list of responses, or of `{error: …}`".into(),
-            Self::PromptArguments => "list of names, or of tables".into(),
-            Self::Messages => "list of texts, or of `{role, content}`".into(),
-        }
+impl Section {
+    /// The names of its keys.
+    pub(super) fn names(&self) -> Vec<&str> {
+        self.keys.iter().map(|key| key.name.as_str()).collect()
     }
+
+    fn schema(&self) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for key in &self.keys {
+            let mut property = key.form().schema.clone();
+            property["description"] = key.about.clone().into();
+            let snake = snake_case(&key.name);
+            if key.required {
+                required.push(if snake == key.name {
+                    json!({ "required": [snake] })
+                } else {
+                    json!({ "anyOf": [{ "required": [key.name] }, { "required": [snake] }] })
+                });
+            }
+            properties.insert(snake, property.clone());
+            properties.insert(key.name.clone(), property);
+        }
+        let mut table = json!({
+            "description": self.title,
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        });
+        if !required.is_empty() {
+            table["allOf"] = required.into();
+        }
+        table
+    }
+}
+
+/// `input_schema` for `inputSchema`.
+fn snake_case(name: &str) -> String {
+    let letters = name.chars().map(|letter| {
+        let space = if letter.is_ascii_uppercase() { "_" } else { "" };
+        format!("{space}{}", letter.to_ascii_lowercase())
+    });
+    letters.collect()
 }
 
 /// Whether two spellings are of the same name: `input_schema` and `inputSchema` are.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    let letters = |name: &str| -> Vec<u8> {
-        let bytes = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
-        bytes.map(|byte| byte.to_ascii_lowercase()).collect()
-    };
-    one == other || letters(one) == letters(other)
+    let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+    letters(one) == letters(other)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, SECTIONS, section};
+    use super::{KEYS, section};
 
     #[test]
-    fn every_table_is_there() {
-        assert_eq!(SECTIONS.len(), 10);
-        for key in SECTIONS.iter().flat_map(|section| &section.keys) {
-            if let Form::Table(name) | Form::Tables(name) = &key.form {
-                assert_eq!(section(name).name, *name);
-            }
+    fn every_table_and_form_is_there() {
+        assert_eq!(KEYS.sections.len(), 10);
+        assert_eq!(section("file").name, "file");
+        for key in KEYS.sections.iter().flat_map(|section| &section.keys) {
+            assert!(!key.form().words.is_empty(), "{}", key.name);
         }
     }
 }

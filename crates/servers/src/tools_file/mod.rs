@@ -8,7 +8,6 @@ pub mod keys;
 mod other;
 mod recorded;
 mod response;
-mod schema;
 mod table;
 mod tool;
 
@@ -24,8 +23,8 @@ use mcprove_settings::tree::{
 
 use crate::mock::{MockSpec, ToolSpec};
 
-pub use schema::schema;
-use table::{Table, Unknown};
+pub use keys::schema;
+use table::Table;
 
 /// The largest recording that is read; other files are smaller.
 pub const RECORDING_BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -37,7 +36,7 @@ const WANTED: Wanted = Wanted {
 };
 
 /// The most items that a page of a list may have.
-const PAGE_SIZE_MAX: i128 = 1_000_000;
+const PAGE_SIZE_MAX: usize = 1_000_000;
 
 /// The wrapper that other tools put around a tools file.
 const WRAPPER: &str = "mock_server";
@@ -58,12 +57,10 @@ pub struct MockFile {
 pub fn read(path: &Path) -> Result<MockFile, ConfigErrors> {
     let file = path.display().to_string();
     let text = read_text(path, RECORDING_BYTES_MAX, WANTED)?;
-    let stem = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
     let mut read = parse(&text, &file)?;
     if read.spec.name.is_empty() {
-        read.spec.name = stem.unwrap_or_default();
+        let stem = path.file_stem().unwrap_or_default();
+        read.spec.name = stem.to_string_lossy().into_owned();
     }
     Ok(read)
 }
@@ -113,66 +110,45 @@ pub fn parse(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
 type Json = serde::de::IgnoredAny;
 
 fn read_root(reader: &mut Reader<'_>, root: &Node, is_json: bool) -> MockSpec {
-    let mut spec = MockSpec::default();
-    let fields: &[Field] = match &root.data {
-        Data::Table(fields) => fields,
-        Data::List(nodes) => {
-            spec.tools = tools(reader, nodes, unknown_keys(nodes, is_json));
-            return spec;
-        }
-        _ => &[],
-    };
+    let fields = root.fields();
+    if let Data::List(nodes) = &root.data {
+        return of_tools(reader, nodes, is_json);
+    }
     if let [wrapper] = fields
         && is_same(&wrapper.name, WRAPPER)
     {
         return read_root(reader, &wrapper.value, is_json);
     }
-    if let Some(result) = part_of_response(fields, "result") {
+    let part_of_response = |name| root.get("jsonrpc").and_then(|_| root.get(name));
+    if let Some(result) = part_of_response("result") {
         return read_recorded_list(reader, &result.value);
     }
     let is_result = |field: &Field| field.name == "tools" || RESULT_KEYS.contains(&&*field.name);
     if is_json && !fields.is_empty() && fields.iter().all(is_result) {
         return read_recorded_list(reader, root);
     }
-    if let Some(error) = part_of_response(fields, "error") {
+    if let Some(error) = part_of_response("error") {
         let message = "this is an error that a server answered, so there are no tools in it";
         let hint = "record an answer to tools/list that has a result";
-        reader.problem(&error.span, message.to_owned(), hint);
-        return spec;
+        reader.problem(&error.span, message, hint);
+    } else if !matches!(root.data, Data::Null) {
+        return read_file(reader, root).unwrap_or_default();
     }
-    if matches!(root.data, Data::Null) {
-        return spec;
-    }
-    read_file(reader, root, &mut spec);
-    spec
+    MockSpec::default()
 }
 
-/// This part of a JSON-RPC response.
-fn part_of_response<'f>(fields: &'f [Field], name: &str) -> Option<&'f Field> {
-    let get = |name: &str| fields.iter().find(|field| field.name == name);
-    get("jsonrpc")?;
-    get(name)
-}
-
-fn read_file(reader: &mut Reader<'_>, root: &Node, spec: &mut MockSpec) {
-    let Some(table) = Table::read(reader, root, "file", "the file") else {
-        return;
-    };
-    spec.name = table.text(reader, "name").unwrap_or_default();
-    spec.title = table.text(reader, "title");
-    spec.version = table.text(reader, "version");
-    spec.instructions = table.text(reader, "instructions");
-    if let Some(field) = table.get("pageSize") {
-        let size = field
-            .value
-            .integer()
-            .filter(|size| (1..=PAGE_SIZE_MAX).contains(size));
-        spec.page_size = size.and_then(|size| usize::try_from(size).ok());
-        if spec.page_size.is_none() {
+fn read_file(reader: &mut Reader<'_>, root: &Node) -> Option<MockSpec> {
+    let table = Table::read(reader, root, "file", "the file")?;
+    let page_size = table.get("pageSize").and_then(|field| {
+        let size = field.value.integer();
+        let size = size.and_then(|size| usize::try_from(size).ok());
+        let size = size.filter(|size| (1..=PAGE_SIZE_MAX).contains(size));
+        if size.is_none() {
             let expected = format!("a whole number from 1 to {PAGE_SIZE_MAX}");
             reader.wrong(field, &expected, "leave it out for one page of all");
         }
-    }
+        size
+    });
     let mut list = |name: &str| match table.get(name) {
         Some(field) if !matches!(field.value.data, Data::Null) => {
             reader.list(field, "write one `- …` for each")
@@ -181,73 +157,63 @@ fn read_file(reader: &mut Reader<'_>, root: &Node, spec: &mut MockSpec) {
     };
     let [listed_tools, resources, templates, prompts] =
         ["tools", "resources", "resourceTemplates", "prompts"].map(&mut list);
-    spec.tools = tools(reader, listed_tools, Unknown::Refused);
-    spec.resources = each(reader, resources, other::resource);
-    spec.resource_templates = each(reader, templates, other::resource_template);
-    spec.prompts = each(reader, prompts, other::prompt);
     refuse_same(reader, resources, "resources", "uri");
     refuse_same(reader, prompts, "prompts", "name");
+    Some(MockSpec {
+        name: table.text(reader, "name").unwrap_or_default(),
+        title: table.text(reader, "title"),
+        version: table.text(reader, "version"),
+        instructions: table.text(reader, "instructions"),
+        page_size,
+        tools: tools(reader, listed_tools, false),
+        resources: each(reader, resources, other::resource),
+        resource_templates: each(reader, templates, other::resource_template),
+        prompts: each(reader, prompts, other::prompt),
+    })
 }
 
 fn read_recorded_list(reader: &mut Reader<'_>, result: &Node) -> MockSpec {
-    let mut spec = MockSpec::default();
-    let fields: &[Field] = match &result.data {
-        Data::Table(fields) => fields,
-        _ => &[],
-    };
-    let get = |name: &str| fields.iter().find(|field| field.name == name);
-    let Some(field) = get("tools") else {
-        let message = "the recorded result has no `tools`".to_owned();
+    let Some(field) = result.get("tools") else {
+        let message = "the recorded result has no `tools`";
         let hint = "record the answer to tools/list, or a whole session with `mcprove proxy`";
         reader.problem(&result.span, message, hint);
-        return spec;
+        return MockSpec::default();
     };
+    if let Some(cursor) = result.get("nextCursor") {
+        let message = "this is one page of the tools; those on later pages are missing";
+        reader.warn(&cursor.span, message);
+    }
     let nodes = reader.list(field, "this is not a result of tools/list");
-    spec.tools = tools(reader, nodes, unknown_keys(nodes, true));
-    if let Some(cursor) = get("nextCursor") {
-        reader.warn(
-            &cursor.span,
-            "this is one page of the tools; those on later pages are missing",
-        );
-    }
-    spec
+    of_tools(reader, nodes, true)
 }
 
-/// Whether tools may have keys that are not known: they may where a server made them.
-fn unknown_keys(nodes: &[Node], is_json: bool) -> Unknown {
-    let answers = |node: &Node| match &node.data {
-        Data::Table(fields) => fields
-            .iter()
-            .any(|field| matches!(field.name.as_str(), "response" | "responses")),
-        _ => false,
-    };
-    if is_json && !nodes.iter().any(answers) {
-        Unknown::Kept
-    } else {
-        Unknown::Refused
+/// A server of a bare list of tools. They may have keys that are not known where a server made them, and not where they
+/// have answers.
+fn of_tools(reader: &mut Reader<'_>, nodes: &[Node], is_json: bool) -> MockSpec {
+    let is_answer = |field: &Field| matches!(&*field.name, "response" | "responses");
+    let is_recorded = is_json && !nodes.iter().flat_map(Node::fields).any(is_answer);
+    MockSpec {
+        tools: tools(reader, nodes, is_recorded),
+        ..MockSpec::default()
     }
 }
 
-fn tools(reader: &mut Reader<'_>, nodes: &[Node], unknown: Unknown) -> Vec<ToolSpec> {
+fn tools(reader: &mut Reader<'_>, nodes: &[Node], is_recorded: bool) -> Vec<ToolSpec> {
     let mut names = BTreeSet::new();
-    let mut tools = Vec::new();
-    for (place, node) in nodes.iter().enumerate() {
-        let Some(tool) = tool::read(reader, node, place, unknown) else {
-            continue;
-        };
+    each(reader, nodes, |reader, node, place| {
+        let tool = tool::read(reader, node, place, is_recorded)?;
         if !names.insert(tool.name().to_owned()) {
             let message = format!("two tools are called {:?}", tool.name());
             reader.problem(&node.span, message, "give one of them another name");
         }
-        tools.push(tool);
-    }
-    tools
+        Some(tool)
+    })
 }
 
 fn each<T>(
     reader: &mut Reader<'_>,
     nodes: &[Node],
-    read: fn(&mut Reader<'_>, &Node, usize) -> Option<T>,
+    mut read: impl FnMut(&mut Reader<'_>, &Node, usize) -> Option<T>,
 ) -> Vec<T> {
     let items = nodes.iter().enumerate();
     items
@@ -258,20 +224,11 @@ fn each<T>(
 /// Two items of one name could not both be reached.
 fn refuse_same(reader: &mut Reader<'_>, nodes: &[Node], list: &str, key: &str) {
     let mut seen = BTreeSet::new();
-    for node in nodes {
-        let Data::Table(fields) = &node.data else {
-            continue;
-        };
-        let field = fields.iter().find(|field| field.name == key);
-        if let Some((field, name)) = field.and_then(|field| Some((field, field.value.text()?)))
-            && !seen.insert(name)
-        {
+    let named = nodes.iter().filter_map(|node| Some(&node.get(key)?.value));
+    for node in named {
+        if let Some(name) = node.text().filter(|name| !seen.insert(*name)) {
             let message = format!("two of `{list}` have the {key} {name:?}");
-            reader.problem(
-                &field.value.span,
-                message,
-                "leave one of them out, or change it",
-            );
+            reader.problem(&node.span, message, "leave one of them out, or change it");
         }
     }
 }

@@ -4,32 +4,24 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::tree::{Field, Node};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::response::{all, block};
 use super::table::{Table, check_template, scalar_text};
 use crate::mock::resource::pattern_problem;
-use crate::mock::{Contents, PromptSpec, ResourceSpec, ResourceTemplateSpec, Template};
+use crate::mock::{Item, Template};
 
-pub fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<ResourceSpec> {
+pub fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item> {
     let label = format!("resource {}", place + 1);
     let table = Table::read(reader, node, "resource", label)?;
-    let listed = named(table.listed(reader, &["text", "blob"]), "uri");
-    let contents = contents(reader, &table, |text| Some(Template::literal(text.into())));
-    Some(ResourceSpec {
-        listed,
-        contents: contents?,
+    item(reader, &table, "uri", |content| {
+        Some(Template::literal(content))
     })
 }
 
-pub fn resource_template(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    place: usize,
-) -> Option<ResourceTemplateSpec> {
+pub fn resource_template(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item> {
     let label = format!("resource template {}", place + 1);
     let table = Table::read(reader, node, "resourceTemplate", label)?;
-    let listed = named(table.listed(reader, &["text", "blob"]), "uriTemplate");
     if let Some(field) = table.get("uriTemplate")
         && let Some(problem) = field.value.text().and_then(pattern_problem)
     {
@@ -40,64 +32,59 @@ pub fn resource_template(
     if let Some(field) = table.get("text") {
         check_template(reader, &field.value);
     }
-    let contents = contents(reader, &table, |text| Template::text(&text).ok());
-    Some(ResourceTemplateSpec {
-        listed,
-        contents: contents?,
+    item(reader, &table, "uriTemplate", |content| {
+        Template::texts(content).ok()
     })
 }
 
-/// A resource without a name is called what its address is.
-fn named(mut listed: Map<String, Value>, address: &str) -> Map<String, Value> {
+/// A resource, which is called what its address is unless it has a name.
+fn item(
+    reader: &mut Reader<'_>,
+    table: &Table<'_>,
+    address: &str,
+    template: impl FnOnce(Value) -> Option<Template>,
+) -> Option<Item> {
+    let mut listed = table.listed(reader, &["text", "blob"]);
     if let (None, Some(address)) = (listed.get("name"), listed.get(address).cloned()) {
         listed.insert("name".to_owned(), address);
     }
-    listed
-}
-
-fn contents(
-    reader: &mut Reader<'_>,
-    table: &Table<'_>,
-    template: impl FnOnce(String) -> Option<Template>,
-) -> Option<Contents> {
-    match (table.get("text"), table.get("blob")) {
-        (Some(_), None) => table
-            .any_text(reader, "text")
-            .and_then(template)
-            .map(Contents::Text),
+    let content = match (table.get("text"), table.get("blob")) {
+        (Some(_), None) => template(json!({ "text": table.any_text(reader, "text")? }))?,
         (None, Some(field)) => {
             let blob = table.any_text(reader, "blob")?;
             if STANDARD.decode(blob.as_bytes()).is_err() {
-                reader.wrong(
-                    field,
-                    "bytes in base64",
-                    "as `base64 FILE` prints them, on one line",
-                );
-                return None;
+                let hint = "as `base64 FILE` prints them, on one line";
+                reader.wrong(field, "bytes in base64", hint);
             }
-            Some(Contents::Blob(blob))
+            Template::literal(json!({ "blob": blob }))
         }
         (text, _) => {
-            let message = match text {
-                Some(_) => format!("{} has both `text` and `blob`", table.label),
-                None => format!("{} has neither `text` nor `blob`", table.label),
+            let has = if text.is_some() {
+                "both `text` and"
+            } else {
+                "neither `text` nor"
             };
+            let message = format!("{} has {has} `blob`", table.label);
             reader.problem(&table.node.span, message, "give one of them");
-            None
+            return None;
         }
-    }
+    };
+    Some(Item { listed, content })
 }
 
-pub fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<PromptSpec> {
-    let label = format!("prompt {}", place + 1);
-    let table = Table::read(reader, node, "prompt", label)?;
+pub fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item> {
+    let table = Table::read(reader, node, "prompt", format!("prompt {}", place + 1))?;
     let name = table.text(reader, "name");
     let mut listed = table.listed(reader, &["arguments", "messages"]);
     if let Some(field) = table.get("arguments") {
         listed.insert("arguments".to_owned(), arguments(reader, field));
     }
-    let messages = messages(reader, table.get("messages")?)?;
-    name.and(Some(PromptSpec { listed, messages }))
+    let field = table.get("messages")?;
+    let hint = "write [\"Sum up ${args.topic}\"], or { role, content } each";
+    let messages = all(reader.list(field, hint), |node| message(reader, node));
+    check_template(reader, &field.value);
+    let content = Template::texts(messages?.into()).ok()?;
+    name.map(|_| Item { listed, content })
 }
 
 fn arguments(reader: &mut Reader<'_>, field: &Field) -> Value {
@@ -106,23 +93,10 @@ fn arguments(reader: &mut Reader<'_>, field: &Field) -> Value {
         if let Some(name) = node.text() {
             return Some(json!({ "name": name }));
         }
-        let label = "an argument";
-        let table = Table::read(reader, node, "promptArgument", label)?;
-        Some(Value::Object(table.listed(reader, &[])))
+        let table = Table::read(reader, node, "promptArgument", "an argument")?;
+        Some(table.listed(reader, &[]).into())
     });
-    Value::Array(arguments.collect())
-}
-
-fn messages(reader: &mut Reader<'_>, field: &Field) -> Option<Template> {
-    let nodes = reader.list(
-        field,
-        "write [\"Sum up ${args.topic}\"], or { role, content } each",
-    );
-    let messages = all(nodes, |node| message(reader, node));
-    if !check_template(reader, &field.value) {
-        return None;
-    }
-    Template::texts(&Value::Array(messages?)).ok()
+    arguments.collect()
 }
 
 fn message(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {

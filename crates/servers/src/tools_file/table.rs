@@ -4,17 +4,8 @@ use mcprove_settings::reader::{Reader, near};
 use mcprove_settings::tree::{Data, Field, Node};
 use serde_json::{Map, Value};
 
-use super::keys::{Form, Key, Section, is_same, section};
+use super::keys::{Key, Section, is_same, section};
 use crate::mock::template;
-
-/// What becomes of keys that a table does not have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Unknown {
-    /// They are problems.
-    Refused,
-    /// They are kept: a recording has what the server sent.
-    Kept,
-}
 
 /// A table whose keys are known.
 pub struct Table<'n> {
@@ -34,18 +25,22 @@ impl<'n> Table<'n> {
         section_name: &str,
         label: impl Into<String>,
     ) -> Option<Self> {
-        Self::read_with(reader, node, section_name, label, Unknown::Refused)
+        let (section, label) = (section(section_name), label.into());
+        let table = Self::read_recorded(reader, node, section_name, label)?;
+        for field in &table.others {
+            table.refuse(reader, field, section);
+        }
+        Some(table)
     }
 
-    pub fn read_with(
+    /// The same, where keys that it does not have are kept: a recording has what the server sent.
+    pub fn read_recorded(
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
-        label: impl Into<String>,
-        unknown: Unknown,
+        label: String,
     ) -> Option<Self> {
         let section = section(section_name);
-        let label = label.into();
         let Data::Table(fields) = &node.data else {
             let message = format!("{label} must be a map, not {}", node.kind());
             let hint = format!("its keys are {}", section.names().join(", "));
@@ -66,8 +61,7 @@ impl<'n> Table<'n> {
                     reader.problem(&field.span, message, "leave one of them out");
                 }
                 Some(key) => table.known.push((key, field)),
-                None if unknown == Unknown::Kept => table.others.push(field),
-                None => table.refuse(reader, field, section),
+                None => table.others.push(field),
             }
         }
         for key in section.keys.iter().filter(|key| key.required) {
@@ -101,12 +95,12 @@ impl<'n> Table<'n> {
 
     /// The text of this name; what is none, or empty, is a problem.
     pub fn text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
-        let field = self.get(name)?;
         let text = self.any_text(reader, name)?;
         if text.trim().is_empty() {
+            let expected = "a text that is not empty";
             reader.wrong(
-                field,
-                "a text that is not empty",
+                self.get(name)?,
+                expected,
                 "write something, or leave it out",
             );
             return None;
@@ -128,23 +122,35 @@ impl<'n> Table<'n> {
     pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
         let mut listed = Map::new();
         for (key, field) in &self.known {
-            if but.contains(&&*key.name) {
-                continue;
-            }
-            let value = match key.form {
-                Form::Text => self.text(reader, &key.name).map(Value::String),
-                _ => value_of(reader, field, &key.form),
-            };
-            if let Some(value) = value {
+            if !but.contains(&&*key.name)
+                && let Some(value) = self.value(reader, key, field)
+            {
                 listed.insert(key.name.clone(), value);
             }
         }
-        for field in &self.others {
-            if let Some(value) = json(reader, &field.value) {
-                listed.insert(field.name.clone(), value);
-            }
-        }
+        let others = self.others.iter();
+        listed.extend(
+            others.filter_map(|field| Some((field.name.clone(), json(reader, &field.value)?))),
+        );
         listed
+    }
+
+    fn value(&self, reader: &mut Reader<'_>, key: &Key, field: &Field) -> Option<Value> {
+        let (form, data) = (key.form(), &field.value.data);
+        let is_fit = match form.schema["type"].as_str() {
+            Some("boolean") => matches!(data, Data::Boolean(_)),
+            Some("integer") => field.value.integer().is_some(),
+            Some("object") => matches!(data, Data::Table(_)),
+            Some("array") => matches!(data, Data::List(_)),
+            _ if form.words == "text" => return self.text(reader, &key.name).map(Value::String),
+            _ => true,
+        };
+        if !is_fit {
+            let expected = format!("a {}", form.words);
+            reader.wrong(field, &expected, "see `mcprove schema mock`");
+            return None;
+        }
+        json(reader, &field.value)
     }
 }
 
@@ -159,55 +165,23 @@ pub fn scalar_text(node: &Node) -> Option<String> {
     }
 }
 
-fn value_of(reader: &mut Reader<'_>, field: &Field, form: &Form) -> Option<Value> {
-    let is_fit = match form {
-        Form::Boolean => matches!(field.value.data, Data::Boolean(_)),
-        Form::Integer | Form::Count => field.value.integer().is_some(),
-        Form::Map | Form::Schema => matches!(field.value.data, Data::Table(_)),
-        Form::List => matches!(field.value.data, Data::List(_)),
-        _ => true,
-    };
-    if !is_fit {
-        reader.wrong(
-            field,
-            &format!("a {}", form.describe()),
-            "see `mcprove schema mock`",
-        );
-        return None;
-    }
-    json(reader, &field.value)
-}
-
 /// The value as JSON; what JSON cannot hold is a problem.
 pub fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
     for wrong in node.beyond_json() {
-        let message = "JSON has no such number".to_owned();
         let hint = "write one of at most 64 bits, or a text";
-        reader.problem(&wrong.span, message, hint);
+        reader.problem(&wrong.span, "JSON has no such number", hint);
     }
     node.to_json().ok()
 }
 
-/// Takes down every text in a value that is no template; whether there was none.
-pub fn check_template(reader: &mut Reader<'_>, node: &Node) -> bool {
-    match &node.data {
-        Data::Text(text) => match template::check(text) {
-            Ok(()) => true,
-            Err(error) => {
-                let hint = "write ${args.NAME}, or $${ for a ${ that means itself";
-                reader.problem(&node.span, error.to_string(), hint);
-                false
-            }
-        },
-        // All of them are looked at, not only the first that is wrong.
-        Data::List(nodes) => {
-            let good = nodes.iter().filter(|node| check_template(reader, node));
-            good.count() == nodes.len()
-        }
-        Data::Table(fields) => {
-            let mut is_good = |field: &&Field| check_template(reader, &field.value);
-            fields.iter().filter(&mut is_good).count() == fields.len()
-        }
-        _ => true,
+/// Takes down every text in a value that is no template.
+pub fn check_template(reader: &mut Reader<'_>, node: &Node) {
+    if let Some(Err(error)) = node.text().map(template::check) {
+        let hint = "write ${args.NAME}, or $${ for a ${ that means itself";
+        reader.problem(&node.span, error.to_string(), hint);
+    }
+    let fields = node.fields().iter().map(|field| &field.value);
+    for inner in node.elements().iter().chain(fields) {
+        check_template(reader, inner);
     }
 }

@@ -3,24 +3,29 @@
 use mcprove_settings::json_schema::{Remote, compile};
 use mcprove_settings::reader::Reader;
 use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::tree::{Field, Node};
 use serde_json::{Value, json};
 
 use super::response;
-use super::table::{Table, Unknown};
+use super::table::Table;
 use crate::mock::{Otherwise, Rule, ToolSpec, When};
 
 /// How much of what is wrong with a schema is told.
 const PROBLEM_MAX: usize = 300;
 
+/// A tool; one that a server listed may have keys that are not known.
 pub fn read(
     reader: &mut Reader<'_>,
     node: &Node,
     place: usize,
-    unknown: Unknown,
+    is_recorded: bool,
 ) -> Option<ToolSpec> {
     let label = format!("tool {}", place + 1);
-    let mut table = Table::read_with(reader, node, "tool", label, unknown)?;
+    let mut table = if is_recorded {
+        Table::read_recorded(reader, node, "tool", label)?
+    } else {
+        Table::read(reader, node, "tool", label)?
+    };
     let name = table.text(reader, "name");
     if let Some(name) = &name {
         table.label = format!("tool `{}`", shorten(name, 60));
@@ -31,30 +36,22 @@ pub fn read(
             check_schema(reader, field, value);
         }
     }
-    complete_input(
-        reader,
-        &table,
-        listed.entry("inputSchema").or_insert_with(|| json!({})),
-    );
+    // The schema of arguments is that of an object, as the protocol has it.
+    let input = listed.entry("inputSchema").or_insert_with(|| json!({}));
+    if let Some(fields) = input.as_object_mut()
+        && fields.entry("type").or_insert_with(|| "object".into()) != "object"
+        && let Some(field) = table.get("inputSchema")
+    {
+        let message = "arguments are an object, so `type` must be object";
+        let place = at(&field.value, "/type");
+        reader.problem(&place.span, message, "write type: object");
+    }
     let rules = rules(reader, &table);
     name.map(|_| ToolSpec {
         listed,
         rules,
         otherwise: Otherwise::MadeUp,
     })
-}
-
-/// The schema of arguments is that of an object, as the protocol has it.
-fn complete_input(reader: &mut Reader<'_>, table: &Table<'_>, schema: &mut Value) {
-    let Some(fields) = schema.as_object_mut() else {
-        return;
-    };
-    let is_object = fields.entry("type").or_insert_with(|| "object".into()) == "object";
-    if !is_object && let Some(field) = table.get("inputSchema") {
-        let place = at(&field.value, "/type");
-        let message = "arguments are an object, so `type` must be object".to_owned();
-        reader.problem(&place.span, message, "write type: object");
-    }
 }
 
 fn check_schema(reader: &mut Reader<'_>, field: &Field, schema: &Value) {
@@ -69,21 +66,11 @@ fn check_schema(reader: &mut Reader<'_>, field: &Field, schema: &Value) {
 
 /// What a JSON pointer leads to, as far as it goes.
 fn at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
-    let names = pointer.split('/').skip(1);
-    let names = names.map(|name| name.replace("~1", "/").replace("~0", "~"));
     let mut found = node;
-    for name in names {
-        let inner = match &found.data {
-            Data::Table(fields) => {
-                let mut fields = fields.iter();
-                fields
-                    .find(|field| field.name == name)
-                    .map(|field| &field.value)
-            }
-            Data::List(nodes) => name.parse().ok().and_then(|index: usize| nodes.get(index)),
-            _ => None,
-        };
-        match inner {
+    for name in pointer.split('/').skip(1) {
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let item = || found.elements().get(name.parse::<usize>().ok()?);
+        match found.get(&name).map(|field| &field.value).or_else(item) {
             Some(inner) => found = inner,
             None => break,
         }
@@ -94,12 +81,9 @@ fn at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
 fn rules(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<Rule> {
     let mut rules = Vec::new();
     if let Some(field) = table.get("responses") {
-        let nodes = reader.list(
-            field,
-            "write one `- { when: { query: x }, response: … }` for each",
-        );
-        for (index, node) in nodes.iter().enumerate() {
-            let label = format!("response {} of {}", index + 1, table.label);
+        let hint = "write one `- { when: { query: x }, response: … }` for each";
+        for (number, node) in (1..).zip(reader.list(field, hint)) {
+            let label = format!("response {number} of {}", table.label);
             rules.extend(response::rule(reader, node, &label));
         }
     }

@@ -6,12 +6,18 @@
 
 mod forms;
 mod known;
-mod pattern;
 mod redactor;
 mod sources;
 mod spelling;
 mod stream;
 mod words;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::{Match, Regex};
+
+use known::replaced;
 
 pub use forms::SECRET_CHARS_MIN;
 pub use redactor::fits;
@@ -110,9 +116,14 @@ fn is_secret_value(value: &str) -> bool {
     value.len() >= TOKEN_CHARS_MIN && has_secret_prefix(value)
 }
 
+/// Whether a value is a secret by its name, or shows it by itself.
+fn is_named_secret(name: &str, value: &str) -> bool {
+    is_secret_name(name) || is_secret_value(value)
+}
+
 /// The value of a header or variable, unless it is a secret.
 pub fn redact_value(name: &str, value: &str) -> String {
-    if is_secret_name(name) || is_secret_value(value) {
+    if is_named_secret(name, value) {
         REDACTED.to_owned()
     } else {
         redact_text(value)
@@ -121,60 +132,75 @@ pub fn redact_value(name: &str, value: &str) -> String {
 
 /// A command line without the values of flags, variables and headers that are secrets.
 pub fn redact_arguments(arguments: &[String]) -> Vec<String> {
-    redact_words(arguments.iter().map(String::as_str))
+    let found = in_words(arguments.iter().map(String::as_str));
+    let pairs = arguments.iter().zip(found);
+    pairs.map(|(word, found)| without(word, found)).collect()
 }
 
 /// A text that may hold a whole command line, or addresses, without the secrets in it.
 pub fn redact_text(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if words.len() < 2 {
-        return redact_pair(text).unwrap_or_else(|| redact_urls(text));
-    }
-    let redacted = redact_words(words.iter().copied());
-    if redacted == words {
-        text.to_owned()
-    } else {
-        redacted.join(" ")
-    }
+    without(text, in_text(text))
 }
 
-fn redact_words<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// A text without the passwords and the secret parameters of the address in it.
+pub fn redact_urls(text: &str) -> String {
+    without(text, in_address(text))
+}
+
+fn without(text: &str, found: Vec<Range<usize>>) -> String {
+    replaced(text, found).unwrap_or_else(|| text.to_owned())
+}
+
+fn shifted(ranges: Vec<Range<usize>>, by: usize) -> impl Iterator<Item = Range<usize>> {
+    let ranges = ranges.into_iter();
+    ranges.map(move |range| range.start + by..range.end + by)
+}
+
+/// Where the secrets are in a text that may hold a whole command line, or addresses.
+fn in_text(text: &str) -> Vec<Range<usize>> {
+    static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\S+").expect("a pattern"));
+    let words: Vec<Match<'_>> = WORD.find_iter(text).collect();
+    if words.len() < 2 {
+        return in_pair(text).map_or_else(|| in_address(text), |value| vec![value]);
+    }
+    let found = in_words(words.iter().map(Match::as_str)).zip(&words);
+    let found = found.flat_map(|(found, word)| shifted(found, word.start()));
+    found.collect()
+}
+
+/// Where the secrets are in each word of a command line.
+#[allow(clippy::single_range_in_vec_init, reason = "the range of a whole word")]
+fn in_words<'a>(words: impl Iterator<Item = &'a str>) -> impl Iterator<Item = Vec<Range<usize>>> {
     let mut is_value_secret = false;
     // With which mark a secret of several words ends.
     let mut quote = None;
-    words
-        .map(|word| {
-            if let Some(mark) = quote {
-                quote = (!word.contains(mark)).then_some(mark);
-                return REDACTED.to_owned();
-            }
-            let is_flag = word.starts_with('-');
-            if is_value_secret && !is_flag {
-                is_value_secret = is_scheme(word);
-                return if is_value_secret {
-                    word.to_owned()
-                } else {
-                    REDACTED.to_owned()
-                };
-            }
+    words.map(move |word| {
+        let whole = vec![0..word.len()];
+        if let Some(mark) = quote {
+            quote = (!word.contains(mark)).then_some(mark);
+            return whole;
+        }
+        let is_flag = word.starts_with('-');
+        if is_value_secret && !is_flag {
             is_value_secret = is_scheme(word);
-            if let Some(redacted) = redact_pair(word) {
-                let value = word.split_once('=').map_or("", |(_, value)| value);
-                let mark = value
-                    .chars()
-                    .next()
-                    .filter(|mark| matches!(mark, '\'' | '"'));
-                quote = mark.filter(|mark| value.matches(*mark).count() == 1);
-                return redacted;
-            }
-            if is_secret_value(word) {
-                return REDACTED.to_owned();
-            }
-            let is_name = !word.contains(char::is_whitespace) && is_secret_name(word);
-            is_value_secret |= is_name && (is_flag || word.ends_with(':'));
-            redact_text(word)
-        })
-        .collect()
+            return if is_value_secret { Vec::new() } else { whole };
+        }
+        is_value_secret = is_scheme(word);
+        if let Some(range) = in_pair(word) {
+            let value = &word[range.clone()];
+            let mark = ['\'', '"']
+                .into_iter()
+                .find(|mark| value.starts_with(*mark));
+            quote = mark.filter(|mark| value.matches(*mark).count() == 1);
+            return vec![range];
+        }
+        if is_secret_value(word) {
+            return whole;
+        }
+        let is_name = !word.contains(char::is_whitespace) && is_secret_name(word);
+        is_value_secret |= is_name && (is_flag || word.ends_with(':'));
+        in_text(word)
+    })
 }
 
 /// Whether a word announces credentials, as in the header `Authorization`.
@@ -184,14 +210,12 @@ fn is_scheme(word: &str) -> bool {
         .any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
-/// `--token=x`, `API_KEY=x` and `Authorization: x` without the secret; none if there is none.
-fn redact_pair(word: &str) -> Option<String> {
-    let (name, separator, value) = match (word.split_once('='), word.split_once(": ")) {
-        (Some((name, value)), _) if is_word(name) => (name, "=", value),
-        (_, Some((name, value))) if is_word(name) => (name, ": ", value),
-        _ => return None,
-    };
-    (is_secret_name(name) || is_secret_value(value)).then(|| format!("{name}{separator}{REDACTED}"))
+/// Where the secret is in `--token=x`, `API_KEY=x` and `Authorization: x`; none if there is none.
+fn in_pair(word: &str) -> Option<Range<usize>> {
+    let pairs = [word.split_once('='), word.split_once(": ")];
+    let mut pairs = pairs.into_iter().flatten();
+    let (name, value) = pairs.find(|(name, _)| is_word(name))?;
+    is_named_secret(name, value).then(|| word.len() - value.len()..word.len())
 }
 
 /// Whether a text could be the name of a flag, a variable or a header.
@@ -200,28 +224,35 @@ fn is_word(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// A text without the passwords and the secret parameters of the address in it.
-pub fn redact_urls(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return text.to_owned();
+/// Where the password and the secret parameters are of the address in a text.
+fn in_address(text: &str) -> Vec<Range<usize>> {
+    let Some((_, rest)) = text.split_once("://") else {
+        return Vec::new();
     };
     let (authority, path) = rest.split_at(authority_end(rest));
-    let authority = match authority.rsplit_once('@') {
-        Some((user, host)) => match user.split_once(':') {
-            Some((name, _)) if !is_secret_value(name) => format!("{name}:{REDACTED}@{host}"),
-            None if !is_secret_value(user) && !is_user_key(user) => authority.to_owned(),
-            _ => format!("{REDACTED}@{host}"),
-        },
-        None => authority.to_owned(),
-    };
-    let path = match path.split_once(['?', '#']) {
-        Some((before, query)) => {
-            let separator = &path[before.len()..=before.len()];
-            format!("{before}{separator}{}", redact_query(query))
+    let mut found = Vec::new();
+    if let Some((user, _)) = authority.rsplit_once('@') {
+        match user.split_once(':') {
+            Some((name, _)) if !is_secret_value(name) => found.push(name.len() + 1..user.len()),
+            None if !is_secret_value(user) && !is_user_key(user) => {}
+            _ => found.push(0..user.len()),
         }
-        None => path.to_owned(),
-    };
-    format!("{scheme}://{authority}{path}")
+    }
+    // A fragment has parameters too: some services put a token there.
+    let query = path.find(['?', '#']).map_or(path.len(), |at| at + 1);
+    let mut at = authority.len() + query;
+    for part in path[query..].split_inclusive(['&', '#', ';']) {
+        let parameter = part.trim_end_matches(['&', '#', ';']);
+        if let Some((name, value)) = parameter.split_once('=')
+            && (is_named_secret(name, value)
+                || has_word(SECRET_PARAMETERS, &name.to_ascii_lowercase()))
+        {
+            let end = at + parameter.len();
+            found.push(end - value.len()..end);
+        }
+        at += part.len();
+    }
+    shifted(found, text.len() - rest.len()).collect()
 }
 
 /// Whether a user without a password is a key, as some services have it.
@@ -244,28 +275,6 @@ fn authority_end(rest: &str) -> usize {
         return first.len();
     }
     rest.find('@').map_or(first.len(), end)
-}
-
-fn redact_query(query: &str) -> String {
-    // A fragment has parameters too: some services put a token there.
-    let mut text = String::new();
-    for part in query.split_inclusive(['&', '#', ';']) {
-        let parameter = part.trim_end_matches(['&', '#', ';']);
-        match parameter.split_once('=') {
-            Some((name, value))
-                if is_secret_name(name)
-                    || is_secret_value(value)
-                    || has_word(SECRET_PARAMETERS, &name.to_ascii_lowercase()) =>
-            {
-                text.push_str(name);
-                text.push('=');
-                text.push_str(REDACTED);
-                text.push_str(&part[parameter.len()..]);
-            }
-            _ => text.push_str(part),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

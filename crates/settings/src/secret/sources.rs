@@ -7,16 +7,18 @@
 //! | arguments and addresses | values of flags and parameters with names of secrets, passwords, what looks like a key |
 //! | `--env`, `--header` | all of these, and every other value that [`is_given_secret`] |
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::redactor::names;
-use super::{REDACTED, forms, is_scheme, is_secret_name, is_secret_value};
-use super::{redact_arguments, redact_text, redact_urls, redact_value};
+use super::{forms, in_address, in_text, in_words, is_named_secret, is_scheme, is_secret_name};
 
 /// Shorter values of inherited variables, and of variables without the name of a secret, are no secrets.
 const UNNAMED_CHARS_MIN: usize = 8;
@@ -79,8 +81,8 @@ pub fn inherited() -> BTreeSet<String> {
 /// The secrets among the words of a command line.
 pub fn secrets_of_words(words: &[String]) -> BTreeSet<String> {
     let mut secrets = BTreeSet::new();
-    for (word, redacted) in words.iter().zip(redact_arguments(words)) {
-        secrets.extend(taken_out(word, &redacted));
+    for (word, found) in words.iter().zip(in_words(words.iter().map(String::as_str))) {
+        secrets.extend(taken_out(word, found));
         secrets.extend(within(word));
     }
     secrets
@@ -89,7 +91,7 @@ pub fn secrets_of_words(words: &[String]) -> BTreeSet<String> {
 /// The secrets in a variable or header.
 pub fn secrets_of_named(name: &str, value: &str) -> BTreeSet<String> {
     let mut secrets = BTreeSet::new();
-    if !is_path(value) && redact_value(name, value) == REDACTED {
+    if !is_path(value) && is_named_secret(name, value) {
         secrets.extend(parts(value));
     }
     if name.to_ascii_lowercase().contains("cookie") {
@@ -155,14 +157,15 @@ pub fn within(value: &str) -> Vec<String> {
     }
     // Of several in a row, as in cookies and connection strings.
     for part in value.split([';', ',']).chain([value]) {
-        found.extend(taken_out(part.trim(), &redact_text(part.trim())));
+        let part = part.trim();
+        found.extend(taken_out(part, in_text(part)));
     }
     // There, commas and spaces are of the value.
     let pairs = value.split(';').filter_map(|part| part.split_once('='));
     let pairs = pairs.filter(|(name, _)| is_secret_name(name) && !name.contains("://"));
     found.extend(pairs.map(|(_, value)| value.trim().to_owned()));
     found.extend(quoted(value));
-    found.extend(taken_out(trimmed, &redact_urls(trimmed)));
+    found.extend(taken_out(trimmed, in_address(trimmed)));
     found
 }
 
@@ -172,11 +175,8 @@ fn quoted(value: &str) -> Vec<String> {
     for (at, _) in value.match_indices('=') {
         let (before, behind) = (&value[..at], &value[at + 1..]);
         let name = before.rsplit([' ', ';', ',', '&']).next();
-        let mark = behind
-            .chars()
-            .next()
-            .filter(|mark| matches!(mark, '\'' | '"'));
-        let inside = mark.and_then(|mark| behind.get(1..)?.split(mark).next());
+        let mut marks = ['\'', '"'].into_iter();
+        let inside = marks.find_map(|mark| behind.strip_prefix(mark)?.split(mark).next());
         if let (Some(name), Some(inside)) = (name, inside)
             && is_secret_name(name)
         {
@@ -198,10 +198,6 @@ pub fn secrets_of_arguments(arguments: &Value) -> Vec<String> {
     let mut found = Vec::new();
     within_json(arguments, &names::is_secret, &mut found);
     found
-}
-
-fn is_named_secret(name: &str, text: &str) -> bool {
-    is_secret_name(name) || is_secret_value(text)
 }
 
 /// Texts that are secrets by their names, which those of a list have from the list.
@@ -229,58 +225,14 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
     }
 }
 
-/// What was redacted in a text, as it is and as an address means it.
-fn taken_out(text: &str, redacted: &str) -> Vec<String> {
-    if text == redacted {
-        return Vec::new();
-    }
-    // Redaction leaves one space between words.
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let joined = words.join(" ");
-    let mut rest = if words.len() > 1 {
-        joined.as_str()
-    } else {
-        text
-    };
-    let mut found = Vec::new();
-    let mut parts = redacted.split(REDACTED);
-    let Some(behind) = parts.next().and_then(|first| rest.strip_prefix(first)) else {
-        return vec![text.to_owned()];
-    };
-    rest = behind;
-    while let Some(part) = parts.next() {
-        let is_last = parts.clone().next().is_none();
-        let end = if is_last && rest.ends_with(part) {
-            Some(rest.len() - part.len())
-        } else {
-            rest.find(part)
-        };
-        let Some(end) = end else { break };
-        let secret = rest.get(..end).unwrap_or_default();
-        found.push(secret.to_owned());
-        let decoded = percent_decoded(secret);
-        found.extend(decoded.filter(|decoded| decoded != secret));
-        rest = rest.get(end + part.len()..).unwrap_or_default();
-    }
-    found
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        rest = after;
-        let digits = (*byte == b'%').then(|| after.get(..2)).flatten();
-        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => bytes.push(*byte),
-        }
-    }
-    String::from_utf8(bytes).ok()
+/// The secrets in a text, as they are and as an address means them.
+fn taken_out(text: &str, found: Vec<Range<usize>>) -> impl Iterator<Item = String> {
+    found.into_iter().flat_map(|range| {
+        let secret = &text[range];
+        let decoded = percent_decode_str(secret).decode_utf8().ok();
+        let decoded = decoded.filter(|decoded| decoded != secret);
+        std::iter::once(secret.to_owned()).chain(decoded.map(Cow::into_owned))
+    })
 }
 
 #[cfg(test)]

@@ -1,316 +1,270 @@
-//! The ways in which a character of a secret may be written by others: escaped in JSON, in the languages of
-//! programs, on pages and in addresses, any number of times over.
+//! What others may mean by what they write: characters as they are, or escaped in JSON, in the languages of programs, on
+//! pages and in addresses, any number of times over.
 //!
 //! Letters and digits are mostly written as they are, or by their number.
 
-/// A part of a secret that is written in one piece.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    /// A letter or a digit of ASCII.
-    Plain(u8),
-    /// Any other character, and whether a backslash stands before it.
-    Other(char, bool),
-    /// Backslashes in a row: each time they are escaped, there are twice as many.
-    Backslashes(usize),
-}
+/// A character that may be meant from some place of a text on, and where what stands for it ends.
+type Reading = (char, usize);
 
-/// How often backslashes may be doubled.
-const DOUBLED_MAX: u32 = 5;
-/// No escape has more backslashes: whoever sends a megabyte of them is not waited for.
-const BACKSLASHES_MAX: usize = 64;
+/// No escape has as many backslashes: whoever sends a megabyte of them is not waited for.
+const BACKSLASHES: [u8; 64] = [b'\\'; 64];
+/// How many backslashes one becomes that is escaped again and again.
+const DOUBLED: [usize; 5] = [1, 2, 4, 8, 16];
 /// No spelling of one character is longer, unless it was escaped many times.
 const SPELLING_BYTES_MAX: usize = 16;
-
-/// A text in units.
-pub(super) fn units(text: &str) -> Vec<Unit> {
-    let mut units: Vec<Unit> = Vec::with_capacity(text.len());
-    for letter in text.chars() {
-        let is_after = matches!(units.last(), Some(Unit::Backslashes(_)));
-        match (letter, units.last_mut()) {
-            ('\\', Some(Unit::Backslashes(count))) => *count += 1,
-            ('\\', _) => units.push(Unit::Backslashes(1)),
-            (letter, _) => units.push(match u8::try_from(letter) {
-                Ok(byte) if byte.is_ascii_alphanumeric() => Unit::Plain(byte),
-                _ => Unit::Other(letter, is_after),
-            }),
-        }
-    }
-    units
-}
-
-impl Unit {
-    /// How many characters of the secret it is.
-    pub const fn chars(self) -> usize {
-        match self {
-            Self::Plain(_) | Self::Other(..) => 1,
-            Self::Backslashes(count) => count,
-        }
-    }
-
-    /// Whether it may be written with this byte first.
-    pub fn may_begin_with(self, byte: u8) -> bool {
-        match self {
-            Self::Plain(own) => own == byte || is_escape(byte),
-            Self::Backslashes(_) => is_escape(byte),
-            // Behind a backslash, what is left of an escape may be a letter.
-            Self::Other(_, true) => true,
-            Self::Other(letter, false) => {
-                let mut bytes = [0; 4];
-                let first = letter.encode_utf8(&mut bytes).as_bytes().first();
-                first == Some(&byte)
-                    || is_escape(byte)
-                    || letter == ' ' && byte == b'+'
-                    || letter.is_control() && matches!(byte, b' ' | b'\r')
-            }
-        }
-    }
-
-    /// Adds where it ends, for every way in which it stands in a text from here on.
-    pub fn ends(self, text: &[u8], from: usize, ends: &mut Vec<usize>) {
-        match self {
-            Self::Plain(byte) if text.get(from) == Some(&byte) => ends.push(from + 1),
-            Self::Plain(byte) => ends.extend(numbered(byte, text, from)),
-            Self::Other(letter, is_after) => other(letter, is_after, text, from, ends),
-            Self::Backslashes(count) => backslashes(count, text, from, ends),
-        }
-    }
-
-    /// Whether the end of a text may be the beginning of it.
-    pub fn may_be_cut(self, rest: &[u8]) -> bool {
-        if rest.is_empty() {
-            return true;
-        }
-        let is_escape = rest.first().is_some_and(|byte| is_escape(*byte));
-        match self {
-            Self::Plain(_) => {
-                let is_of_escape = |byte: &u8| {
-                    self::is_escape(*byte) || byte.is_ascii_alphanumeric() || b"#{;".contains(byte)
-                };
-                is_escape && rest.len() <= SPELLING_BYTES_MAX && rest.iter().all(is_of_escape)
-            }
-            Self::Backslashes(_) => is_escape && rest.len() <= SPELLING_BYTES_MAX,
-            Self::Other(letter, _) => {
-                let mut bytes = [0; 4];
-                let own = letter.encode_utf8(&mut bytes).as_bytes();
-                own.starts_with(rest) || is_escape && rest.len() <= SPELLING_BYTES_MAX
-            }
-        }
-    }
-}
+/// Letters behind backslashes, and what they stand for.
+const SHORT_ESCAPES: [(u8, char); 7] = [
+    (b'n', '\n'),
+    (b'r', '\r'),
+    (b't', '\t'),
+    (b'b', '\u{8}'),
+    (b'f', '\u{c}'),
+    (b'0', '\0'),
+    (b'e', '\u{1b}'),
+];
+/// What follows `&` on a page.
+const PAGE_NAMES: [(&[u8], char); 4] = [
+    (b"lt;", '<'),
+    (b"gt;", '>'),
+    (b"quot;", '"'),
+    (b"apos;", '\''),
+];
 
 /// Whether an escape may begin with this byte.
 pub(super) const fn is_escape(byte: u8) -> bool {
     matches!(byte, b'\\' | b'%' | b'&')
 }
 
-/// Whether the escape of a letter or a digit may begin with these bytes.
-pub(super) const fn is_number(first: u8, second: u8) -> bool {
-    match first {
-        b'\\' => matches!(second, b'\\' | b'u' | b'U' | b'x'),
-        b'%' => second.is_ascii_hexdigit(),
-        b'&' => matches!(second, b'#' | b'a'),
-        _ => false,
+/// How a text that means these two characters first may begin: a byte, or two where few others do.
+pub(super) fn beginnings(one: char, two: char) -> Vec<Vec<u8>> {
+    let firsts = first_bytes(one);
+    if !one.is_ascii_alphanumeric() {
+        return firsts.into_iter().map(|byte| vec![byte]).collect();
     }
+    let own = firsts.last().copied().unwrap_or_default();
+    let as_it_is = first_bytes(two).into_iter().map(|byte| vec![own, byte]);
+    let by_number = [
+        (b'\\', &b"\\ux"[..]),
+        (b'%', b"0123456789abcdef"),
+        (b'&', b"#a"),
+    ];
+    let by_number = by_number
+        .into_iter()
+        .flat_map(|(first, seconds)| seconds.iter().map(move |second| vec![first, *second]));
+    as_it_is.chain(by_number).collect()
 }
 
-/// Where a letter or a digit ends that is written by its number: `\u0047`, `%47`, `&#71;`.
-fn numbered(byte: u8, text: &[u8], from: usize) -> Option<usize> {
-    if !is_number(*text.get(from)?, *text.get(from + 1)?) {
-        return None;
-    }
-    let behind = after_backslashes(text, from);
-    if behind > from {
-        return escaped(char::from(byte), &[byte], text, behind);
-    }
-    in_address(&[byte], text, from).or_else(|| on_page(char::from(byte), text, from))
-}
-
-fn other(letter: char, is_after: bool, text: &[u8], from: usize, ends: &mut Vec<usize>) {
-    let mut bytes = [0; 4];
-    let own = letter.encode_utf8(&mut bytes).as_bytes();
-    let behind = after_backslashes(text, from);
-    for at in [from, behind] {
-        ends.extend(literal(own, text, at));
-        ends.extend(in_address(own, text, at));
-        ends.extend(on_page(letter, text, at));
-        if behind == from {
-            break;
-        }
-    }
-    if behind > from || is_after {
-        ends.extend(escaped(letter, own, text, behind));
-    }
+/// The bytes that a text may begin with that means this character, its own last.
+fn first_bytes(letter: char) -> Vec<u8> {
+    let mut bytes = b"\\%&".to_vec();
     match letter {
-        // What it is escaped with may also be what the secret goes on with.
-        '%' => again(b"%", b"25", text, behind, ends),
-        '&' => again(b"&", b"amp;", text, behind, ends),
-        ' ' => ends.extend(literal(b"+", text, from)),
-        '\n' => ends.extend(literal(b"\r\n", text, from)),
+        ' ' => bytes.push(b'+'),
+        letter if letter.is_control() => bytes.extend(b" +\r"),
         _ => {}
     }
-    if letter.is_control() {
-        // On one line.
-        ends.extend(literal(b" ", text, from));
-    }
+    bytes.extend(letter.encode_utf8(&mut [0; 4]).bytes().take(1));
+    bytes
 }
 
-/// Where a character ends that is escaped with itself, for every number of times.
-fn again(own: &[u8], more: &[u8], text: &[u8], from: usize, ends: &mut Vec<usize>) {
-    let mut at = literal(own, text, from);
-    while let Some(behind) = at.and_then(|at| literal(more, text, at)) {
-        ends.push(behind);
-        at = Some(behind);
-    }
+/// Whether what is left at the end of a text may be the beginning of what stands for a character.
+pub(super) fn may_be_cut(letter: char, rest: &[u8]) -> bool {
+    let is_of_escape = |byte: &u8| {
+        is_escape(*byte)
+            || byte.is_ascii_alphanumeric()
+            || !byte.is_ascii()
+            || b"#{;".contains(byte)
+    };
+    let is_escaped = rest.first().is_some_and(|byte| is_escape(*byte))
+        && rest.len() <= SPELLING_BYTES_MAX
+        && rest.iter().all(is_of_escape);
+    let mut own = [0; 4];
+    is_escaped || letter.encode_utf8(&mut own).as_bytes().starts_with(rest)
 }
 
-fn backslashes(count: usize, text: &[u8], from: usize, ends: &mut Vec<usize>) {
+/// Everything that may be meant from here on.
+pub(super) fn readings(text: &[u8], from: usize) -> Vec<Reading> {
+    let mut found = Vec::new();
+    found.extend(joined(text, from, as_it_is));
     let rest = text.get(from..).unwrap_or_default();
-    let most = count.saturating_mul(BACKSLASHES_MAX);
-    let there = rest.iter().take(most);
-    let there = there.take_while(|byte| **byte == b'\\').count();
-    let doubled = (0..DOUBLED_MAX).map_while(|times| count.checked_shl(times));
-    ends.extend(
-        doubled
-            .take_while(|count| *count <= there)
-            .map(|count| from + count),
-    );
-    for spelled in [encoded_backslash, paged_backslash, numbered_backslash] {
-        let all = (0..count).try_fold(from, |at, _| spelled(text, at));
-        ends.extend(all);
+    let doubled = DOUBLED
+        .iter()
+        .filter(|count| rest.starts_with(&BACKSLASHES[..**count]));
+    found.extend(doubled.map(|count| ('\\', from + count)));
+    match rest {
+        _ if rest.starts_with(&BACKSLASHES) => return found,
+        [b'+', ..] => found.push((' ', from + 1)),
+        [b'\r', b'\n', ..] => found.push(('\n', from + 2)),
+        _ => {}
     }
+    let behind = after_backslashes(text, from);
+    in_address(text, from, &mut found);
+    // An ampersand may be written by its number, too.
+    let numbered = || literal(b"u0026", text, behind).filter(|_| behind > from);
+    on_page(
+        text,
+        literal(b"&", text, from).or_else(numbered),
+        &mut found,
+    );
+    if behind > from {
+        let escaped = joined(text, behind, as_it_is);
+        found.extend(escaped.filter(|(letter, _)| !letter.is_ascii_alphanumeric()));
+        in_address(text, behind, &mut found);
+        on_page(text, literal(b"&", text, behind), &mut found);
+        behind_backslashes(text, behind, &mut found);
+    }
+    found
 }
 
-fn encoded_backslash(text: &[u8], at: usize) -> Option<usize> {
-    in_address(b"\\", text, at)
+/// A character of the bytes that `byte_at` finds one after the other.
+fn joined(
+    text: &[u8],
+    from: usize,
+    byte_at: impl Fn(&[u8], usize) -> Option<(u8, usize)>,
+) -> Option<Reading> {
+    let (first, mut at) = byte_at(text, from)?;
+    let mut bytes = vec![first];
+    // UTF-8 says in the first byte how many follow.
+    for _ in 1..first.leading_ones().min(4) {
+        let (byte, end) = byte_at(text, at)?;
+        bytes.push(byte);
+        at = end;
+    }
+    let letter = std::str::from_utf8(&bytes).ok()?.chars().next()?;
+    Some((letter, at))
 }
 
-fn paged_backslash(text: &[u8], at: usize) -> Option<usize> {
-    on_page('\\', text, at)
+fn as_it_is(text: &[u8], at: usize) -> Option<(u8, usize)> {
+    Some((*text.get(at)?, at + 1))
 }
 
-fn numbered_backslash(text: &[u8], at: usize) -> Option<usize> {
-    let behind = after_backslashes(text, at);
-    (behind > at).then(|| escaped('\\', b"\\", text, behind))?
+/// As a byte in an address: `%2F`, or again `%252F`.
+fn encoded(text: &[u8], from: usize) -> Option<(u8, usize)> {
+    let mut at = literal(b"%", text, from)?;
+    while let Some(behind) = literal(b"25", text, at) {
+        at = behind;
+    }
+    Some((u8::try_from(hex(text, at, 2)?).ok()?, at + 2))
 }
 
-fn literal(own: &[u8], text: &[u8], at: usize) -> Option<usize> {
-    let is_there = text.get(at..)?.starts_with(own);
-    is_there.then_some(at + own.len())
+/// As a byte in the language of a program: `\xc3`.
+fn in_program(text: &[u8], from: usize) -> Option<(u8, usize)> {
+    let at = literal(b"x", text, after_backslashes(text, from))?;
+    Some((u8::try_from(hex(text, at, 2)?).ok()?, at + 2))
 }
 
-fn literal_in_any_case(own: &str, text: &[u8], at: usize) -> Option<usize> {
-    let there = text.get(at..at.checked_add(own.len())?)?;
-    let is_it = there.eq_ignore_ascii_case(own.as_bytes());
-    is_it.then_some(at + own.len())
+fn in_address(text: &[u8], from: usize, found: &mut Vec<Reading>) {
+    found.extend(joined(text, from, encoded));
+    // What it is escaped with may also be what a secret goes on with.
+    again('%', (literal(b"%", text, from), b"25"), text, found);
 }
 
-/// Where the backslashes from here on end, however they are written.
-fn after_backslashes(text: &[u8], from: usize) -> usize {
-    let mut at = from;
-    for _ in 0..BACKSLASHES_MAX {
-        match literal(b"\\", text, at).or_else(|| encoded_backslash(text, at)) {
-            Some(behind) => at = behind,
-            None => break,
-        }
+/// As on a page of HTML, behind an ampersand: `&lt;`, `&#60;`, `&#x3c;`, or again `&amp;lt;`.
+fn on_page(text: &[u8], at: Option<usize>, found: &mut Vec<Reading>) {
+    let Some(at) = at else { return };
+    let at = again('&', (Some(at), b"amp;"), text, found).unwrap_or(at);
+    let rest = text.get(at..).unwrap_or_default();
+    let named = PAGE_NAMES.iter().filter(|(name, _)| rest.starts_with(name));
+    found.extend(named.map(|(name, letter)| (*letter, at + name.len())));
+    let (digits, radix) = match rest {
+        [b'#', b'x' | b'X', digits @ ..] => (digits, 16),
+        [b'#', digits @ ..] => (digits, 10),
+        _ => return,
+    };
+    let length = digits
+        .iter()
+        .take_while(|it| it.is_ascii_hexdigit())
+        .count();
+    let (digits, behind) = digits.split_at(length);
+    let letter = number(digits, radix).and_then(char::from_u32);
+    let letter = letter.filter(|_| behind.starts_with(b";"));
+    found.extend(letter.map(|letter| (letter, text.len() - behind.len() + 1)));
+}
+
+/// Adds a character that is escaped with itself, for every number of times. Where the last one ends.
+fn again(
+    letter: char,
+    (mut at, more): (Option<usize>, &[u8]),
+    text: &[u8],
+    found: &mut Vec<Reading>,
+) -> Option<usize> {
+    while let Some(behind) = at.and_then(|at| literal(more, text, at)) {
+        found.push((letter, behind));
+        at = Some(behind);
     }
     at
 }
 
 /// What comes behind the backslashes of an escape: `n`, `u00e4`, `u{e4}`, `xe4`, `U000000e4`.
-fn escaped(letter: char, own: &[u8], text: &[u8], at: usize) -> Option<usize> {
-    let short: &[u8] = match letter {
-        '\n' => b"n",
-        '\r' => b"r",
-        '\t' => b"t",
-        '\u{8}' => b"b",
-        '\u{c}' => b"f",
-        '\0' => b"0",
-        '\u{1b}' => b"e",
-        _ => b"",
+fn behind_backslashes(text: &[u8], at: usize, found: &mut Vec<Reading>) {
+    let Some(kind) = text.get(at) else { return };
+    let short = SHORT_ESCAPES.iter().filter(|(own, _)| own == kind);
+    found.extend(short.map(|(_, letter)| (*letter, at + 1)));
+    let mut add = |number: Option<u32>, end: usize| {
+        let letter = number.and_then(char::from_u32);
+        found.extend(letter.map(|letter| (letter, end)));
     };
-    if !short.is_empty()
-        && let Some(end) = literal(short, text, at)
-    {
-        return Some(end);
-    }
-    let number = u32::from(letter);
-    let mut pair = [0; 2];
-    let pieces = letter.encode_utf16(&mut pair).iter();
-    let in_pieces = in_row(pieces.map(|unit| format!("u{unit:04x}")), text, at);
-    let in_bytes = || in_row(own.iter().map(|byte| format!("x{byte:02x}")), text, at);
-    in_pieces
-        .or_else(in_bytes)
-        .or_else(|| literal_in_any_case(&format!("u{{{number:x}}}"), text, at))
-        .or_else(|| literal_in_any_case(&format!("U{number:08x}"), text, at))
-        .or_else(|| {
-            let is_byte = number <= 0xff;
-            is_byte.then(|| literal_in_any_case(&format!("x{number:02x}"), text, at))?
-        })
-}
-
-/// Escapes one after the other; the backslashes of the first one are passed already.
-fn in_row(pieces: impl Iterator<Item = String>, text: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    for (place, piece) in pieces.enumerate() {
-        if place > 0 {
-            let behind = after_backslashes(text, at);
-            if behind == at {
-                return None;
+    match kind.to_ascii_lowercase() {
+        b'u' => {
+            add(hex(text, at + 1, 8), at + 9);
+            add(hex(text, at + 1, 4), at + 5);
+            let digits = text.get(at + 2..).unwrap_or_default();
+            let length = digits
+                .iter()
+                .take_while(|it| it.is_ascii_hexdigit())
+                .count();
+            if text.get(at + 1) == Some(&b'{') && digits.get(length) == Some(&b'}') {
+                add(hex(text, at + 2, length), at + 3 + length);
             }
-            at = behind;
+            add_pair(text, at, found);
         }
-        at = literal_in_any_case(&piece, text, at)?;
+        b'x' => {
+            add(hex(text, at + 1, 2), at + 3);
+            found.extend(joined(text, at, in_program));
+        }
+        _ => {}
     }
-    Some(at)
 }
 
-/// As in an address: `%2F`, or again `%252F`.
-fn in_address(own: &[u8], text: &[u8], from: usize) -> Option<usize> {
+/// A character that is written as two numbers: `\ud83d\ude00`, behind the backslashes of the first.
+fn add_pair(text: &[u8], at: usize, found: &mut Vec<Reading>) {
+    let second = after_backslashes(text, at + 5);
+    let unit = |at: usize| u16::try_from(hex(text, literal(b"u", text, at)?, 4)?).ok();
+    let units = [unit(at), unit(second).filter(|_| second > at + 5)];
+    let letters = char::decode_utf16(units.into_iter().flatten());
+    if let [Ok(letter)] = letters.collect::<Vec<_>>().as_slice()
+        && letter.len_utf16() == 2
+    {
+        found.push((*letter, second + 5));
+    }
+}
+
+/// Where the backslashes from here on end, however they are written.
+fn after_backslashes(text: &[u8], from: usize) -> usize {
     let mut at = from;
-    for byte in own {
-        at = literal(b"%", text, at)?;
-        let mut again = at;
-        while let Some(behind) = literal(b"25", text, again) {
-            again = behind;
-        }
-        at = if *byte == b'%' && again > at {
-            again
-        } else {
-            literal_in_any_case(&format!("{byte:02x}"), text, again)?
+    for _ in BACKSLASHES {
+        at = match text.get(at) {
+            Some(b'\\') => at + 1,
+            Some(b'%') => match encoded(text, at) {
+                Some((b'\\', behind)) => behind,
+                _ => break,
+            },
+            _ => break,
         };
     }
-    Some(at)
+    at
 }
 
-/// As on a page of HTML: `&lt;`, `&#60;`, `&#x3c;`, or again `&amp;lt;`.
-fn on_page(letter: char, text: &[u8], from: usize) -> Option<usize> {
-    let mut at = literal(b"&", text, from).or_else(|| {
-        let behind = after_backslashes(text, from);
-        literal(b"u0026", text, behind).filter(|_| behind > from)
-    })?;
-    let begin = at;
-    while let Some(behind) = literal(b"amp;", text, at) {
-        at = behind;
-    }
-    if letter == '&' && at > begin {
-        return Some(at);
-    }
-    if let Some(number) = literal(b"#", text, at) {
-        let value = u32::from(letter);
-        let (digits, own) = match literal_in_any_case("x", text, number) {
-            Some(digits) => (digits, format!("{value:x};")),
-            None => (number, format!("{value};")),
-        };
-        let rest = text.get(digits..)?;
-        let zeros = rest.iter().take_while(|byte| **byte == b'0').count();
-        return literal_in_any_case(&own, text, digits + zeros);
-    }
-    let name: &[u8] = match letter {
-        '<' => b"lt;",
-        '>' => b"gt;",
-        '"' => b"quot;",
-        '\'' => b"apos;",
-        _ => return None,
-    };
-    literal(name, text, at)
+/// Where a text ends that stands here, in any case.
+fn literal(own: &[u8], text: &[u8], at: usize) -> Option<usize> {
+    let end = at.checked_add(own.len())?;
+    let is_there = text.get(at..end)?.eq_ignore_ascii_case(own);
+    is_there.then_some(end)
+}
+
+fn hex(text: &[u8], at: usize, digits: usize) -> Option<u32> {
+    number(text.get(at..at.checked_add(digits)?)?, 16)
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
 }

@@ -5,25 +5,23 @@
 
 use serde_json::Value;
 
-use super::{Data, Field, Node, Source, SyntaxError, yaml};
+use super::{Data, Field, Node, Parsed, Source, SyntaxError, yaml};
 
-pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
-    let value: Value = match serde_json::from_str(&source.text) {
-        Ok(value) => value,
-        Err(error) => {
-            let start = source.offset(error.line() as u64, error.column() as u64);
-            report(SyntaxError {
-                span: start..start,
-                message: format!("not valid JSON: {}", words(&error)),
-                hint: "check the commas, quotes and brackets around this place".into(),
-                gist: "not valid JSON",
-            });
-            return None;
-        }
-    };
-    let placed = yaml::parse(source, &mut |_| {});
-    let placed = placed.filter(|placed| placed.to_json().is_ok_and(|same| same == value));
-    Some(placed.unwrap_or_else(|| Node::new(value.into())))
+pub(super) fn parse(source: &Source) -> Parsed {
+    let value: Value = serde_json::from_str(&source.text).map_err(|error| {
+        let start = source.offset(error.line() as u64, error.column() as u64);
+        vec![SyntaxError {
+            span: start..start,
+            message: format!("not valid JSON: {}", words(&error)),
+            hint: "check the commas, quotes and brackets around this place".into(),
+            gist: "not valid JSON",
+        }]
+    })?;
+    let placed = yaml::parse(source).ok();
+    let placed = placed.filter(|(root, repeats)| {
+        repeats.is_empty() && root.to_json().is_ok_and(|same| same == value)
+    });
+    Ok(placed.unwrap_or_else(|| (Node::new(value.into()), Vec::new())))
 }
 
 /// What the parser says, without the place that is told anyway.

@@ -12,7 +12,7 @@ mod unread;
 #[cfg(feature = "files")]
 mod yaml;
 #[cfg(not(feature = "files"))]
-use unread::{toml, yaml};
+use {unread as toml, unread as yaml};
 
 use std::ops::Range;
 
@@ -121,15 +121,11 @@ impl Document {
     /// Reads YAML; keys that are there twice are told by whoever reads the document, with all else that is
     /// wrong with it.
     pub fn from_yaml_with_repeats(text: &str, file: &str) -> Result<Self, ConfigErrors> {
-        let mut repeats = Problems::default();
-        let mut document = Self::from_text(text, file, |source, report| {
-            yaml::parse_with_repeats(source, report, &mut |error| {
-                repeats.push(|| error.into_error(source, file));
-            })
-        })?;
-        document.is_yaml = true;
-        document.repeats = repeats.into_errors(file).0;
-        Ok(document)
+        let document = Self::from_text(text, file, yaml::parse)?;
+        Ok(Self {
+            is_yaml: true,
+            ..document
+        })
     }
 
     /// Keys that are there twice, as an error.
@@ -154,31 +150,32 @@ impl Document {
     fn from_text(
         text: &str,
         file: &str,
-        parse: impl FnOnce(&Source, &mut dyn FnMut(SyntaxError)) -> Option<Node>,
+        parse: fn(&Source) -> Parsed,
     ) -> Result<Self, ConfigErrors> {
         if text.len() > FILE_BYTES_MAX {
-            return Err(ConfigErrors::of(too_large(
-                file,
-                FILE_BYTES_MAX,
-                Wanted::ANY,
-            )));
+            let error = too_large(file, FILE_BYTES_MAX, Wanted::ANY);
+            return Err(ConfigErrors::of(error));
         }
         let source = Source::new(text.strip_prefix('\u{feff}').unwrap_or(text));
-        let mut problems = Problems::default();
-        let root = parse(&source, &mut |error: SyntaxError| {
-            problems.push(|| error.into_error(&source, file));
-        });
-        match root {
-            Some(root) if problems.is_empty() => Ok(Self {
-                file: file.to_owned(),
-                root,
-                source,
-                repeats: Vec::new(),
-                is_yaml: false,
-                end: text.len(),
-            }),
-            _ => Err(problems.into_errors(file)),
-        }
+        let told = |errors: Vec<SyntaxError>| {
+            let mut problems = Problems::default();
+            for error in errors {
+                problems.push(|| {
+                    let told = source.error(file, &error.span, error.message, error.hint);
+                    told.with_gist(error.gist)
+                });
+            }
+            problems.into_errors(file)
+        };
+        let (root, repeats) = parse(&source).map_err(told)?;
+        Ok(Self {
+            file: file.to_owned(),
+            root,
+            repeats: told(repeats).0,
+            is_yaml: false,
+            end: text.len(),
+            source,
+        })
     }
 
     /// Nothing but what is given besides a file.
@@ -200,23 +197,21 @@ impl Document {
         table: &str,
         values: impl IntoIterator<Item = (&'static Setting, Data)>,
     ) {
-        let mut next = self.end + 1;
         let file_end = self.source.text.len();
+        self.end += 1;
         let root = self.root.fields_mut();
-        if !root.iter().any(|field| field.name == table) {
-            root.push(Field::given(table, Data::Table(Vec::new()), next));
-        }
-        let Some(within) = root.iter_mut().find(|field| field.name == table) else {
-            return;
-        };
-        let fields = within.value.fields_mut();
+        let within = root.iter().position(|field| field.name == table);
+        let within = within.unwrap_or_else(|| {
+            root.push(Field::given(table, Data::Table(Vec::new()), self.end));
+            root.len() - 1
+        });
+        let fields = root[within].value.fields_mut();
         for (setting, data) in values {
             // Another flag of the same meaning stays, and is a problem.
             fields.retain(|field| field.span.start > file_end || !setting.has_name(&field.name));
-            fields.push(Field::given(setting.name, data, next));
-            next += 1;
+            fields.push(Field::given(setting.name, data, self.end));
+            self.end += 1;
         }
-        self.end = next;
     }
 
     /// Takes an entry of the file itself out of a table.
@@ -231,32 +226,20 @@ impl Document {
 
     /// Adds values that were given besides the file to a list at its top.
     pub fn append(&mut self, list: &str, values: impl IntoIterator<Item = Data>) {
-        let mut next = self.end + 1;
-        let mut added = Vec::new();
-        for data in values {
-            added.push(Node {
-                data,
-                span: next..next,
-            });
-            next += 1;
-        }
-        self.end = next;
-        if added.is_empty() {
-            return;
-        }
+        let added = values.into_iter().map(|data| {
+            self.end += 1;
+            let span = self.end..self.end;
+            Node { data, span }
+        });
+        let added: Vec<Node> = added.collect();
         let root = self.root.fields_mut();
-        match root.iter_mut().find(|field| field.name == list) {
-            Some(Field {
-                value:
-                    Node {
-                        data: Data::List(nodes),
-                        ..
-                    },
-                ..
-            }) => nodes.extend(added),
+        let list_there = root.iter_mut().find(|field| field.name == list);
+        match list_there.map(|field| &mut field.value.data) {
+            _ if added.is_empty() => {}
+            Some(Data::List(nodes)) => nodes.extend(added),
+            None | Some(Data::Null) => root.push(Field::given(list, Data::List(added), self.end)),
             // What is no list is a problem of its own.
-            Some(field) if field.value.data != Data::Null => {}
-            _ => root.push(Field::given(list, Data::List(added), next)),
+            Some(_) => {}
         }
     }
 
@@ -301,12 +284,8 @@ struct SyntaxError {
     gist: &'static str,
 }
 
-impl SyntaxError {
-    fn into_error(self, source: &Source, file: &str) -> ConfigError {
-        let error = source.error(file, &self.span, self.message, self.hint);
-        error.with_gist(self.gist)
-    }
-}
+/// The tree, and keys that are there twice, of which the first is kept; else what is wrong.
+type Parsed = Result<(Node, Vec<SyntaxError>), Vec<SyntaxError>>;
 
 impl Data {
     /// As a value of TOML; nothing is an empty text.
@@ -479,21 +458,14 @@ impl Node {
 impl Node {
     /// Every number in it that JSON cannot hold.
     pub fn beyond_json(&self) -> Vec<&Node> {
-        let mut beyond = Vec::new();
-        self.add_beyond_json(&mut beyond);
-        beyond
-    }
-
-    fn add_beyond_json<'n>(&'n self, beyond: &mut Vec<&'n Node>) {
         match &self.data {
-            Data::List(nodes) => nodes.iter().for_each(|node| node.add_beyond_json(beyond)),
+            Data::List(nodes) => nodes.iter().flat_map(Self::beyond_json).collect(),
             Data::Table(fields) => {
-                for field in fields {
-                    field.value.add_beyond_json(beyond);
-                }
+                let values = fields.iter().map(|field| &field.value);
+                values.flat_map(Self::beyond_json).collect()
             }
-            _ if self.to_json().is_err() => beyond.push(self),
-            _ => {}
+            _ if self.to_json().is_err() => vec![self],
+            _ => Vec::new(),
         }
     }
 }
@@ -516,7 +488,7 @@ impl Source {
         message: impl Into<Message>,
         hint: impl Into<Message>,
     ) -> ConfigError {
-        let start = floor_boundary(&self.text, span.start);
+        let start = self.text.floor_char_boundary(span.start);
         let line = self.lines.partition_point(|begin| *begin <= start).max(1);
         let begin = self.lines.get(line - 1).copied().unwrap_or_default();
         let end = self
@@ -526,7 +498,7 @@ impl Source {
         // Of lines that end as on Windows, the end is not shown.
         let whole = self.text.get(begin..end).unwrap_or_default();
         let end = end - usize::from(whole.ends_with('\r'));
-        let meant_end = floor_boundary(&self.text, span.end.min(end)).max(start);
+        let meant_end = self.text.floor_char_boundary(span.end.min(end)).max(start);
         let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let before = part(begin..start);
         ConfigError {
@@ -555,15 +527,6 @@ impl Source {
         let within = line.char_indices().nth(skipped);
         begin + within.map_or(line.len(), |(index, _)| index)
     }
-}
-
-/// The nearest start of a character at or before `index`.
-fn floor_boundary(text: &str, index: usize) -> usize {
-    let mut index = index.min(text.len());
-    while !text.is_char_boundary(index) {
-        index -= 1;
-    }
-    index
 }
 
 #[cfg(test)]

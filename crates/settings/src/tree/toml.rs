@@ -8,45 +8,43 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ERRORS_MAX;
 use crate::outside::OTHER;
 
-use super::{Data, Field, Node, Source, SyntaxError};
+use super::{Data, Field, Node, Parsed, Source, SyntaxError};
 
-/// Tells whoever asked of a problem.
-type Report<'a> = &'a mut dyn FnMut(SyntaxError);
-
-pub(super) fn parse(source: &Source, report: Report<'_>) -> Option<Node> {
+pub(super) fn parse(source: &Source) -> Parsed {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
-    for (index, error) in errors.iter().enumerate() {
+    let errors = errors.iter().enumerate().map(|(index, error)| {
         let span = error.span().unwrap_or(0..0);
         // Those beyond are counted only.
-        let hint = if index < ERRORS_MAX {
+        let is_told = index < ERRORS_MAX;
+        let hint = if is_told {
             hint(&source.text, span.start)
         } else {
             ""
         };
-        report(SyntaxError {
+        SyntaxError {
             span,
             message: format!("not valid TOML: {}", error.message()),
             hint: hint.into(),
             gist: "not valid TOML",
-        });
-    }
-    let span = table.span();
+        }
+    });
+    let mut errors: Vec<SyntaxError> = errors.collect();
     // What was recovered after an error would only lead to more of them.
-    errors
-        .is_empty()
-        .then(|| table_node(table.into_inner(), span, report))
+    if errors.is_empty() {
+        let span = table.span();
+        let root = table_node(table.into_inner(), span, &mut errors);
+        if errors.is_empty() {
+            return Ok((root, errors));
+        }
+    }
+    Err(errors)
 }
 
 /// What the text at the error looks like.
 fn hint(text: &str, start: usize) -> &'static str {
-    let begin = text
-        .get(..start.min(text.len()))
-        .and_then(|before| before.rfind('\n'))
-        .map_or(0, |index| index + 1);
-    let line = text
-        .get(begin..)
-        .and_then(|rest| rest.lines().next())
-        .unwrap_or_default();
+    let (before, after) = text.split_at(text.floor_char_boundary(start));
+    let begin = before.rsplit('\n').next().unwrap_or_default();
+    let line = begin.to_owned() + after.lines().next().unwrap_or_default();
     let is_like_yaml = line
         .split_once(':')
         .is_some_and(|(name, _)| !name.contains(['=', '"', '\'', '#']));
@@ -57,13 +55,13 @@ fn hint(text: &str, start: usize) -> &'static str {
     }
 }
 
-fn table_node(table: DeTable<'_>, span: Range<usize>, report: Report<'_>) -> Node {
+fn table_node(table: DeTable<'_>, span: Range<usize>, errors: &mut Vec<SyntaxError>) -> Node {
     let mut fields: Vec<Field> = table
         .into_iter()
         .map(|(name, value)| Field {
             span: name.span(),
             name: name.into_inner().into_owned(),
-            value: node(value, report),
+            value: node(value, errors),
         })
         .collect();
     fields.sort_by_key(|field| field.span.start);
@@ -73,10 +71,10 @@ fn table_node(table: DeTable<'_>, span: Range<usize>, report: Report<'_>) -> Nod
     }
 }
 
-fn node(value: Spanned<DeValue<'_>>, report: Report<'_>) -> Node {
+fn node(value: Spanned<DeValue<'_>>, errors: &mut Vec<SyntaxError>) -> Node {
     let span = value.span();
     let mut no_number = |text: &str| {
-        report(SyntaxError {
+        errors.push(SyntaxError {
             span: span.clone(),
             message: format!("{text} is not a number that can be held"),
             hint: "write a smaller number".into(),
@@ -101,10 +99,10 @@ fn node(value: Spanned<DeValue<'_>>, report: Report<'_>) -> Node {
         DeValue::Array(values) => Data::List(
             values
                 .into_iter()
-                .map(|value| node(value, report))
+                .map(|value| node(value, errors))
                 .collect(),
         ),
-        DeValue::Table(table) => return table_node(table, span, report),
+        DeValue::Table(table) => return table_node(table, span, errors),
     };
     Node { data, span }
 }

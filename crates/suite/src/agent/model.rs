@@ -1,14 +1,10 @@
 //! What a model provider is asked and what it answers, as bytes.
 
-use std::pin::Pin;
 use std::time::Duration;
 
-use thiserror::Error;
+use mcprove_trace::BoxFuture;
 
 use crate::error::TestError;
-
-/// Something that is ready later.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One request to a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,70 +31,36 @@ pub struct ModelReply {
 }
 
 /// Why there was no answer.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum WireError {
-    /// The provider cannot be reached, or broke off.
-    #[error("{message}")]
-    Unreachable {
-        /// What happened.
-        message: String,
-        /// How long it took.
-        duration: Duration,
-    },
-    /// Nothing listens where the provider should be.
-    #[error("{message}")]
-    Refused {
-        /// What happened.
-        message: String,
-        /// How long it took.
-        duration: Duration,
-    },
-    /// The answer is larger than any that is read, and would be again.
-    #[error("the answer is larger than {limit} bytes, and more is not read")]
-    TooLarge {
-        /// The most bytes that are read.
-        limit: usize,
-        /// How long it took.
-        duration: Duration,
-    },
-    /// The answer did not come in time.
-    #[error("the model did not answer within {0:?}")]
-    Timeout(Duration),
-    /// A recording has no answer to this request: it names the nearest one, and the difference.
-    #[error(transparent)]
-    NotRecorded(TestError),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WireError {
+    /// What happened.
+    pub kind: WireErrorKind,
+    /// How long it took.
+    pub duration: Duration,
 }
 
-impl WireError {
-    /// How long it took.
-    pub(super) const fn duration(&self) -> Duration {
-        match self {
-            Self::Unreachable { duration, .. }
-            | Self::Refused { duration, .. }
-            | Self::TooLarge { duration, .. }
-            | Self::Timeout(duration) => *duration,
-            Self::NotRecorded(_) => Duration::ZERO,
-        }
-    }
-
-    /// The same, where it took this long.
-    pub(super) fn lasting(mut self, lasted: Duration) -> Self {
-        match &mut self {
-            Self::Unreachable { duration, .. }
-            | Self::Refused { duration, .. }
-            | Self::TooLarge { duration, .. }
-            | Self::Timeout(duration) => *duration = lasted,
-            Self::NotRecorded(_) => {}
-        }
-        self
-    }
+/// What happened in the place of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WireErrorKind {
+    /// The provider cannot be reached, or broke off.
+    Unreachable(String),
+    /// Nothing listens where the provider should be.
+    Refused(String),
+    /// The answer did not come in time.
+    Timeout,
+    /// What another try would not change: the answer is larger than any that is read, or a recording has no answer to
+    /// this request.
+    Final(TestError),
 }
 
 /// The way to a provider: the network, or a recording.
 pub trait ModelWire: Send + Sync {
     /// Asks, once: whoever wants another try asks again.
-    fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>>;
+    fn send<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<ModelReply, WireError>>;
 
     /// Waits before another try; a recording does not.
-    fn wait(&self, duration: Duration) -> Later<'_, ()>;
+    fn wait(&self, duration: Duration) -> BoxFuture<'_, ()>;
 }

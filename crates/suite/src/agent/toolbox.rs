@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use mcprove_trace::{Json, ToolHints};
+use mcprove_settings::setting::sparse;
+use mcprove_trace::{BoxFuture, Json, ToolHints};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::model::Later;
 use crate::error::TestError;
 
 /// A tool that was offered.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "FitsTool")]
@@ -21,13 +22,24 @@ pub struct OfferedTool {
     /// Its name.
     pub name: String,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// What its arguments must be.
     pub input_schema: Value,
     /// What it says of itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolHints>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolRequest<'a> {
+    /// The name of the server.
+    pub server: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub args: &'a Value,
+    /// How long it may take.
+    pub timeout: Duration,
 }
 
 /// What a call of a tool came to.
@@ -48,11 +60,5 @@ pub trait Toolbox: Send + Sync {
 
     /// Calls one; an error is that a recording has no such call. A server that hangs, dies or talks nonsense gives an answer that is an error, as an
     /// agent would see it.
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        args: &'a Value,
-        timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>>;
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>>;
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use mcprove_client::transport::http::post::Post;
 use mcprove_client::transport::{Detail, Failure};
+use mcprove_trace::BoxFuture;
 
-use super::live_toolbox::whole_micros;
-use super::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
+use super::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
 use super::provider::{self, Entry};
 use crate::error::{SET_VARIABLE, TestError};
 use crate::plan::{Environment, ModelPlan};
@@ -40,12 +40,8 @@ impl LiveWire {
             None => environment.get(entry.base_url_env),
         };
         let told = told.filter(|base| !base.trim().is_empty());
-        let place = match &told {
-            Some(base) if !is_own(entry, base) && plan.base_url.is_some() => Place::OfTheFile,
-            Some(base) if !is_own(entry, base) => Place::OfTheEnvironment,
-            _ => Place::Own,
-        };
-        let key = key(plan, entry, environment, place)?;
+        let is_own = told.as_deref().is_none_or(|base| is_own(entry, base));
+        let key = key(plan, entry, environment, is_own)?;
         let base = told.unwrap_or_else(|| entry.base_url.to_owned());
         let mut headers = vec![
             ("content-type", "application/json".to_owned()),
@@ -70,42 +66,35 @@ impl LiveWire {
         let began = Instant::now();
         debug_assert_eq!(request.path, self.path, "one wire is for one provider");
         let sent = tokio::time::timeout(request.timeout, self.post.send(&request.body)).await;
-        let duration = whole_micros(began.elapsed());
-        match sent {
-            Ok(Ok(posted)) => Ok(ModelReply {
-                status: posted.status,
-                retry_after: posted.retry_after,
-                body: posted.body,
-                duration,
-            }),
-            Ok(Err(failure)) => Err(failed(&failure, duration)),
+        let duration = began.elapsed();
+        let (kind, duration) = match sent {
+            Ok(Ok(posted)) => {
+                return Ok(ModelReply {
+                    status: posted.status,
+                    retry_after: posted.retry_after,
+                    body: posted.body,
+                    duration,
+                });
+            }
+            Ok(Err(failure)) => (failed(&failure), duration),
             // A whole number of it, so that the clock does not depend on when we woke up.
-            Err(_) => Err(WireError::Timeout(request.timeout)),
-        }
+            Err(_) => (WireErrorKind::Timeout, request.timeout),
+        };
+        Err(WireError { kind, duration })
     }
 }
 
-fn failed(failure: &Failure, duration: Duration) -> WireError {
-    let message = failure.to_string();
+fn failed(failure: &Failure) -> WireErrorKind {
     match failure.detail {
-        Detail::Oversized { .. } => WireError::TooLarge {
-            limit: ANSWER_BYTES_MAX,
-            duration,
-        },
-        Detail::Refused => WireError::Refused { message, duration },
-        _ => WireError::Unreachable { message, duration },
+        Detail::Oversized { .. } => WireErrorKind::Final(TestError::new(
+            format!(
+                "the answer of the model provider is larger than {ANSWER_BYTES_MAX} bytes, and more is not read"
+            ),
+            "check that base_url is of a model provider, or lower max_tokens",
+        )),
+        Detail::Refused => WireErrorKind::Refused(failure.to_string()),
+        _ => WireErrorKind::Unreachable(failure.to_string()),
     }
-}
-
-/// Where a model is asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// At its provider.
-    Own,
-    /// Where the environment says, which has the key too.
-    OfTheEnvironment,
-    /// Where the file says, which whoever wrote it chose.
-    OfTheFile,
 }
 
 /// Whether an address is of the provider itself, and safe from others on the way.
@@ -127,15 +116,15 @@ fn key(
     plan: &ModelPlan,
     entry: &Entry,
     environment: &Environment,
-    place: Place,
+    is_own: bool,
 ) -> Result<Option<String>, TestError> {
     let variable = plan.api_key_env.as_deref();
-    if variable.is_none() && place == Place::OfTheFile {
+    if variable.is_none() && !is_own && plan.base_url.is_some() {
         return Ok(None);
     }
     let name = variable.unwrap_or(entry.api_key_env);
     let key = environment.get(name).filter(|key| !key.trim().is_empty());
-    if key.is_none() && (variable.is_some() || place == Place::Own) {
+    if key.is_none() && (variable.is_some() || is_own) {
         return Err(TestError::new(
             format!(
                 "there is no key for the model {}: {name} is not set",
@@ -166,11 +155,14 @@ fn url(entry: &Entry, base: &str) -> String {
 }
 
 impl ModelWire for LiveWire {
-    fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
+    fn send<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<ModelReply, WireError>> {
         Box::pin(self.ask(request))
     }
 
-    fn wait(&self, duration: Duration) -> Later<'_, ()> {
+    fn wait(&self, duration: Duration) -> BoxFuture<'_, ()> {
         Box::pin(tokio::time::sleep(duration))
     }
 }

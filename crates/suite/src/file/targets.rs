@@ -32,7 +32,7 @@ pub(super) fn resolve(target: &str) -> Resolved {
     };
     let path = Path::parse(&spelled).map_err(|error: PathError| {
         let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
-        (message, error.hint().to_owned())
+        (message, error.hint)
     })?;
     match (family.as_str(), path.steps().get(1)) {
         ("result", _) | ("is_error" | "duration_ms" | "error", None) => Ok(spelled),

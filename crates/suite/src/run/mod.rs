@@ -20,13 +20,15 @@ mod selection;
 mod servers;
 mod tool;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mcprove_load::drive::Stop;
 use mcprove_load::run::Progress;
+use mcprove_settings::error::ConfigErrors;
 
 use self::servers::Servers;
+use crate::error::TestError;
 use crate::plan::{Environment, SuitePlan};
 
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
@@ -62,6 +64,23 @@ pub struct SuiteOptions {
     pub supervisor: Option<PathBuf>,
     /// Breaks the run off.
     pub stop: Stop,
+}
+
+impl Default for SuiteOptions {
+    /// One test at a time, recordings played, files under `runs`, variables of this process.
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            cassettes: CassetteMode::Replay,
+            environment: Environment::of_process(),
+            seed: 0,
+            output_dir: "runs".into(),
+            is_output_dir_given: false,
+            proxy_program: None,
+            supervisor: None,
+            stop: Stop::new(),
+        }
+    }
 }
 
 /// What is done with recordings of agents.
@@ -111,4 +130,34 @@ pub enum SuiteEvent<'a> {
     },
     /// How a load goes.
     Load(&'a Progress),
+}
+
+/// Why no test was run.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// Files that cannot be used, with all that is wrong in them.
+    #[error("{0}")]
+    Files(ConfigErrors),
+    /// There is no test to run.
+    #[error(transparent)]
+    NothingSelected(#[from] TestError),
+}
+
+/// Reads suites and runs all their tests. Whatever goes wrong with a test is in the report.
+pub async fn run_files(
+    files: impl IntoIterator<Item = impl AsRef<Path>>,
+    options: &SuiteOptions,
+) -> Result<SuiteReport, SuiteError> {
+    let mut errors = Vec::new();
+    let plans = files.into_iter().filter_map(|file| {
+        let plan = crate::file::read(file.as_ref());
+        plan.map_err(|unusable| errors.extend(unusable.0)).ok()
+    });
+    let plans: Vec<_> = plans.collect();
+    if !errors.is_empty() {
+        return Err(SuiteError::Files(ConfigErrors(errors)));
+    }
+    let (selection, rules) = (Selection::default(), RunRules::default());
+    let listener: SuiteListener = Arc::new(|_| {});
+    Ok(run_suites(&plans, &selection, options, rules, &listener).await?)
 }

@@ -1,8 +1,7 @@
 //! Writing messages, straight into an output buffer.
 
-use serde_json::{Map, Value, json};
-
 use super::{Era, Revision};
+use crate::prelude::*;
 
 /// The key of the protocol version in `_meta` (stateless era).
 pub const META_PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

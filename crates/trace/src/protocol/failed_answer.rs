@@ -2,13 +2,10 @@
 
 use std::sync::LazyLock;
 
-use mcprove_settings::text::shorten;
 use memchr::memmem::Finder;
-use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::{RpcError, parse_bounded};
-use crate::ErrorCategory;
+use crate::prelude::*;
 
 /// How much of what the server says of an error goes into its message.
 const SAID_CHARACTERS_MAX: usize = 500;

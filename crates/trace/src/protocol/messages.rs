@@ -2,8 +2,8 @@
 //! stay JSON.
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+
+use crate::prelude::*;
 
 /// Who a server says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,6 @@ pub struct InitializeResult {
     #[serde(default, deserialize_with = "read_server_info")]
     pub server_info: Implementation,
     /// How to use the server.
-    #[serde(default)]
     pub instructions: Option<String>,
 }
 
@@ -38,8 +37,10 @@ impl Implementation {
     /// What `info` says, as far as it can be read: a name is no reason to refuse a server.
     pub fn read(info: &Value) -> Self {
         let text = |key| {
-            let value = info.get(key).and_then(Value::as_str);
-            value.unwrap_or_default().to_owned()
+            info.get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         Self {
             name: text("name"),
@@ -70,10 +71,8 @@ pub struct DiscoverResult {
     #[serde(default)]
     pub capabilities: Value,
     /// How to use the server.
-    #[serde(default)]
     pub instructions: Option<String>,
     /// Who the server says it is, where some servers put it.
-    #[serde(default)]
     pub server_info: Option<Value>,
     /// Metadata; the server's name and version belong into it.
     #[serde(default, rename = "_meta")]
@@ -81,28 +80,27 @@ pub struct DiscoverResult {
 }
 
 /// A tool, as `tools/list` has it.
+#[sparse(marked)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// The name to call it by.
     pub name: String,
     /// What people call it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub title: Option<String>,
     /// What it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
     #[serde(default)]
     pub input_schema: Value,
     /// The JSON Schema of its structured result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub output_schema: Option<Value>,
     /// What the server says of its effects.
-    #[serde(default)]
     pub annotations: Option<ToolAnnotations>,
     /// How it runs.
-    #[serde(default)]
     pub execution: Option<ToolExecution>,
 }
 
@@ -188,7 +186,6 @@ pub struct RpcError {
     #[serde(default)]
     pub message: String,
     /// Anything more.
-    #[serde(default)]
     pub data: Option<Value>,
 }
 
@@ -215,8 +212,9 @@ impl RpcError {
 
     /// The revisions that the server offers instead of the one it refused.
     pub fn supported_versions(&self) -> Vec<String> {
-        let supported = self.data.as_ref().and_then(|data| data.get("supported"));
-        supported
+        self.data
+            .as_ref()
+            .and_then(|data| data.get("supported"))
             .and_then(Value::as_array)
             .map(|versions| {
                 versions

@@ -15,8 +15,7 @@ const NAME_PREFIX: &str = "Mcp-Param-";
 const BASE64_PREFIX: &str = "=?base64?";
 const BASE64_SUFFIX: &str = "?=";
 /// The largest integer that a double holds exactly, with all integers below it: 2^53 - 1.
-const SAFE_INTEGER_MAX: i64 = (1 << 53) - 1;
-const SAFE_INTEGER_MAX_FLOAT: f64 = 9_007_199_254_740_991.0;
+const SAFE_INTEGER_MAX: f64 = 9_007_199_254_740_991.0;
 
 /// Keywords whose value is data, not schema: what looks like an annotation there is none.
 const DATA_KEYWORDS: [&str; 5] = ["const", "default", "enum", "example", "examples"];
@@ -44,76 +43,22 @@ const NAMED_SCHEMA_KEYWORDS: [&str; 7] = [
 /// assert_eq!(encode_header_value(" padded "), "=?base64?IHBhZGRlZCA=?=");
 /// ```
 pub fn encode_header_value(value: &str) -> String {
-    if is_plain(value) {
+    let is_printable = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e));
+    let is_padded = value.starts_with(' ') || value.ends_with(' ');
+    let looks_encoded = value.starts_with(BASE64_PREFIX) && value.ends_with(BASE64_SUFFIX);
+    if is_printable && !is_padded && !looks_encoded {
         value.to_owned()
     } else {
         format!("{BASE64_PREFIX}{}{BASE64_SUFFIX}", STANDARD.encode(value))
     }
 }
 
-fn is_plain(value: &str) -> bool {
-    let printable = value.bytes().all(|byte| matches!(byte, 0x20..=0x7e));
-    let padded = value.starts_with(' ') || value.ends_with(' ');
-    let looks_encoded = value.starts_with(BASE64_PREFIX) && value.ends_with(BASE64_SUFFIX);
-    printable && !padded && !looks_encoded
-}
-
-/// Why a tool definition must be left out of the tool list.
-///
-/// Every `place` is a JSON pointer into the `inputSchema`.
+/// Why a tool definition must be left out of the tool list, after a JSON pointer into the `inputSchema`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidParameterHeader {
-    /// The annotation is no text.
-    #[error("{place}: x-mcp-header is not a string; name the header with one")]
-    NotText {
-        /// The annotated schema.
-        place: String,
-    },
-    /// The annotation is the empty text.
-    #[error("{place}: x-mcp-header is empty; name the header with at least one character")]
-    Empty {
-        /// The annotated schema.
-        place: String,
-    },
-    /// The name has a character that no header name may have.
-    #[error(
-        "{place}: x-mcp-header {name:?} is not an HTTP token; use letters, digits and !#$%&'*+-.^_`|~"
-    )]
-    NotToken {
-        /// The annotated schema.
-        place: String,
-        /// The name as the server wrote it.
-        name: String,
-    },
-    /// Another annotation has the same name; case does not count.
-    #[error("{place}: x-mcp-header {name:?} is used twice; header names ignore case")]
-    Duplicate {
-        /// The second annotated schema.
-        place: String,
-        /// The name as the second schema wrote it.
-        name: String,
-    },
-    /// The property is no string, integer or boolean.
-    #[error("{place}: x-mcp-header on type {found}; only string, integer and boolean may have it")]
-    NotPrimitive {
-        /// The annotated schema.
-        place: String,
-        /// The type as JSON, or `none`.
-        found: String,
-    },
-    /// The annotation is not on a property that `properties` alone lead to.
-    #[error("{place}: x-mcp-header here is not reached from the root by `properties` alone")]
-    Unreachable {
-        /// The annotated schema.
-        place: String,
-    },
-}
-
-/// One annotated property: where its value is, and the header that repeats it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct ParameterHeader {
-    path: Vec<String>,
-    header_name: String,
+#[error("{place}: x-mcp-header {reason}")]
+pub struct InvalidParameterHeader {
+    place: String,
+    reason: String,
 }
 
 /// The headers that a tool's `inputSchema` asks for.
@@ -129,36 +74,16 @@ struct ParameterHeader {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParameterHeaders {
-    headers: Vec<ParameterHeader>,
-}
-
-/// A schema still to be looked at.
-struct Visit<'schema> {
-    schema: &'schema Value,
-    place: String,
-    /// The property names that lead here, while `properties` alone lead here.
-    path: Option<Vec<String>>,
+    /// The property names that lead to each value, and the header that repeats it.
+    headers: Vec<(Vec<String>, String)>,
 }
 
 impl ParameterHeaders {
     /// Reads the annotations of an `inputSchema` and checks every rule about them.
     pub fn from_schema(schema: &Value) -> Result<Self, InvalidParameterHeader> {
         let mut found = Self::default();
-        // A stack of our own: a peer chooses how deep its schema is.
-        let mut visits = vec![Visit {
-            schema,
-            place: String::new(),
-            path: Some(Vec::new()),
-        }];
-        while let Some(visit) = visits.pop() {
-            if visit.schema.get(KEYWORD).is_some() {
-                found.add(&visit)?;
-            }
-            push_parts(&visit, &mut visits);
-        }
-        found
-            .headers
-            .sort_by(|left, right| left.path.cmp(&right.path));
+        found.visit(schema, "", Some(&[]))?;
+        found.headers.sort();
         Ok(found)
     }
 
@@ -174,98 +99,96 @@ impl ParameterHeaders {
     pub fn extract(&self, arguments: &Value) -> Vec<(String, String)> {
         self.headers
             .iter()
-            .filter_map(|header| {
-                let value = header
-                    .path
+            .filter_map(|(path, header)| {
+                let value = path
                     .iter()
                     .try_fold(arguments, |value, name| value.get(name))?;
                 let text = primitive_text(value)?;
-                Some((header.header_name.clone(), encode_header_value(&text)))
+                Some((header.clone(), encode_header_value(&text)))
             })
             .collect()
     }
 
-    fn add(&mut self, visit: &Visit<'_>) -> Result<(), InvalidParameterHeader> {
-        let place = visit.place.clone();
-        let Some(path) = visit.path.as_ref().filter(|path| !path.is_empty()) else {
-            return Err(InvalidParameterHeader::Unreachable { place });
-        };
-        let Some(name) = visit.schema.get(KEYWORD).and_then(Value::as_str) else {
-            return Err(InvalidParameterHeader::NotText { place });
-        };
-        if name.is_empty() {
-            return Err(InvalidParameterHeader::Empty { place });
+    /// Looks at a schema and everything below it, which is no deeper than what a parser takes. `path` has the
+    /// property names that lead here, while `properties` alone lead here.
+    fn visit(
+        &mut self,
+        schema: &Value,
+        place: &str,
+        path: Option<&[String]>,
+    ) -> Result<(), InvalidParameterHeader> {
+        if let Some(name) = schema.get(KEYWORD) {
+            let kind = schema.get("type");
+            let place = place.to_owned();
+            self.add(name, kind, path)
+                .map_err(|reason| InvalidParameterHeader { place, reason })?;
         }
-        let name = name.to_owned();
-        if !name.bytes().all(is_token_byte) {
-            return Err(InvalidParameterHeader::NotToken { place, name });
+        match schema {
+            Value::Object(keywords) => {
+                for (keyword, value) in keywords {
+                    let is_among = |names: &[&str]| names.contains(&keyword.as_str());
+                    if is_among(&DATA_KEYWORDS) {
+                        continue;
+                    }
+                    let place = format!("{place}/{}", escape(keyword));
+                    let named = is_among(&NAMED_SCHEMA_KEYWORDS);
+                    let Some(schemas) = value.as_object().filter(|_| named) else {
+                        self.visit(value, &place, None)?;
+                        continue;
+                    };
+                    for (name, schema) in schemas {
+                        let place = format!("{place}/{}", escape(name));
+                        let path = path.filter(|_| keyword == "properties");
+                        let path = path.map(|path| [path, &[name.clone()]].concat());
+                        self.visit(schema, &place, path.as_deref())?;
+                    }
+                }
+            }
+            Value::Array(schemas) => {
+                for (index, schema) in schemas.iter().enumerate() {
+                    self.visit(schema, &format!("{place}/{index}"), None)?;
+                }
+            }
+            _ => {}
         }
-        let header_name = format!("{NAME_PREFIX}{name}");
-        if self
-            .headers
-            .iter()
-            .any(|header| header.header_name.eq_ignore_ascii_case(&header_name))
-        {
-            return Err(InvalidParameterHeader::Duplicate { place, name });
-        }
-        let kind = visit.schema.get("type");
-        if !matches!(
-            kind.and_then(Value::as_str),
-            Some("string" | "integer" | "boolean")
-        ) {
-            let found = kind.map_or_else(|| "none".to_owned(), Value::to_string);
-            return Err(InvalidParameterHeader::NotPrimitive { place, found });
-        }
-        self.headers.push(ParameterHeader {
-            path: path.clone(),
-            header_name,
-        });
         Ok(())
     }
-}
 
-/// Puts everything below a schema on the stack.
-fn push_parts<'schema>(visit: &Visit<'schema>, visits: &mut Vec<Visit<'schema>>) {
-    match visit.schema {
-        Value::Object(keywords) => {
-            for (keyword, value) in keywords {
-                if DATA_KEYWORDS.contains(&keyword.as_str()) {
-                    continue;
-                }
-                let place = format!("{}/{}", visit.place, escape(keyword));
-                let named = NAMED_SCHEMA_KEYWORDS.contains(&keyword.as_str());
-                let Some(schemas) = value.as_object().filter(|_| named) else {
-                    visits.push(Visit {
-                        schema: value,
-                        place,
-                        path: None,
-                    });
-                    continue;
-                };
-                for (name, schema) in schemas {
-                    let path = visit.path.as_ref().filter(|_| keyword == "properties");
-                    visits.push(Visit {
-                        schema,
-                        place: format!("{place}/{}", escape(name)),
-                        path: path.map(|path| {
-                            let mut path = path.clone();
-                            path.push(name.clone());
-                            path
-                        }),
-                    });
-                }
-            }
+    /// Takes up an annotation of a property of this type, or says what is wrong with it.
+    fn add(
+        &mut self,
+        name: &Value,
+        kind: Option<&Value>,
+        path: Option<&[String]>,
+    ) -> Result<(), String> {
+        let Some(path @ [_, ..]) = path else {
+            return Err("here is not reached from the root by `properties` alone".to_owned());
+        };
+        let Some(name) = name.as_str() else {
+            return Err("is not a string; name the header with one".to_owned());
+        };
+        if name.is_empty() {
+            return Err("is empty; name the header with at least one character".to_owned());
         }
-        Value::Array(schemas) => {
-            for (index, schema) in schemas.iter().enumerate() {
-                visits.push(Visit {
-                    schema,
-                    place: format!("{}/{index}", visit.place),
-                    path: None,
-                });
-            }
+        if !name.bytes().all(is_token_byte) {
+            return Err(format!(
+                "{name:?} is not an HTTP token; use letters, digits and !#$%&'*+-.^_`|~"
+            ));
         }
-        _ => {}
+        let header = format!("{NAME_PREFIX}{name}");
+        let mut others = self.headers.iter();
+        if others.any(|(_, other)| other.eq_ignore_ascii_case(&header)) {
+            return Err(format!("{name:?} is used twice; header names ignore case"));
+        }
+        let is_primitive = |kind: &str| matches!(kind, "string" | "integer" | "boolean");
+        if !kind.and_then(Value::as_str).is_some_and(is_primitive) {
+            let found = kind.map_or("none".to_owned(), Value::to_string);
+            return Err(format!(
+                "on type {found}; only string, integer and boolean may have it"
+            ));
+        }
+        self.headers.push((path.to_owned(), header));
+        Ok(())
     }
 }
 
@@ -284,21 +207,11 @@ fn primitive_text(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Bool(flag) => Some(flag.to_string()),
         Value::Number(number) => {
-            let integer = match number.as_i64() {
-                Some(integer) => integer,
-                None => whole(number.as_f64()?)?,
-            };
-            (-SAFE_INTEGER_MAX..=SAFE_INTEGER_MAX)
-                .contains(&integer)
-                .then(|| integer.to_string())
+            // `42.0` is the integer 42 in JSON Schema, and minus zero is zero.
+            let number = number.as_f64()? + 0.0;
+            let is_whole = number.fract() == 0.0 && number.abs() <= SAFE_INTEGER_MAX;
+            is_whole.then(|| number.to_string())
         }
         _ => None,
     }
-}
-
-/// `42.0` is the integer 42 in JSON Schema.
-#[allow(clippy::cast_possible_truncation)]
-fn whole(number: f64) -> Option<i64> {
-    // Within these bounds a whole double converts without loss.
-    (number.fract() == 0.0 && number.abs() <= SAFE_INTEGER_MAX_FLOAT).then_some(number as i64)
 }

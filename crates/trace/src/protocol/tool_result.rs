@@ -1,9 +1,8 @@
 //! Whether the answer to `tools/call` is the result that the protocol asks for. An answer in any
 //! other form is no answer: a client that trusts the protocol breaks on it.
 
-use serde_json::{Map, Value};
-
 use super::Revision;
+use crate::prelude::*;
 
 /// The kinds of content: the name, its members that are texts, and the first revision that has it.
 const CONTENT_KINDS: [(&str, &[&str], Revision); 5] = [
@@ -88,8 +87,9 @@ fn find_foreign_block(blocks: &[Value], revision: Revision) -> Option<String> {
         .iter()
         .filter_map(|block| block.get("type")?.as_str());
     let is_known = |name: &str| {
-        let mut kinds = CONTENT_KINDS.iter();
-        kinds.any(|(known, _, since)| *known == name && *since <= revision)
+        CONTENT_KINDS
+            .iter()
+            .any(|(known, _, since)| *known == name && *since <= revision)
     };
     let foreign = names.find(|name| !is_known(name))?;
     Some(format!(

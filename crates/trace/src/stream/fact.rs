@@ -1,9 +1,9 @@
 //! Facts: what an engine notes for the report, written and read by the same type.
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::metrics::{Metrics, Note};
+use super::metrics::Note;
+use crate::prelude::*;
 
 /// Something that an engine, a scenario or a detector notes, and reads again to make a report: live, or from the
 /// trace. Each is declared beside the code that writes it.
@@ -64,7 +64,9 @@ impl Metrics {
 
     /// The first fact of a type.
     pub fn first<F: Fact>(&self) -> Result<Option<F>, FactError> {
-        let first = self.notes_of(F::NAME).next();
-        first.map(|note| F::parse(&note.data)).transpose()
+        self.notes_of(F::NAME)
+            .next()
+            .map(|note| F::parse(&note.data))
+            .transpose()
     }
 }

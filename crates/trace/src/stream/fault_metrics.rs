@@ -1,15 +1,10 @@
 //! What injected faults did: the calls that they struck, apart from all others, and what the others were
 //! like stretch by stretch. Kept only in runs with faults, and adds up in any order.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use crate::ErrorCategory;
+use crate::prelude::*;
 use crate::sparse::SparseHistogram;
 use crate::sparse::Stretch;
-use serde::{Deserialize, Serialize};
 
-use super::fact::Fact;
 use super::metrics::{add_counts, failures};
 
 /// How long a stretch is, as long as there are few.
@@ -68,6 +63,7 @@ impl Fact for PlannedFaultsFact {
 }
 
 /// A fault strikes a call; noted before anything else of that call.
+#[sparse(marked)]
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StrikeFact {
     /// The session of the call.
@@ -80,19 +76,17 @@ pub struct StrikeFact {
     #[serde(default)]
     pub kind: String,
     /// The server that it was aimed at.
-    #[serde(default)]
     pub server: Option<String>,
     /// The tool that is called.
-    #[serde(default)]
     pub tool: Option<String>,
     /// How long it delays the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub delay_ms: Option<f64>,
     /// How long it holds the call up otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub held_ms: Option<f64>,
     /// How many calls it lets fail.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub failures: Option<u64>,
 }
 
@@ -128,11 +122,11 @@ impl FaultMetrics {
         while number >> self.doublings >= STRETCHES_MAX {
             self.double(self.doublings + 1);
         }
-        let tools = self
-            .stretches
+        self.stretches
             .entry((phase, number >> self.doublings))
-            .or_default();
-        tools.entry(tool.to_owned()).or_default()
+            .or_default()
+            .entry(tool.to_owned())
+            .or_default()
     }
 
     /// Makes stretches longer, until they are doubled so often.

@@ -3,16 +3,12 @@
 //! matter which thread saw what.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::time::Duration;
 
-use crate::{CallFailure, ErrorCategory};
 use hdrhistogram::Histogram;
-use mcprove_settings::quantity::{milliseconds, seconds};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::quantity::milliseconds;
 
 use super::fault_metrics::FaultMetrics;
+use crate::prelude::*;
 
 /// Three digits: a percentile is right to 0.1 %.
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -57,6 +53,7 @@ pub struct SecondMetrics {
 }
 
 /// What the server's processes used at one moment.
+#[sparse]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessSample {
     /// Since the start of the run.
@@ -68,10 +65,8 @@ pub struct ProcessSample {
     /// Share of one core.
     pub cpu_pct: f64,
     /// Threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Open descriptors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptors: Option<u32>,
     /// Processes.
     pub processes: u32,
@@ -91,6 +86,7 @@ pub struct Note {
 }
 
 /// One of the slowest calls.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowCall {
     /// The tool.
@@ -108,7 +104,6 @@ pub struct SlowCall {
     #[schemars(with = "f64")]
     pub duration: Duration,
     /// Why it failed, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<ErrorCategory>,
 }
 
@@ -142,9 +137,9 @@ pub struct Metrics {
     pub faults: FaultMetrics,
 }
 
-impl CallMetrics {
+impl Default for CallMetrics {
     /// Nothing yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             sent: 0,
             latency_ns: new_histogram(),
@@ -157,7 +152,9 @@ impl CallMetrics {
             lost_to_faults: 0,
         }
     }
+}
 
+impl CallMetrics {
     /// Requests answered with a result.
     pub fn succeeded(&self) -> u64 {
         self.latency_ns.len()
@@ -259,12 +256,6 @@ impl CallMetrics {
     }
 }
 
-impl Default for CallMetrics {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl SecondMetrics {
     pub fn add(&mut self, other: &Self) {
         self.succeeded += other.succeeded;
@@ -281,7 +272,7 @@ impl Metrics {
 
     /// The tool calls of some phases together.
     pub fn total_of(&self, is_wanted: impl Fn(u16) -> bool) -> CallMetrics {
-        let mut total = CallMetrics::new();
+        let mut total = CallMetrics::default();
         // Phase by phase: the range that a histogram writes down depends on the order in which it grew.
         let phases = self.phases.iter().filter(|(phase, _)| is_wanted(**phase));
         for calls in phases.flat_map(|(_, tools)| tools.values()) {
@@ -426,17 +417,16 @@ fn grown(histogram: &mut Option<Box<Histogram<u64>>>) -> &mut Histogram<u64> {
 }
 
 fn record(histogram: &mut Histogram<u64>, out_of_range: &mut u64, duration: Duration) {
-    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    if histogram.record(nanoseconds).is_err() {
+    if histogram.record(nanoseconds(duration)).is_err() {
         *out_of_range += 1;
     }
 }
 
-pub(super) fn add_histogram(
-    into: &mut Histogram<u64>,
-    from: &Histogram<u64>,
-    out_of_range: &mut u64,
-) {
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn add_histogram(into: &mut Histogram<u64>, from: &Histogram<u64>, out_of_range: &mut u64) {
     if into.add(from).is_err() {
         *out_of_range += from.len();
     }
@@ -449,12 +439,12 @@ mod tests {
     #[test]
     fn every_call_has_a_time_from_its_sending_once_one_waited() {
         let millisecond = Duration::from_millis(1);
-        let mut waited = CallMetrics::new();
+        let mut waited = CallMetrics::default();
         waited.succeed(millisecond, Duration::ZERO);
         assert!(waited.service_ns.is_none());
         waited.succeed(millisecond, millisecond);
         waited.succeed(millisecond, Duration::ZERO);
-        let mut prompt = CallMetrics::new();
+        let mut prompt = CallMetrics::default();
         prompt.succeed(millisecond, Duration::ZERO);
         let mut sum = prompt.clone();
         sum.add(&waited);
@@ -464,7 +454,7 @@ mod tests {
             assert_eq!((calls.succeeded(), service.len()), (count, count));
             assert!(service.max() < calls.latency_ns.max());
         }
-        prompt.add(&CallMetrics::new());
+        prompt.add(&CallMetrics::default());
         assert!(prompt.service_ns.is_none());
     }
 }

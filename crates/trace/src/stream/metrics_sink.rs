@@ -1,22 +1,13 @@
 //! The metrics sink: gathers [`Metrics`] per thread, and merges them on demand.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
-use crate::{CallTag, ErrorCategory, Event, EventKind, RequestKey};
-use hdrhistogram::Histogram;
-use mcprove_settings::sync::lock;
 use rustc_hash::FxHashMap;
 
-use super::fact::FactError;
-use super::metrics::{
-    CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall, add_histogram,
-    new_histogram,
-};
+use super::metrics::{Note, ProcessSample, SecondMetrics, SlowCall, nanoseconds};
 use super::struck::{Attribution, StruckCalls};
-use super::{Shard, Sink, SinkError};
+use super::{Shard, SinkError};
+use crate::prelude::*;
 
 const NAME: &str = "metrics";
 
@@ -41,25 +32,8 @@ pub struct MetricsSink {
 #[derive(Default)]
 struct Merged {
     metrics: Metrics,
-    interval: Option<Interval>,
-}
-
-/// What happened since somebody last asked.
-#[derive(Debug, Clone)]
-pub struct Interval {
-    /// Latency of the successful calls, in nanoseconds.
-    pub latency_ns: Histogram<u64>,
-    /// Calls that failed.
-    pub failed: u64,
-}
-
-impl Default for Interval {
-    fn default() -> Self {
-        Self {
-            latency_ns: new_histogram(),
-            failed: 0,
-        }
-    }
+    /// What happened since somebody last asked.
+    interval: CallMetrics,
 }
 
 impl MetricsSink {
@@ -70,23 +44,20 @@ impl MetricsSink {
 
     /// What has been merged so far.
     pub fn snapshot(&self) -> Metrics {
-        let mut metrics = self.lock().metrics.clone();
+        let mut metrics = lock(&self.merged).metrics.clone();
         metrics.sort();
         metrics
     }
 
-    /// What has been merged since the last call of this.
-    pub fn take_interval(&self) -> Interval {
-        self.lock().interval.take().unwrap_or_default()
+    /// The tool calls that have been merged since the last call of this.
+    pub fn take_interval(&self) -> CallMetrics {
+        std::mem::take(&mut lock(&self.merged).interval)
     }
 
     /// The memory of the server's processes when it was last looked at, in MB.
     pub fn last_rss_mb(&self) -> Option<f64> {
-        self.lock().metrics.usage.last().map(|usage| usage.rss_mb)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Merged> {
-        lock(&self.merged)
+        let merged = lock(&self.merged);
+        merged.metrics.usage.last().map(|usage| usage.rss_mb)
     }
 }
 
@@ -98,10 +69,9 @@ impl Sink for MetricsSink {
     fn shard(&self) -> Box<dyn Shard> {
         Box::new(MetricsShard {
             merged: Arc::clone(&self.merged),
-            tools: Vec::new(),
+            phases: Vec::new(),
             methods: Named::default(),
             second: ((0, 0), SecondMetrics::default()),
-            slow_from: Vec::new(),
             hung: BTreeSet::new(),
             rest: Metrics::default(),
             struck: StruckCalls::new(self.has_faults.load(Ordering::Acquire)),
@@ -113,13 +83,10 @@ impl Sink for MetricsSink {
 /// One thread's metrics. Calls are found by phase and name once per event, without allocating.
 struct MetricsShard {
     merged: Arc<Mutex<Merged>>,
-    /// By phase.
-    tools: Vec<Named>,
+    phases: Vec<Phase>,
     methods: Named,
     /// The second that is under way; almost every event falls into it.
     second: ((u16, u64), SecondMetrics),
-    /// How slow a call of each phase must be to be kept as one of the slowest.
-    slow_from: Vec<Duration>,
     /// Requests that passed the hang threshold and have no answer.
     hung: BTreeSet<RequestKey>,
     rest: Metrics,
@@ -128,48 +95,26 @@ struct MetricsShard {
     has_faults: Arc<AtomicBool>,
 }
 
+#[derive(Default)]
+struct Phase {
+    tools: Named,
+    /// How slow a call must be to be kept as one of the slowest.
+    slow_from: Duration,
+}
+
 impl MetricsShard {
-    /// Counts what belongs to a fault, and tells whether that was all.
-    fn take_fault(&mut self, event: &Event<'_>) -> Result<bool, FactError> {
-        let was_watching = self.struck.is_watching;
-        let (owner, returned) = self.struck.sort(event, &mut self.rest.faults)?;
-        if let Some(call) = returned {
-            let metrics = self.of(call.tag.phase, "tools/call", Some(&call.tool));
-            metrics.send(call.tag.wait);
+    fn phase(&mut self, phase: u16) -> &mut Phase {
+        let phase = usize::from(phase);
+        if self.phases.len() <= phase {
+            self.phases.resize_with(phase + 1, Phase::default);
         }
-        if self.struck.is_watching && !was_watching {
-            self.has_faults.store(true, Ordering::Release);
-        }
-        Ok(match (owner, event.kind) {
-            (Attribution::Server, _) => false,
-            (
-                Attribution::Lost,
-                EventKind::Error {
-                    request,
-                    method,
-                    tool,
-                    tag,
-                    ..
-                },
-            ) => {
-                self.end(request);
-                self.of(tag.phase, method, tool).lost_to_faults += 1;
-                true
-            }
-            _ => true,
-        })
+        &mut self.phases[phase]
     }
 
     fn of(&mut self, phase: u16, method: &str, tool: Option<&str>) -> &mut CallMetrics {
         match tool {
             None => self.methods.of(method),
-            Some(tool) => {
-                let phase = usize::from(phase);
-                if self.tools.len() <= phase {
-                    self.tools.resize_with(phase + 1, Named::default);
-                }
-                self.tools[phase].of(tool)
-            }
+            Some(tool) => self.phase(phase).tools.of(tool),
         }
     }
 
@@ -207,11 +152,7 @@ impl MetricsShard {
         category: Option<ErrorCategory>,
     ) {
         let duration = duration + tag.wait;
-        let phase = usize::from(tag.phase);
-        if self.slow_from.len() <= phase {
-            self.slow_from.resize(phase + 1, Duration::ZERO);
-        }
-        if duration < self.slow_from[phase] {
+        if duration < self.phase(tag.phase).slow_from {
             return;
         }
         let slow = SlowCall {
@@ -223,7 +164,9 @@ impl MetricsShard {
             category,
         };
         self.rest.consider(tag.phase, slow);
-        self.slow_from[phase] = self.slow_from[phase].max(self.rest.slow_from(tag.phase));
+        let own = self.rest.slow_from(tag.phase);
+        let known = &mut self.phase(tag.phase).slow_from;
+        *known = own.max(*known);
     }
 }
 
@@ -236,13 +179,12 @@ struct Named {
 
 impl Named {
     fn of(&mut self, name: &str) -> &mut CallMetrics {
-        let place = if let Some(place) = self.places.get(name) {
-            *place
-        } else {
-            self.calls.push((name.into(), CallMetrics::new()));
-            self.places.insert(name.into(), self.calls.len() - 1);
-            self.calls.len() - 1
-        };
+        let place = self.places.get(name).copied().unwrap_or_else(|| {
+            let place = self.calls.len();
+            self.calls.push((name.into(), CallMetrics::default()));
+            self.places.insert(name.into(), place);
+            place
+        });
         &mut self.calls[place].1
     }
 }
@@ -250,15 +192,19 @@ impl Named {
 impl Shard for MetricsShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
         let at = event.at;
-        let is_of_fault = self.take_fault(event).map_err(|error| SinkError {
-            sink: NAME,
-            reason: error.to_string(),
-            events: 1,
-        });
-        if is_of_fault? {
-            return Ok(());
+        let owner = self
+            .struck
+            .sort(event, &mut self.rest.faults)
+            .map_err(|error| SinkError {
+                sink: NAME,
+                reason: error.to_string(),
+                events: 1,
+            })?;
+        if let Some((tool, tag)) = self.struck.returned.take() {
+            self.of(tag.phase, "tools/call", Some(&tool)).send(tag.wait);
         }
         match event.kind {
+            _ if owner == Attribution::Fault => {}
             EventKind::Request {
                 method, tool, tag, ..
             } => self.of(tag.phase, method, tool).send(tag.wait),
@@ -273,11 +219,12 @@ impl Shard for MetricsShard {
                 self.end(request);
                 self.of(tag.phase, method, tool).succeed(duration, tag.wait);
                 if let Some(tool) = tool {
-                    let latency = duration + tag.wait;
-                    let second = self.second(tag.phase, at);
-                    second.succeeded += 1;
-                    let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-                    second.latency_ns = second.latency_ns.saturating_add(nanoseconds);
+                    let latency_ns = nanoseconds(duration + tag.wait);
+                    self.second(tag.phase, at).add(&SecondMetrics {
+                        succeeded: 1,
+                        failed: 0,
+                        latency_ns,
+                    });
                     self.consider_slow(at, request, tool, tag, duration, None);
                 }
             }
@@ -290,13 +237,18 @@ impl Shard for MetricsShard {
                 tag,
             } => {
                 let category = failure.category;
-                if category != ErrorCategory::Cancelled {
+                let is_given_up = category == ErrorCategory::Cancelled;
+                if !is_given_up {
                     self.end(request);
                 }
-                self.of(tag.phase, method, tool)
-                    .fail(at, duration, &failure);
+                let calls = self.of(tag.phase, method, tool);
+                if owner == Attribution::Lost {
+                    calls.lost_to_faults += 1;
+                    return Ok(());
+                }
+                calls.fail(at, duration, &failure);
                 if let Some(tool) = tool {
-                    if category != ErrorCategory::Cancelled {
+                    if !is_given_up {
                         self.second(tag.phase, at).failed += 1;
                     }
                     self.consider_slow(at, request, tool, tag, duration, Some(category));
@@ -328,12 +280,16 @@ impl Shard for MetricsShard {
                 name,
                 message,
                 data,
-            } => self.rest.note(Note {
-                at,
-                name: name.to_owned(),
-                data: data.to_owned(),
-                message: message.to_owned(),
-            }),
+            } => {
+                let is_watching = self.struck.is_watching;
+                self.has_faults.fetch_or(is_watching, Ordering::AcqRel);
+                self.rest.note(Note {
+                    at,
+                    name: name.to_owned(),
+                    data: data.to_owned(),
+                    message: message.to_owned(),
+                });
+            }
         }
         Ok(())
     }
@@ -343,23 +299,16 @@ impl Shard for MetricsShard {
         let mut merged = lock(&self.merged);
         let Merged { metrics, interval } = &mut *merged;
         metrics.add(std::mem::take(&mut self.rest));
-        for (phase, from) in self.slow_from.iter_mut().enumerate() {
-            *from = metrics.slow_from(u16::try_from(phase).unwrap_or(u16::MAX));
-        }
         for (name, calls) in &mut self.methods.calls {
             hand_over(&mut metrics.methods, name, calls);
         }
-        let interval = interval.get_or_insert_default();
-        for (phase, tools) in self.tools.iter_mut().enumerate() {
-            let phase = u16::try_from(phase).unwrap_or(u16::MAX);
-            for (name, calls) in &mut tools.calls {
-                if calls.is_empty() {
-                    continue;
+        for (number, phase) in (0..=u16::MAX).zip(&mut self.phases) {
+            phase.slow_from = metrics.slow_from(number);
+            for (name, calls) in &mut phase.tools.calls {
+                if !calls.is_empty() {
+                    interval.add(calls);
+                    hand_over(metrics.phases.entry(number).or_default(), name, calls);
                 }
-                let mut ignored = 0;
-                add_histogram(&mut interval.latency_ns, &calls.latency_ns, &mut ignored);
-                interval.failed += calls.failed();
-                hand_over(metrics.phases.entry(phase).or_default(), name, calls);
             }
         }
         Ok(())

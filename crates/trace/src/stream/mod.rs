@@ -13,17 +13,12 @@ mod struck;
 mod trace_file;
 mod trace_line;
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
 
-use mcprove_settings::loss::{Loss, Missing};
-use mcprove_settings::own_limits::{LimitWatch, OwnLimit};
-use mcprove_settings::sync::lock;
-use serde_json::Value;
+use mcprove_settings::own_limits::LimitWatch;
 
 use crate::contained::contain_call;
-use crate::{Event, EventKind};
+use crate::prelude::*;
 
 pub use fact::{Fact, FactError};
 pub use fault_metrics::{
@@ -31,7 +26,7 @@ pub use fault_metrics::{
 };
 pub use metrics::new_histogram;
 pub use metrics::{CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall};
-pub use metrics_sink::{Interval, MetricsSink};
+pub use metrics_sink::MetricsSink;
 pub use trace_file::{
     TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
 };
@@ -141,12 +136,15 @@ impl EventStream {
 
     /// A recorder for one thread and all the sessions on it.
     pub fn recorder(&self) -> Arc<Recorder> {
-        let shards = self.sinks.iter().map(|sink| Slot {
-            sink: sink.name(),
-            shard: Some(sink.shard()),
-            missed: 0,
-        });
-        let shards = shards.collect();
+        let shards = self
+            .sinks
+            .iter()
+            .map(|sink| Slot {
+                sink: sink.name(),
+                shard: Some(sink.shard()),
+                missed: 0,
+            })
+            .collect();
         Arc::new(Recorder {
             started: self.started,
             observed: !self.sinks.is_empty(),

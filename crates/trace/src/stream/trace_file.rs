@@ -1,16 +1,12 @@
 //! The trace sink: one JSON object per line (`trace.v1`), written through per-thread buffers.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-
-use mcprove_settings::private_file;
-use mcprove_settings::secret::Redactor;
-use mcprove_settings::sync::lock;
+use std::io::Write;
+use std::sync::{PoisonError, RwLock};
 
 use super::trace_line::write_line;
-use super::{Shard, Sink, SinkError};
-use crate::{Event, EventKind, TraceRecord};
+use super::{Shard, SinkError};
+use crate::TraceRecord;
+use crate::prelude::*;
 
 /// The format of a trace, which its first line carries.
 pub const TRACE_FORMAT: &str = "trace.v1";
@@ -130,7 +126,7 @@ impl Sink for TraceFile {
             value_bytes_max: self.value_bytes_max,
             redactor: Arc::clone(&self.redactor),
             buffer: Vec::with_capacity(BUFFER_BYTES + 4096),
-            held: Held::default(),
+            held: TraceSummary::default(),
         })
     }
 }
@@ -141,25 +137,15 @@ struct TraceShard {
     redactor: Arc<RwLock<Redactor>>,
     buffer: Vec<u8>,
     /// What the buffer holds.
-    held: Held,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Held {
-    events: u64,
-    requests: u64,
-    cut: u64,
+    held: TraceSummary,
 }
 
 impl Shard for TraceShard {
     fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
-        let Self {
-            buffer, redactor, ..
-        } = self;
-        let redactor = redactor.read().unwrap_or_else(PoisonError::into_inner);
-        let is_cut = write_line(buffer, event, self.value_bytes_max, &redactor);
+        let redactor = self.redactor.read().unwrap_or_else(PoisonError::into_inner);
+        let is_cut = write_line(&mut self.buffer, event, self.value_bytes_max, &redactor);
         drop(redactor);
-        self.held.events += 1;
+        self.held.written += 1;
         self.held.requests += u64::from(matches!(event.kind, EventKind::Request { .. }));
         self.held.cut += u64::from(is_cut);
         if self.buffer.len() >= BUFFER_BYTES {
@@ -170,7 +156,7 @@ impl Shard for TraceShard {
     }
 
     fn merge(&mut self) -> Result<(), SinkError> {
-        if self.held.events == 0 {
+        if self.held.written == 0 {
             return Ok(());
         }
         let mut output = lock(&self.output);
@@ -185,13 +171,13 @@ impl Shard for TraceShard {
 
 impl Output {
     /// Writes the lines of these events.
-    fn take(&mut self, lines: &[u8], held: Held) -> Result<(), SinkError> {
+    fn take(&mut self, lines: &[u8], held: TraceSummary) -> Result<(), SinkError> {
         if self.broken.is_none() && self.summary.bytes + lines.len() as u64 > self.bytes_max {
             self.broken = Some(Broken::Limit);
         }
         let (reason, kept) = match &self.broken {
             Some(Broken::Limit) => {
-                self.summary.dropped += held.events;
+                self.summary.dropped += held.written;
                 return Ok(());
             }
             Some(Broken::Failure(reason)) => (reason.clone(), 0),
@@ -204,39 +190,29 @@ impl Output {
             },
         };
         self.broken = Some(Broken::Failure(reason.clone()));
+        // What was written before the error; the last line may be a part of one.
+        let mut whole = TraceSummary::default();
         let kept = lines.get(..kept).unwrap_or_default();
-        let events = held.events - self.add_whole_lines(kept).min(held.events);
+        let parts = kept.split_inclusive(|byte| *byte == b'\n');
+        for line in parts.filter(|line| line.ends_with(b"\n")) {
+            let record: Result<TraceRecord, _> = serde_json::from_slice(line);
+            whole.written += 1;
+            whole.requests += u64::from(record.is_ok_and(|record| record.kind == "request"));
+        }
+        self.add(kept, whole);
         Err(SinkError {
             sink: NAME,
             reason,
-            events,
+            events: held.written.saturating_sub(whole.written),
         })
     }
 
-    fn add(&mut self, lines: &[u8], held: Held) {
+    fn add(&mut self, lines: &[u8], held: TraceSummary) {
         self.summary.bytes += lines.len() as u64;
-        self.summary.written += held.events;
+        self.summary.written += held.written;
         self.summary.requests += held.requests;
         self.summary.cut += held.cut;
     }
-
-    /// Counts what was written before an error; the last line may be a part of one.
-    fn add_whole_lines(&mut self, written: &[u8]) -> u64 {
-        let lines = written.split_inclusive(|byte| *byte == b'\n');
-        let whole = lines.filter(|line| line.ends_with(b"\n"));
-        let mut held = Held::default();
-        for line in whole {
-            held.events += 1;
-            held.requests += u64::from(is_request(line));
-        }
-        self.add(written, held);
-        held.events
-    }
-}
-
-fn is_request(line: &[u8]) -> bool {
-    let record: Result<TraceRecord, _> = serde_json::from_slice(line);
-    record.is_ok_and(|record| record.kind == "request")
 }
 
 /// Writes all of it, or says how much was written.

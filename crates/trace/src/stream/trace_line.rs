@@ -4,11 +4,9 @@
 //! only to write them out would cost more than the call that is being traced.
 
 use std::io::Write;
-use std::time::Duration;
 
-use mcprove_settings::secret::Redactor;
-
-use crate::{CallFailure, CallTag, Event, EventKind};
+use super::metrics::nanoseconds;
+use crate::prelude::*;
 
 /// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
 /// a call.
@@ -27,13 +25,27 @@ pub(super) fn write_line(
     line.extend_from_slice(event.kind.name().as_bytes());
     line.push(b'"');
     if let Some(request) = event.kind.request() {
-        line.extend_from_slice(b",\"session\":");
-        write_integer(line, u64::from(request.session));
-        line.extend_from_slice(b",\"request_id\":");
-        write_integer(line, request.id);
+        write_count(line, "session", request.session);
+        write_count(line, "request_id", request.id);
     }
-    let mut cut = false;
-    match &event.kind {
+    let write_call =
+        |line: &mut Vec<u8>, method, tool, duration: Option<Duration>, tag: CallTag| {
+            write_text(line, "method", &redactor.field(method));
+            if let Some(tool) = tool {
+                write_text(line, "tool", &redactor.field(tool));
+            }
+            if let Some(duration) = duration {
+                write_milliseconds(line, "duration_ms", duration);
+            }
+            if tag.phase != 0 {
+                write_count(line, "phase", tag.phase);
+            }
+            if !tag.wait.is_zero() {
+                write_milliseconds(line, "wait_ms", tag.wait);
+            }
+        };
+    let mut value = ("", "", value_bytes_max);
+    match event.kind {
         EventKind::Request {
             method,
             tool,
@@ -43,18 +55,11 @@ pub(super) fn write_line(
             ..
         } => {
             if !client_id.is_empty() {
-                line.extend_from_slice(b",\"client_id\":");
+                write_name(line, "client_id");
                 line.extend_from_slice(redactor.json(client_id).as_bytes());
             }
-            write_call(line, method, *tool, redactor);
-            write_tag(line, *tag);
-            cut = write_value(
-                line,
-                "params",
-                params,
-                value_bytes_max.max(PARAMS_BYTES_MAX),
-                redactor,
-            );
+            write_call(line, method, tool, None, tag);
+            value = ("params", params, value_bytes_max.max(PARAMS_BYTES_MAX));
         }
         EventKind::Response {
             method,
@@ -64,10 +69,8 @@ pub(super) fn write_line(
             tag,
             ..
         } => {
-            write_call(line, method, *tool, redactor);
-            write_duration(line, *duration);
-            write_tag(line, *tag);
-            cut = write_value(line, "result", result, value_bytes_max, redactor);
+            write_call(line, method, tool, Some(duration), tag);
+            value = ("result", result, value_bytes_max);
         }
         EventKind::Error {
             method,
@@ -77,19 +80,20 @@ pub(super) fn write_line(
             tag,
             ..
         } => {
-            write_call(line, method, *tool, redactor);
-            write_duration(line, *duration);
-            write_tag(line, *tag);
-            write_failure(line, failure, redactor);
-            let name = if failure.code.is_some() {
-                "data"
-            } else {
-                "result"
-            };
-            cut = write_value(line, name, failure.answer, value_bytes_max, redactor);
+            write_call(line, method, tool, Some(duration), tag);
+            line.extend_from_slice(b",\"error\":{\"category\":\"");
+            line.extend_from_slice(failure.category.name().as_bytes());
+            line.push(b'"');
+            write_text(line, "message", &redactor.plain(failure.message));
+            if let Some(code) = failure.code {
+                write_count(line, "code", code);
+            }
+            line.push(b'}');
+            let name = failure.code.map_or("result", |_| "data");
+            value = (name, failure.answer, value_bytes_max);
         }
         EventKind::Hang { hung_for, .. } | EventKind::Deadlock { hung_for, .. } => {
-            write_duration(line, *hung_for);
+            write_milliseconds(line, "duration_ms", hung_for);
         }
         EventKind::Crash { message } => write_text(line, "message", &redactor.plain(message)),
         EventKind::ProcessSample {
@@ -99,11 +103,17 @@ pub(super) fn write_line(
             descriptors,
             processes,
         } => {
-            write_number(line, "rss_mb", *rss_mb);
-            write_number(line, "cpu_pct", *cpu_pct);
-            write_count(line, "threads", *threads);
-            write_count(line, "descriptors", *descriptors);
-            write_count(line, "processes", Some(*processes));
+            write_number(line, "rss_mb", rss_mb);
+            write_number(line, "cpu_pct", cpu_pct);
+            for (name, count) in [
+                ("threads", threads),
+                ("descriptors", descriptors),
+                ("processes", Some(processes)),
+            ] {
+                if let Some(count) = count {
+                    write_count(line, name, count);
+                }
+            }
         }
         EventKind::ScenarioEvent {
             name,
@@ -113,60 +123,18 @@ pub(super) fn write_line(
             write_text(line, "name", name);
             write_text(line, "message", &redactor.plain(message));
             // Ours, and needed to compute the report again: never cut.
-            write_value(line, "data", data, usize::MAX, redactor);
+            value = ("data", data, usize::MAX);
         }
     }
+    let is_cut = write_value(line, value, redactor);
     line.extend_from_slice(b"}\n");
-    cut
+    is_cut
 }
 
-fn write_call(line: &mut Vec<u8>, method: &str, tool: Option<&str>, redactor: &Redactor) {
-    write_text(line, "method", &redactor.field(method));
-    if let Some(tool) = tool {
-        write_text(line, "tool", &redactor.field(tool));
-    }
-}
-
-fn write_tag(line: &mut Vec<u8>, tag: CallTag) {
-    if tag.phase != 0 {
-        write_count(line, "phase", Some(tag.phase.into()));
-    }
-    if !tag.wait.is_zero() {
-        write_name(line, "wait_ms");
-        write_decimal(line, tag.wait, 1_000_000);
-    }
-}
-
-fn write_count(line: &mut Vec<u8>, name: &str, count: Option<u32>) {
-    if let Some(count) = count {
-        write_name(line, name);
-        write_integer(line, count.into());
-    }
-}
-
-fn write_failure(line: &mut Vec<u8>, failure: &CallFailure<'_>, redactor: &Redactor) {
-    line.extend_from_slice(b",\"error\":{\"category\":\"");
-    line.extend_from_slice(failure.category.name().as_bytes());
-    line.push(b'"');
-    write_text(line, "message", &redactor.plain(failure.message));
-    if let Some(code) = failure.code {
-        line.extend_from_slice(b",\"code\":");
-        line.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
-    }
-    line.push(b'}');
-}
-
-fn write_duration(line: &mut Vec<u8>, duration: Duration) {
-    line.extend_from_slice(b",\"duration_ms\":");
-    write_decimal(line, duration, 1_000_000);
-}
-
-/// Writes a JSON value as it is, or, where it is too long, its first part as text.
+/// Writes a JSON value of at most so many bytes as it is, or, where it is too long, its first part as text.
 fn write_value(
     line: &mut Vec<u8>,
-    name: &str,
-    json: &str,
-    bytes_max: usize,
+    (name, json, bytes_max): (&str, &str, usize),
     redactor: &Redactor,
 ) -> bool {
     if json.is_empty() {
@@ -174,23 +142,17 @@ fn write_value(
     }
     if json.len() > bytes_max {
         write_text(line, "cut", &redactor.cut(json, bytes_max));
-        line.extend_from_slice(b",\"cut_bytes\":");
-        write_integer(line, json.len() as u64);
+        write_count(line, "cut_bytes", json.len());
         return true;
     }
     write_name(line, name);
-    let json = redactor.json(json);
-    if json.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        // In JSON a raw line break can only be white space between tokens.
-        line.extend(json.bytes().map(|byte| {
-            if matches!(byte, b'\n' | b'\r') {
-                b' '
-            } else {
-                byte
-            }
-        }));
-    } else {
-        line.extend_from_slice(json.as_bytes());
+    let start = line.len();
+    line.extend_from_slice(redactor.json(json).as_bytes());
+    // In JSON a raw line break can only be white space between tokens.
+    for byte in line.iter_mut().skip(start) {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
     }
     false
 }
@@ -216,14 +178,24 @@ fn write_number(line: &mut Vec<u8>, name: &str, number: f64) {
     }
 }
 
-fn write_integer(line: &mut Vec<u8>, number: u64) {
+fn write_count(line: &mut Vec<u8>, name: &str, number: impl itoa::Integer) {
+    write_name(line, name);
+    write_integer(line, number);
+}
+
+fn write_integer(line: &mut Vec<u8>, number: impl itoa::Integer) {
     line.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+fn write_milliseconds(line: &mut Vec<u8>, name: &str, duration: Duration) {
+    write_name(line, name);
+    write_decimal(line, duration, 1_000_000);
 }
 
 /// Writes a duration in a unit of `unit_ns` nanoseconds, with six decimals at most: exact to the
 /// nanosecond for milliseconds, to the microsecond for seconds.
 fn write_decimal(line: &mut Vec<u8>, duration: Duration, unit_ns: u64) {
-    let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    let nanoseconds = nanoseconds(duration);
     write_integer(line, nanoseconds / unit_ns);
     let mut fraction = (nanoseconds % unit_ns) / (unit_ns / 1_000_000);
     if fraction == 0 {
@@ -248,6 +220,7 @@ mod tests {
     use crate::{ErrorCategory, RequestKey, TraceRecord};
 
     use super::*;
+    use crate::CallFailure;
 
     const REQUEST: RequestKey = RequestKey { session: 2, id: 7 };
 

@@ -17,7 +17,7 @@ use super::LAUNCH;
 const NOT_STARTED: u8 = 127;
 
 /// The command that starts a server through this program.
-pub(super) fn command(descriptors: Option<u64>, program: &str) -> io::Result<Command> {
+pub fn command(descriptors: Option<u64>, program: &str) -> io::Result<Command> {
     // The file itself, even if another one took its place meanwhile.
     let ourselves = if cfg!(target_os = "linux") {
         "/proc/self/exe".into()
@@ -34,7 +34,7 @@ pub(super) fn command(descriptors: Option<u64>, program: &str) -> io::Result<Com
 }
 
 /// Becomes the server, as `arguments` say it; returns if that fails.
-pub(super) fn run(arguments: &mut dyn Iterator<Item = OsString>) -> ExitCode {
+pub fn run(arguments: &mut dyn Iterator<Item = OsString>) -> ExitCode {
     let error = become_server(arguments);
     let _ = writeln!(io::stderr(), "mcprove: {error}");
     NOT_STARTED.into()

@@ -44,10 +44,7 @@ impl Link {
         token: String,
     ) -> Result<(Self, Pipes), SpawnError> {
         let convert = |error| SpawnError::from_io(server, error);
-        let unusable = |source: io::Error| SpawnError::Supervisor {
-            supervisor: supervisor.to_owned(),
-            source,
-        };
+        let unusable = |source: io::Error| SpawnError::supervisor(supervisor, &source);
         // The paths of others count from where they start.
         let program = std::path::absolute(supervisor).map_err(unusable)?;
         let (socket, theirs) = UnixStream::pair().map_err(convert)?;

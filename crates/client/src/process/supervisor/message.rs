@@ -18,16 +18,16 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 /// Tells a supervisor to send TERM to the group of the server.
-pub(super) const TERMINATE: u8 = b'T';
+pub const TERMINATE: u8 = b'T';
 /// Tells it to kill all that the server started.
-pub(super) const KILL: u8 = b'K';
+pub const KILL: u8 = b'K';
 
 /// The standard input, output and error of a server.
-pub(super) type Streams = [OwnedFd; 3];
+pub type Streams = [OwnedFd; 3];
 
 /// What is to be started. The supervisor is in the right directory already.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub struct Order {
     pub program: String,
     pub args: Vec<String>,
     /// What is added to the environment that the supervisor inherited.
@@ -40,7 +40,7 @@ pub(super) struct Order {
 
 /// What a supervisor has to say, in this order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Report {
+pub enum Report {
     /// The server runs.
     Started { pid: u32 },
     /// The server could not be started; that is the end.
@@ -52,7 +52,7 @@ pub(super) enum Report {
 }
 
 impl Report {
-    pub(super) fn send(&self, mut socket: &UnixStream) -> io::Result<()> {
+    pub fn send(&self, mut socket: &UnixStream) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         socket.write_all(&line)
@@ -60,7 +60,7 @@ impl Report {
 }
 
 impl Order {
-    pub(super) fn send(&self, mut socket: &UnixStream, streams: &Streams) -> io::Result<()> {
+    pub fn send(&self, mut socket: &UnixStream, streams: &Streams) -> io::Result<()> {
         let body = serde_json::to_vec(self)?;
         let size = u64::try_from(body.len()).unwrap_or_default().to_le_bytes();
         let descriptors = streams.each_ref().map(OwnedFd::as_fd);
@@ -75,7 +75,7 @@ impl Order {
         socket.write_all(&body)
     }
 
-    pub(super) fn receive(socket: &UnixStream) -> io::Result<(Self, Streams)> {
+    pub fn receive(socket: &UnixStream) -> io::Result<(Self, Streams)> {
         let mut size = [0; size_of::<u64>()];
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(3))];
         let mut control = RecvAncillaryBuffer::new(&mut space);

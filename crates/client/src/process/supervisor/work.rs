@@ -20,7 +20,7 @@ use crate::process::family::Family;
 const FIRST_FREE: i32 = 3;
 
 /// Supervises the server that the program at the other end of stdin orders.
-pub(super) fn run() -> ExitCode {
+pub fn run() -> ExitCode {
     match connect().and_then(|socket| supervise(&socket)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,

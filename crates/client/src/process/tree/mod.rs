@@ -22,39 +22,39 @@ use ps as source;
 
 /// A process, told apart from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) pid: i32,
+pub struct Identity {
+    pub pid: i32,
     /// When it started, in ticks since boot; 0 where that is not known.
-    pub(super) start: u64,
+    pub start: u64,
 }
 
 /// What is known of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) identity: Identity,
-    pub(super) parent: i32,
-    pub(super) group: i32,
-    pub(super) session: i32,
+pub struct Entry {
+    pub identity: Identity,
+    pub parent: i32,
+    pub group: i32,
+    pub session: i32,
     /// It ended, and its parent did not take notice yet.
-    pub(super) zombie: bool,
+    pub zombie: bool,
     /// The value of the mark in its environment.
-    pub(super) mark: Option<String>,
+    pub mark: Option<String>,
 }
 
 impl Entry {
-    pub(super) fn is_our_child(&self) -> bool {
+    pub fn is_our_child(&self) -> bool {
         u32::try_from(self.parent) == Ok(std::process::id())
     }
 }
 
 /// What makes a process the descendant of one that we started.
-pub(super) struct Claim<'a> {
+pub struct Claim<'a> {
     /// The process that we started, as long as its id is certain to mean it.
-    pub(super) root: Option<i32>,
+    pub root: Option<i32>,
     /// What it and its descendants have in their mark.
-    pub(super) token: &'a str,
+    pub token: &'a str,
     /// Descendants that were seen before.
-    pub(super) known: &'a HashSet<Identity>,
+    pub known: &'a HashSet<Identity>,
 }
 
 impl Claim<'_> {
@@ -72,14 +72,14 @@ impl Claim<'_> {
 
 /// The processes of the system at one moment.
 #[derive(Debug, Default)]
-pub(super) struct Snapshot {
+pub struct Snapshot {
     entries: Vec<Entry>,
 }
 
 impl Snapshot {
     /// A snapshot taken after this call. Callers that wait at the same time share one, so that a
     /// thousand servers that end at once cost a few snapshots and not a thousand.
-    pub(super) fn shared() -> Arc<Self> {
+    pub fn shared() -> Arc<Self> {
         static LAST: Mutex<Option<(Instant, Arc<Snapshot>)>> = Mutex::new(None);
         let asked = Instant::now();
         let mut last = lock(&LAST);
@@ -98,14 +98,14 @@ impl Snapshot {
 
     /// A snapshot of nothing but our descendants.
     #[cfg(target_os = "linux")]
-    pub(super) fn of_our_descendants() -> Self {
+    pub fn of_our_descendants() -> Self {
         Self {
             entries: source::our_descendants(),
         }
     }
 
     /// All descendants that `claim` covers, without the root.
-    pub(super) fn family(&self, claim: &Claim<'_>) -> Vec<&Entry> {
+    pub fn family(&self, claim: &Claim<'_>) -> Vec<&Entry> {
         let mut queue = Vec::from_iter(claim.root);
         let mut seen: HashSet<i32> = claim.root.into_iter().collect();
         // Never ourselves, whatever our own environment says.
@@ -122,7 +122,7 @@ impl Snapshot {
     }
 
     /// The descendants of `root` that ended, and that their parent takes no notice of.
-    pub(super) fn zombies_under(&self, root: u32) -> Vec<u32> {
+    pub fn zombies_under(&self, root: u32) -> Vec<u32> {
         let Ok(root) = i32::try_from(root) else {
             return Vec::new();
         };

@@ -18,7 +18,7 @@ use crate::process::MARK_VARIABLE;
 const ENVIRONMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// All processes of the system that we may see.
-pub(super) fn all() -> Vec<Entry> {
+pub fn all() -> Vec<Entry> {
     let Ok(directory) = fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -30,7 +30,7 @@ pub(super) fn all() -> Vec<Entry> {
 
 /// Our descendants, by the lists of children that the kernel has; all processes of the system where
 /// it has none. One that just lost its parent may be missing, and is a child of ours soon.
-pub(super) fn our_descendants() -> Vec<Entry> {
+pub fn our_descendants() -> Vec<Entry> {
     let Ok(own) = i32::try_from(std::process::id()) else {
         return Vec::new();
     };
@@ -68,13 +68,13 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
 
 impl Identity {
     /// The process that has this id now.
-    pub(in crate::process) fn of(pid: u32) -> Option<Self> {
+    pub fn of(pid: u32) -> Option<Self> {
         let entry = read(i32::try_from(pid).ok()?)?;
         Some(entry.identity)
     }
 
     /// Kills exactly this process, through a handle that cannot come to mean another one.
-    pub(in crate::process) fn kill(self) {
+    pub fn kill(self) {
         let Some(pid) = Pid::from_raw(self.pid) else {
             return;
         };
@@ -90,7 +90,7 @@ impl Identity {
     }
 
     /// Takes the status of exactly this process, if it is a dead child of ours.
-    pub(in crate::process) fn reap(self) {
+    pub fn reap(self) {
         // Two at once could take the status of a later child with the same id.
         static REAPING: Mutex<()> = Mutex::new(());
         let _reaping = lock(&REAPING);

@@ -7,7 +7,7 @@ use crate::process::MARK_VARIABLE;
 
 /// All processes of the system.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn all() -> Vec<Entry> {
+pub fn all() -> Vec<Entry> {
     let with_environment = if cfg!(target_vendor = "apple") {
         "-axwwE"
     } else {
@@ -28,13 +28,13 @@ pub(super) fn all() -> Vec<Entry> {
 #[cfg(not(target_os = "linux"))]
 impl Identity {
     /// The process with this id.
-    pub(in crate::process) fn of(pid: u32) -> Option<Self> {
+    pub fn of(pid: u32) -> Option<Self> {
         let pid = i32::try_from(pid).ok()?;
         Some(Self { pid, start: 0 })
     }
 
     /// Kills the process.
-    pub(in crate::process) fn kill(self) {
+    pub fn kill(self) {
         use rustix::process::{Pid, Signal, kill_process};
 
         if let Some(pid) = Pid::from_raw(self.pid) {
@@ -44,7 +44,7 @@ impl Identity {
 
     /// Nothing: orphans are never our children here.
     #[expect(clippy::unused_self, reason = "Linux has to")]
-    pub(in crate::process) fn reap(self) {}
+    pub fn reap(self) {}
 }
 
 /// Reads `PID PARENT GROUP STATE COMMAND ENVIRONMENT`.

@@ -23,7 +23,7 @@ const STRANGERS_EVERY: u32 = 10;
 
 /// Reads `/proc`.
 #[derive(Debug)]
-pub(super) struct Source {
+pub struct Source {
     ticks_per_second: u64,
     page_bytes: u64,
     /// The processes that were there at the last look, with the inode that tells them from later
@@ -33,7 +33,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             ticks_per_second: clock_ticks_per_second().max(1),
             page_bytes: u64::try_from(page_size()).unwrap_or_default(),
@@ -43,12 +43,12 @@ impl Source {
     }
 
     /// Who was a stranger may be none now.
-    pub(super) fn forget_strangers(&mut self) {
+    pub fn forget_strangers(&mut self) {
         self.seen.clear();
     }
 
     /// The processes that have these ids now.
-    pub(super) fn identify(&self, pids: &[u32]) -> Vec<Identity> {
+    pub fn identify(&self, pids: &[u32]) -> Vec<Identity> {
         pids.iter()
             .filter_map(|pid| self.read(*pid))
             .map(|reading| reading.identity)
@@ -56,7 +56,7 @@ impl Source {
     }
 
     /// All processes that may descend from a member, and the members, which `is_member` tells.
-    pub(super) fn look(&mut self, is_member: impl Fn(u32) -> bool) -> Moment {
+    pub fn look(&mut self, is_member: impl Fn(u32) -> bool) -> Moment {
         let time = self.now();
         let before = std::mem::take(&mut self.seen);
         self.looks = self.looks.wrapping_add(1);
@@ -77,7 +77,7 @@ impl Source {
 
     /// How many descriptors these processes have open; `None` if one does not let us know.
     #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
-    pub(super) fn count_descriptors(&self, readings: &[Reading]) -> Option<u32> {
+    pub fn count_descriptors(&self, readings: &[Reading]) -> Option<u32> {
         let mut pids = readings.iter().map(|reading| reading.identity.pid);
         pids.try_fold(0, |sum: u32, pid| {
             let count = count_descriptors(pid)?;
@@ -86,7 +86,7 @@ impl Source {
     }
 
     /// What is told of one process.
-    pub(super) fn read(&self, pid: u32) -> Option<Reading> {
+    pub fn read(&self, pid: u32) -> Option<Reading> {
         let mut buffer = [0; STAT_BYTES_MAX];
         let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
         // The kernel gives the whole line at once.
@@ -142,7 +142,7 @@ impl Source {
 }
 
 /// The ids and inodes of all processes that we may see.
-pub(super) fn processes() -> impl Iterator<Item = (u32, u64)> {
+pub fn processes() -> impl Iterator<Item = (u32, u64)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

@@ -26,7 +26,7 @@ enum Fit {
 }
 
 /// The process that accepts connections at `address`, if that is a loopback address.
-pub(super) fn find(address: SocketAddr) -> Option<u32> {
+pub fn find(address: SocketAddr) -> Option<u32> {
     let wanted = SocketAddr::new(address.ip().to_canonical(), address.port());
     if !wanted.ip().is_loopback() {
         return None;

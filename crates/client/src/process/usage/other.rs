@@ -9,19 +9,19 @@ use super::family::{Identity, Moment, Reading};
 
 /// Asks the system.
 #[derive(Debug)]
-pub(super) struct Source {
+pub struct Source {
     system: System,
 }
 
 impl Source {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             system: System::new(),
         }
     }
 
     /// The processes that have these ids now.
-    pub(super) fn identify(&mut self, pids: &[u32]) -> Vec<Identity> {
+    pub fn identify(&mut self, pids: &[u32]) -> Vec<Identity> {
         let wanted: Vec<Pid> = pids.iter().copied().map(Pid::from_u32).collect();
         self.refresh(ProcessesToUpdate::Some(&wanted));
         let found = wanted.iter().filter_map(|pid| self.system.process(*pid));
@@ -29,10 +29,10 @@ impl Source {
     }
 
     #[expect(clippy::unused_self, reason = "Linux has to")]
-    pub(super) fn forget_strangers(&mut self) {}
+    pub fn forget_strangers(&mut self) {}
 
     /// All processes of the system that we may see.
-    pub(super) fn look(&mut self, _: impl Fn(u32) -> bool) -> Moment {
+    pub fn look(&mut self, _: impl Fn(u32) -> bool) -> Moment {
         // Starts are told in seconds since 1970.
         let time = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -43,7 +43,7 @@ impl Source {
     }
 
     #[expect(clippy::unused_self, reason = "Linux can tell")]
-    pub(super) fn count_descriptors(&self, _: &[Reading]) -> Option<u32> {
+    pub fn count_descriptors(&self, _: &[Reading]) -> Option<u32> {
         None
     }
 

@@ -3,19 +3,17 @@
 //! HTTP, HTTP+SSE and WebSocket all dial here; what they speak on the socket is their own.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use http::header::HeaderValue;
-use http::uri::{Scheme, Uri};
+use http::uri::{Authority, Uri};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::ErrorCategory;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::HttpOptions;
-use crate::transport::tls::{Stream, Tls};
+use crate::transport::tls::Tls;
 use crate::transport::{Detail, Failure};
 
 /// An address that can be dialled again and again.
@@ -43,7 +41,7 @@ impl Address {
             Failure::disconnected(message)
         };
         let uri: Uri = url.parse().map_err(|error| refuse(&format!("{error}")))?;
-        let scheme = uri.scheme().map_or("", Scheme::as_str);
+        let scheme = uri.scheme_str().unwrap_or_default();
         let is_secure = scheme == secure;
         if !is_secure && scheme != plain {
             return Err(refuse(&format!(
@@ -64,9 +62,7 @@ impl Address {
             None
         };
         Ok(Self {
-            port: authority
-                .port_u16()
-                .unwrap_or(if is_secure { 443 } else { 80 }),
+            port: port_of(authority, is_secure),
             host,
             tls,
             host_header: HeaderValue::from_str(authority.as_str())
@@ -81,43 +77,22 @@ impl Address {
             let message = format!("the server named the endpoint {reference:?}: {why}");
             Failure::malformed(message)
         };
-        let base = self.path.path();
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
         let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
             !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
         let text = if is_absolute {
             reference.to_owned()
         } else if reference.starts_with("//") {
-            let scheme = if self.tls.is_some() {
-                "https:"
-            } else {
-                "http:"
-            };
-            format!("{scheme}{reference}")
-        } else if reference.starts_with('/') {
-            reference.to_owned()
-        } else if reference.starts_with('?') {
-            format!("{base}{reference}")
+            format!("{scheme}:{reference}")
         } else {
-            let folder = base
-                .rfind('/')
-                .and_then(|end| base.get(..=end))
-                .unwrap_or("/");
-            format!("{folder}{reference}")
+            resolve(self.path.path(), reference)
         };
         let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
         if let Some(authority) = uri.authority() {
-            let is_secure = self.tls.is_some();
-            let scheme = if is_secure {
-                Scheme::HTTPS
-            } else {
-                Scheme::HTTP
-            };
-            let port = authority
-                .port_u16()
-                .unwrap_or(if is_secure { 443 } else { 80 });
+            let port = port_of(authority, self.tls.is_some());
             let host = authority.host().trim_matches(['[', ']']);
-            let same = uri.scheme() == Some(&scheme)
+            let same = uri.scheme_str() == Some(scheme)
                 && port == self.port
                 && host.eq_ignore_ascii_case(&self.host);
             if !same {
@@ -176,10 +151,28 @@ impl Address {
     async fn open(&self) -> io::Result<Wire> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
-        match &self.tls {
-            None => Ok(Wire::Plain(stream)),
-            Some(tls) => Ok(Wire::Secure(Box::new(tls.connect(stream).await?))),
-        }
+        Ok(match &self.tls {
+            None => Box::new(stream),
+            Some(tls) => Box::new(tls.connect(stream).await?),
+        })
+    }
+}
+
+fn port_of(authority: &Authority, is_secure: bool) -> u16 {
+    authority
+        .port_u16()
+        .unwrap_or(if is_secure { 443 } else { 80 })
+}
+
+/// Where a reference without a host leads, seen from a path.
+pub fn resolve(path: &str, reference: &str) -> String {
+    if reference.starts_with('/') {
+        reference.to_owned()
+    } else if reference.starts_with('?') {
+        format!("{path}{reference}")
+    } else {
+        let folder = path.rfind('/').and_then(|end| path.get(..=end));
+        format!("{}{reference}", folder.unwrap_or("/"))
     }
 }
 
@@ -202,47 +195,9 @@ fn describe(error: &io::Error) -> String {
 }
 
 /// A socket, with or without TLS.
-pub enum Wire {
-    Plain(TcpStream),
-    Secure(Box<Stream>),
-}
+pub type Wire = Box<dyn ByteStream>;
 
-impl AsyncRead for Wire {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
+/// Bytes in both directions.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl AsyncWrite for Wire {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Secure(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Secure(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}

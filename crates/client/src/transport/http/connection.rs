@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::HttpOptions;
 use super::address::{Address, Wire};
 use super::framing::{Framing, Taken};
-use super::head::{self, Head, Parsed, Request};
+use super::head::{self, Head, Request};
 use crate::transport::Failure;
 
 /// How much is read at once.
@@ -88,11 +88,11 @@ impl Connection {
             Err(closed(None))
         };
         match response {
-            Ok(parsed) => {
-                self.framing = parsed.framing;
+            Ok(head) => {
+                self.framing = head.framing;
                 // A server that answers before it has read everything will not read on.
-                self.stays_open = parsed.stays_open && sending.is_flushed;
-                Ok(parsed.head)
+                self.stays_open = head.stays_open && sending.is_flushed;
+                Ok(head)
             }
             Err(failure) => Err(NoResponse {
                 is_unsent: sending.sent == 0 && failure.category == ErrorCategory::Disconnected,
@@ -120,9 +120,11 @@ impl Connection {
                 Ok(0) if self.framing == Framing::UntilClose => {
                     self.framing = Framing::Length(0);
                 }
-                Ok(0) => return Err(self.broken(None)),
-                Ok(_) => {}
-                Err(error) => return Err(self.broken(Some(&error))),
+                Ok(1..) => {}
+                end => {
+                    self.stays_open = false;
+                    return Err(closed(end.err().as_ref()));
+                }
             }
         }
     }
@@ -167,7 +169,7 @@ impl Connection {
         sending: &mut Sending,
         searched: &mut usize,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Parsed, Failure>> {
+    ) -> Poll<Result<Head, Failure>> {
         sending.poll_on(&mut self.wire, context);
         if sending.sent == 0 && sending.broken.is_some() {
             return Poll::Ready(Err(closed(sending.broken.as_ref())));
@@ -176,7 +178,7 @@ impl Connection {
             let end = match ready!(self.poll_receive(context)) {
                 Ok(0) => closed(sending.broken.as_ref()),
                 Ok(_) => match head::take(&mut self.received, searched) {
-                    Ok(Some(parsed)) => return Poll::Ready(Ok(parsed)),
+                    Ok(Some(head)) => return Poll::Ready(Ok(head)),
                     Ok(None) => continue,
                     Err(why) => no_http(&why),
                 },
@@ -202,11 +204,6 @@ impl Connection {
         if self.received.is_empty() && self.received.capacity() > KEPT_BYTES_MAX {
             self.received = BytesMut::new();
         }
-    }
-
-    fn broken(&mut self, error: Option<&io::Error>) -> Failure {
-        self.stays_open = false;
-        closed(error)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::transport::{Failure, OutgoingKind};
 const UNASKED_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Sends `job` and deals with the answer. Returns the connection if it is still good.
-pub(super) async fn run(
+pub async fn run(
     pool: &Arc<Pool>,
     connection: Option<Connection>,
     job: &Job,
@@ -41,10 +41,7 @@ pub(super) async fn run(
             })
     };
     result.unwrap_or_else(|failure| {
-        match job.kind {
-            OutgoingKind::Raw => pool.inbox.answer_raw(Err(failure)),
-            _ => pool.inbox.fail(job.request(), failure),
-        }
+        pool.fail(job, failure);
         None
     })
 }
@@ -97,7 +94,7 @@ async fn exchange(
 }
 
 /// The encoding of a body that cannot be read as it is.
-fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
+pub fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
     let encoding = headers.get(CONTENT_ENCODING)?.as_bytes();
     let is_plain = encoding.is_empty() || encoding.eq_ignore_ascii_case(b"identity");
     (!is_plain).then(|| String::from_utf8_lossy(encoding).into_owned())
@@ -105,7 +102,7 @@ fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
 
 /// Sends `request` on `connection` or a new one. A kept connection that the server
 /// closed in the meantime is replaced once; nothing else is ever sent twice.
-pub(super) async fn request(
+pub async fn request(
     pool: &Pool,
     connection: Option<Connection>,
     request: &Request<'_>,
@@ -126,33 +123,25 @@ pub(super) async fn request(
 
 /// Deals with a response of success that is no stream.
 fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: Bytes) {
-    let is_request = job.request().is_some();
     // The answer to a request that was only accepted may come on the GET stream.
-    let may_be_empty = !is_request || status == StatusCode::ACCEPTED;
-    let problem = if body.is_empty() {
-        if may_be_empty {
-            return;
-        }
-        "an empty body where the answer belongs"
+    let may_be_empty = job.request().is_none() || status == StatusCode::ACCEPTED;
+    let excerpt = status::excerpt(&body);
+    let (problem, is_fine) = if body.is_empty() {
+        ("an empty body where the answer belongs", may_be_empty)
     } else if job.kind == OutgoingKind::Raw {
         pool.inbox.answer_raw(Ok(body));
         return;
     } else if kind == ContentType::Json {
-        let excerpt = status::excerpt(&body);
         pool.inbox.deliver(body);
-        if let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id))
-            && !may_be_empty
-        {
-            let message = format!("HTTP {status} with a body that is not an answer{excerpt}");
-            pool.inbox.fail(Some(id), Failure::malformed(message));
-        }
-        return;
-    } else if status == StatusCode::ACCEPTED {
-        // Some servers say "Accepted" in words.
-        return;
+        let is_waiting = job.request().is_some_and(|id| pool.inbox.is_waiting(id));
+        ("a body that is not an answer", may_be_empty || !is_waiting)
     } else {
-        "a body that is neither application/json nor text/event-stream"
+        // Some servers say "Accepted" in words.
+        let problem = "a body that is neither application/json nor text/event-stream";
+        (problem, status == StatusCode::ACCEPTED)
     };
-    let message = format!("HTTP {status} with {problem}{}", status::excerpt(&body));
-    pool.inbox.fail(job.request(), Failure::malformed(message));
+    if !is_fine {
+        let message = format!("HTTP {status} with {problem}{excerpt}");
+        pool.inbox.fail(job.request(), Failure::malformed(message));
+    }
 }

@@ -14,7 +14,7 @@ const COPIED_MAX: usize = 4096;
 
 /// How the end of a body is found, and how far it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
+pub enum Framing {
     /// This many bytes are left.
     Length(u64),
     Chunked(Chunks),
@@ -24,7 +24,7 @@ pub(super) enum Framing {
 
 /// What comes next of a body in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chunks {
+pub enum Chunks {
     Size,
     /// This much of a chunk.
     Data(u64),
@@ -37,7 +37,7 @@ pub(super) enum Chunks {
 
 /// What was taken.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub enum Taken {
     Piece(Bytes),
     /// More has to arrive first.
     Nothing,

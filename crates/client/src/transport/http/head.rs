@@ -81,18 +81,12 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What a response says before its body.
+/// What a response says before its body, and what that means for the connection.
 #[derive(Debug)]
 pub struct Head {
     pub status: StatusCode,
     /// Those of the headers that someone asks for.
     pub headers: HeaderMap,
-}
-
-/// A head, and what it means for the connection.
-#[derive(Debug)]
-pub(super) struct Parsed {
-    pub head: Head,
     pub framing: Framing,
     /// Whether the server means to take another request after this one.
     pub stays_open: bool,
@@ -100,7 +94,7 @@ pub(super) struct Parsed {
 
 /// Takes the head of the final response off `bytes`; `None` if it is not whole yet. `searched` is
 /// how much of them was looked at before, so that a head that comes byte by byte costs no more.
-pub(super) fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<Parsed>, String> {
+pub fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<Head>, String> {
     loop {
         let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
         let blank = blank.count();
@@ -120,13 +114,13 @@ pub(super) fn take(bytes: &mut BytesMut, searched: &mut usize) -> Result<Option<
             }
             return Ok(None);
         };
-        let parsed = parse(bytes.get(..end).unwrap_or(bytes))?;
+        let head = parse(bytes.get(..end).unwrap_or(bytes))?;
         bytes.advance(end);
         *searched = 0;
         // What is only a sign of life is not the response. A switch of protocols is its own end.
-        let status = parsed.head.status;
+        let status = head.status;
         if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return Ok(Some(parsed));
+            return Ok(Some(head));
         }
     }
 }
@@ -144,7 +138,7 @@ fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     })
 }
 
-fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+fn parse(bytes: &[u8]) -> Result<Head, String> {
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut []);
     let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -182,14 +176,12 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
         }
     }
     let framing = facts.framing(status);
-    Ok(Parsed {
+    Ok(Head {
         stays_open: facts.stays_open
             && !matches!(framing, Framing::UntilClose)
             && !status.is_informational(),
-        head: Head {
-            status,
-            headers: kept,
-        },
+        status,
+        headers: kept,
         framing,
     })
 }
@@ -264,7 +256,7 @@ fn number(bytes: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn whole(text: &str) -> Result<Parsed, String> {
+    fn whole(text: &str) -> Result<Head, String> {
         let mut bytes = BytesMut::from(text);
         let parsed = take(&mut bytes, &mut 0)?;
         assert!(bytes.is_empty(), "{bytes:?}");
@@ -354,16 +346,16 @@ mod tests {
             "HTTP/1.1 200\nDate: now\nCONTENT-TYPE: text/plain\nMcp-Session-Id: s\ncontent-length: 0\n\n",
         )
         .unwrap();
-        assert_eq!(parsed.head.status, StatusCode::OK);
-        assert_eq!(parsed.head.headers.len(), 2);
-        assert_eq!(parsed.head.headers[CONTENT_TYPE], "text/plain");
-        assert_eq!(parsed.head.headers[SESSION_ID], "s");
+        assert_eq!(parsed.status, StatusCode::OK);
+        assert_eq!(parsed.headers.len(), 2);
+        assert_eq!(parsed.headers[CONTENT_TYPE], "text/plain");
+        assert_eq!(parsed.headers[SESSION_ID], "s");
     }
 
     #[test]
     fn signs_of_life_are_passed_over() {
         let text = "\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n";
-        assert_eq!(whole(text).unwrap().head.status, StatusCode::ACCEPTED);
+        assert_eq!(whole(text).unwrap().status, StatusCode::ACCEPTED);
     }
 
     #[test]

@@ -12,8 +12,8 @@ use mcprove_trace::protocol::{Era, Revision, encode_header_value};
 
 use crate::transport::{Failure, Outgoing};
 
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");

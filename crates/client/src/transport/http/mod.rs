@@ -2,7 +2,7 @@
 //!
 //! [`HttpChannel`] knows the headers, the session and the streams of each revision. Messages
 //! come from the session above; answers go into its inbox. The parts, from the outside in:
-//! `pool` decides who sends when, `worker` keeps a connection busy, `exchange` does one POST, `stream` reads events and resumes,
+//! `pool` decides who sends when, `exchange` does one POST, `stream` reads events and resumes,
 //! `status` reads refusals, `headers` holds what every request carries; `connection` and `address`
 //! are the way to the server, on which `head` and `framing` tell messages apart.
 
@@ -37,7 +37,6 @@ pub(super) mod status;
 pub(super) mod stream;
 #[cfg(test)]
 mod tests;
-mod worker;
 
 /// How long a connection may take to open, unless set otherwise.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,7 +72,7 @@ impl Default for HttpOptions {
     }
 }
 
-/// A channel to a streamable HTTP endpoint.
+/// A channel to a streamable HTTP endpoint, or to a server of revision 2024-11-05 ([`sse`](super::sse)).
 pub struct HttpChannel {
     pool: Arc<Pool>,
     listener: Mutex<Option<AbortHandle>>,
@@ -92,10 +91,19 @@ impl HttpChannel {
         let address = Address::parse(url, ("http", "https"), &options)?;
         let headers = Headers::new(&address.host_header, headers)?;
         let pool = Pool::new(address, options, Answers::InResponse, headers, inbox);
-        Ok(Arc::new(Self {
+        Ok(Self::new(pool, None))
+    }
+
+    /// A channel whose stream `listener` reads, if that is open already.
+    pub fn new(pool: Arc<Pool>, listener: Option<AbortHandle>) -> Arc<Self> {
+        Arc::new(Self {
             pool,
-            listener: Mutex::default(),
-        }))
+            listener: Mutex::new(listener),
+        })
+    }
+
+    fn is_streamable(&self) -> bool {
+        self.pool.answers == Answers::InResponse
     }
 
     fn set_listener(&self, listener: Option<AbortHandle>) {
@@ -122,7 +130,7 @@ impl HttpChannel {
 
 impl Channel for HttpChannel {
     fn name(&self) -> &'static str {
-        "http"
+        if self.is_streamable() { "http" } else { "sse" }
     }
 
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
@@ -134,10 +142,13 @@ impl Channel for HttpChannel {
     }
 
     fn abandon(&self, id: u64) -> bool {
-        self.pool.abandon(id)
+        self.is_streamable() && self.pool.abandon(id)
     }
 
     fn set_revision(&self, revision: Option<Revision>) {
+        if !self.is_streamable() {
+            return;
+        }
         self.pool.headers().set_revision(revision);
         if revision.map(Revision::era) != Some(Era::Handshake) {
             self.set_listener(None);
@@ -168,7 +179,7 @@ impl Channel for HttpChannel {
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
             self.set_listener(None);
-            if self.pool.close() {
+            if self.pool.close() && self.is_streamable() {
                 self.delete_session().await;
             }
             Closing::default()

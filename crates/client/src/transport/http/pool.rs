@@ -2,7 +2,10 @@
 //!
 //! Workers park on a stack, so that the connection used last is used first and surplus ones fall
 //! idle. Opening, parking and abandoning are all decided here, under one lock that is never held
-//! while anything is delivered. What a worker does with its message is in `worker`.
+//! while anything is delivered.
+//!
+//! A worker is a task with a connection of its own, which runs one exchange after the other. Between two exchanges it
+//! parks, with an eye on its connection. Aborting the task is how the pool closes the connection.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,19 +14,19 @@ use bytes::Bytes;
 use mcprove_settings::sync::lock;
 use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
-use super::HttpOptions;
 use super::address::Address;
+use super::connection::Connection;
 use super::headers::{Headers, PostHeaders};
-use super::worker::{Next, Seat, work};
+use super::{HttpOptions, exchange};
 use crate::transport::{Failure, Inbox, Outgoing, OutgoingKind, SendError};
 
 /// How many messages wait for a connection at most.
-pub(super) const MAX_QUEUED: usize = 4096;
+pub const MAX_QUEUED: usize = 4096;
 /// How many bytes wait for a connection at most, unless it is a single message.
-pub(super) const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
 /// Connections beyond the limit that replies and notifications may open: a server that waits
 /// for our reply while it holds every connection would wait forever.
 const RESERVED_CONNECTIONS: usize = 8;
@@ -52,7 +55,7 @@ pub struct Pool {
 }
 
 /// A message on its way.
-pub(super) struct Job {
+pub struct Job {
     pub kind: OutgoingKind,
     pub body: Bytes,
     pub headers: PostHeaders,
@@ -75,9 +78,17 @@ struct State {
     running: usize,
     last_worker: u64,
     workers: FxHashMap<u64, AbortHandle>,
-    idle: Vec<Arc<Seat>>,
+    /// Parked workers, and how they get their next message.
+    idle: Vec<(u64, oneshot::Sender<Job>)>,
     /// Which worker runs which request.
     in_flight: FxHashMap<u64, u64>,
+}
+
+/// What a worker does after an exchange.
+enum Next {
+    Run(Job),
+    Park(oneshot::Receiver<Job>),
+    End,
 }
 
 impl Job {
@@ -123,6 +134,14 @@ impl Pool {
 
     pub fn runtime(&self) -> &Handle {
         &self.runtime
+    }
+
+    /// What was asked of a server with `job` failed.
+    pub fn fail(&self, job: &Job, failure: Failure) {
+        match job.kind {
+            OutgoingKind::Raw => self.inbox.answer_raw(Err(failure)),
+            _ => self.inbox.fail(job.request(), failure),
+        }
     }
 
     /// Takes a message; it starts at once if a connection is free or can be opened.
@@ -189,12 +208,12 @@ impl Pool {
     }
 
     /// Request `id` has its answer: what its stream still brings is no longer part of it.
-    pub(super) fn mark_answered(&self, id: u64) {
+    pub fn mark_answered(&self, id: u64) {
         lock(&self.state).in_flight.remove(&id);
     }
 
     /// Lets the messages start that waited for `notifications/initialized`.
-    pub(super) fn lift_barrier(self: &Arc<Self>) {
+    pub fn lift_barrier(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.barrier = false;
         self.dispatch(&mut state);
@@ -222,16 +241,16 @@ impl Pool {
             let Some(job) = state.take(self.options.max_connections) else {
                 break;
             };
-            if let Some(seat) = state.idle.pop() {
-                state.start(&job, seat.worker);
-                seat.hand(job);
+            if let Some((worker, seat)) = state.idle.pop() {
+                state.start(&job, worker);
+                // A worker waits for it until it has taken itself off the stack.
+                let _ = seat.send(job);
                 continue;
             }
             state.last_worker += 1;
             let worker = state.last_worker;
             state.start(&job, worker);
-            let seat = Arc::new(Seat::new(worker, job));
-            let task = self.runtime.spawn(work(Arc::clone(self), seat));
+            let task = self.runtime.spawn(Arc::clone(self).work(worker, job));
             state.workers.insert(worker, task.abort_handle());
         }
         self.announce_room(state);
@@ -244,14 +263,39 @@ impl Pool {
         }
     }
 
+    /// The life of a worker.
+    async fn work(self: Arc<Self>, worker: u64, mut job: Job) {
+        let mut connection: Option<Connection> = None;
+        loop {
+            connection = exchange::run(&self, connection, &job).await;
+            job = match self.finish(worker, &job, connection.is_some()) {
+                Next::Run(next) => next,
+                Next::End => return,
+                Next::Park(mut seat) => {
+                    let given = match &mut connection {
+                        Some(connection) => connection.unless_closed(&mut seat).await,
+                        None => None,
+                    };
+                    match given.and_then(Result::ok) {
+                        Some(next) => next,
+                        None => match self.unpark(worker, seat) {
+                            Some(next) => next,
+                            None => return,
+                        },
+                    }
+                }
+            };
+        }
+    }
+
     /// Ends an exchange and says what the worker does next.
-    pub(super) fn finish(self: &Arc<Self>, seat: &Arc<Seat>, job: &Job, can_park: bool) -> Next {
+    fn finish(self: &Arc<Self>, worker: u64, job: &Job, can_park: bool) -> Next {
         let mut state = lock(&self.state);
-        if !state.workers.contains_key(&seat.worker) {
+        if !state.workers.contains_key(&worker) {
             return Next::End;
         }
         if let Some(id) = job.request()
-            && state.in_flight.get(&id) == Some(&seat.worker)
+            && state.in_flight.get(&id) == Some(&worker)
         {
             state.in_flight.remove(&id);
         }
@@ -263,13 +307,14 @@ impl Pool {
         }
         let next = state.take(self.options.max_connections);
         let next = if let Some(next) = next {
-            state.start(&next, seat.worker);
+            state.start(&next, worker);
             Next::Run(next)
         } else if can_park {
-            state.idle.push(Arc::clone(seat));
-            Next::Park
+            let (seat, next) = oneshot::channel();
+            state.idle.push((worker, seat));
+            Next::Park(next)
         } else {
-            state.workers.remove(&seat.worker);
+            state.workers.remove(&worker);
             Next::End
         };
         self.dispatch(&mut state);
@@ -277,13 +322,13 @@ impl Pool {
     }
 
     /// The parked connection closed: the worker ends, unless it was just given a message.
-    pub(super) fn unpark(&self, seat: &Arc<Seat>) -> Option<Job> {
+    fn unpark(&self, worker: u64, mut seat: oneshot::Receiver<Job>) -> Option<Job> {
         let mut state = lock(&self.state);
-        if let Some(position) = state.idle.iter().position(|idle| Arc::ptr_eq(idle, seat)) {
+        if let Some(position) = state.idle.iter().position(|(idle, _)| *idle == worker) {
             state.idle.remove(position);
-            state.workers.remove(&seat.worker);
+            state.workers.remove(&worker);
         }
-        seat.take()
+        seat.try_recv().ok()
     }
 }
 

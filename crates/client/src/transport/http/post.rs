@@ -2,18 +2,19 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::header::{CONTENT_ENCODING, DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
+use http::header::{DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Method};
 
 use super::HttpOptions;
 use super::address::Address;
 use super::body::read_body;
 use super::connection::Connection;
+use super::exchange::unasked_encoding;
 use super::head::Request;
 use crate::transport::Failure;
 
 /// Some providers tell it in milliseconds.
-pub(super) const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+pub const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
 
 /// Where something is posted to.
 pub struct Post {
@@ -74,9 +75,7 @@ impl Post {
         };
         let head = connection.send(&request).await;
         let head = head.map_err(|error| error.failure)?;
-        if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
-            && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
-        {
+        if unasked_encoding(&head.headers).is_some() {
             let message = "the answer is compressed, which was not requested";
             return Err(Failure::malformed(message));
         }

@@ -7,7 +7,7 @@ use mcprove_trace::protocol::{RpcError, parse_bounded};
 use serde::Deserialize;
 
 use super::pool::{Job, Pool};
-use crate::transport::{Detail, Failure, OutgoingKind};
+use crate::transport::{Detail, Failure};
 
 /// How much of a body is quoted.
 const MAX_EXCERPT: usize = 200;
@@ -23,44 +23,27 @@ struct Envelope {
 }
 
 /// Deals with the response to `job` when its status is no success.
-pub(super) fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
-    let envelope = parse(body);
-    let error = envelope
-        .as_ref()
-        .and_then(|envelope| envelope.error.as_ref());
-    let is_about_method = error.is_some_and(|error| error.code == METHOD_NOT_FOUND);
-    let is_expired = status == StatusCode::NOT_FOUND && job.headers.has_session && !is_about_method;
-    let failure = describe(status, body, error, is_expired);
-    match job.kind {
-        OutgoingKind::Request(id) => {
-            // An error of JSON-RPC is the answer. Its id may be missing or made up, for a server
-            // that refuses a request by its headers has not read it.
-            let failure = match envelope.and_then(|envelope| envelope.error) {
-                Some(error) if !is_expired => failure.with(Detail::Error(Box::new(error))),
-                _ => failure,
-            };
-            pool.inbox.fail(Some(id), failure);
-        }
-        OutgoingKind::Notification | OutgoingKind::Reply => pool.inbox.fail(None, failure),
-        OutgoingKind::Raw => pool.inbox.answer_raw(Err(failure)),
+pub fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
+    let error = parse(body);
+    let mut failure = describe(status, body, error.as_ref(), job.headers.has_session);
+    // An error of JSON-RPC is the answer to a request. Its id may be missing or made up, for a server that refuses a
+    // request by its headers has not read it.
+    if let Some(error) = error
+        && job.request().is_some()
+        && failure.detail != Detail::SessionExpired
+    {
+        failure.detail = Detail::Error(Box::new(error));
     }
+    pool.fail(job, failure);
 }
 
 /// The failure that `status` is, told with the beginning of its body.
 pub fn failure(status: StatusCode, body: &[u8]) -> Failure {
-    let envelope = parse(body);
-    describe(
-        status,
-        body,
-        envelope
-            .as_ref()
-            .and_then(|envelope| envelope.error.as_ref()),
-        false,
-    )
+    describe(status, body, parse(body).as_ref(), false)
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.
-pub(super) fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
+pub fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
     let location = String::from_utf8_lossy(location.as_bytes());
     let message = format!(
         "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give that address instead",
@@ -73,7 +56,7 @@ fn describe(
     status: StatusCode,
     body: &[u8],
     error: Option<&RpcError>,
-    is_expired: bool,
+    has_session: bool,
 ) -> Failure {
     let said = match error {
         Some(error) => format!(
@@ -83,7 +66,8 @@ fn describe(
         ),
         None => excerpt(body),
     };
-    if is_expired {
+    let is_about_method = error.is_some_and(|error| error.code == METHOD_NOT_FOUND);
+    if status == StatusCode::NOT_FOUND && has_session && !is_about_method {
         let message = format!("HTTP {status}: the server no longer knows the session{said}");
         return Failure::disconnected(message).with(Detail::SessionExpired);
     }
@@ -95,16 +79,16 @@ fn describe(
     Failure::new(category, format!("HTTP {status}{said}")).with(Detail::Status(status.as_u16()))
 }
 
-fn parse(body: &[u8]) -> Option<Envelope> {
+/// The error of JSON-RPC that a body is.
+fn parse(body: &[u8]) -> Option<RpcError> {
     let text = std::str::from_utf8(body).ok()?;
-    text.trim_ascii_start()
-        .starts_with('{')
-        .then(|| parse_bounded(text).ok())
-        .flatten()
+    let is_object = text.trim_ascii_start().starts_with('{');
+    let envelope: Option<Envelope> = is_object.then(|| parse_bounded(text).ok()).flatten();
+    envelope?.error
 }
 
 /// `: ` and the beginning of `body`, or nothing if it is empty.
-pub(super) fn excerpt(body: &[u8]) -> String {
+pub fn excerpt(body: &[u8]) -> String {
     let text = shorten_bytes(body, MAX_EXCERPT);
     if text.is_empty() {
         String::new()

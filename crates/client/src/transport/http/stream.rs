@@ -40,7 +40,7 @@ const UNASKED_STREAM: Duration = Duration::from_secs(10);
 const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Where in a stream we are, across the connections that it takes.
-pub(super) struct Cursor {
+pub struct Cursor {
     last_id: Option<HeaderValue>,
     retry: Duration,
     has_progress: bool,
@@ -122,14 +122,16 @@ impl EventReader {
 }
 
 /// Reads the stream that answers `job`, over as many connections as it takes.
-pub(super) async fn follow(
+pub async fn follow(
     pool: &Arc<Pool>,
     connection: Connection,
     job: &Job,
 ) -> Result<Option<Connection>, Failure> {
     let mut cursor = Cursor::new();
     let mut resumes = 0;
-    let mut end = read(pool, connection, job.request(), &mut cursor).await;
+    let is_asked = job.request().is_some();
+    let deadline = (!is_asked).then(|| Instant::now() + UNASKED_STREAM);
+    let mut end = read(pool, connection, job.request(), deadline, &mut cursor).await;
     loop {
         let Some(id) = job.request().filter(|id| pool.inbox.is_waiting(*id)) else {
             return end.or(Ok(None));
@@ -161,25 +163,23 @@ pub(super) async fn follow(
             return end.or(Ok(None));
         }
         end = match open(pool, end.ok().flatten(), &cursor).await {
-            Ok(Opened::Stream(connection)) => read(pool, connection, Some(id), &mut cursor).await,
-            Ok(Opened::Refused(refused, failure)) if !refused.is_server_error() => {
-                return Err(failure);
-            }
-            Ok(Opened::Refused(_, failure)) | Err(failure) => Err(failure),
+            Ok(connection) => read(pool, connection, Some(id), None, &mut cursor).await,
+            Err((Some(refused), failure)) if !refused.is_server_error() => return Err(failure),
+            Err((_, failure)) => Err(failure),
         };
     }
 }
 
-/// Reads one body to its end, or for a moment after the answer. Returns the connection if it
-/// can be used again.
+/// Reads one body to its end, until `deadline`, or for a moment after the answer to `request`. Returns the connection
+/// if it can be used again.
 async fn read(
     pool: &Arc<Pool>,
     mut connection: Connection,
     request: Option<u64>,
+    mut deadline: Option<Instant>,
     cursor: &mut Cursor,
 ) -> Result<Option<Connection>, Failure> {
     let mut reader = EventReader::new(pool.options.max_frame);
-    let mut deadline = request.is_none().then(|| Instant::now() + UNASKED_STREAM);
     loop {
         let next = reader.next(&mut connection);
         let until = deadline.unwrap_or_else(|| Instant::now() + LOOK_EVERY);
@@ -195,7 +195,10 @@ async fn read(
         let Some(event) = event else {
             return Ok(connection.is_open().then_some(connection));
         };
-        deliver(pool, event, cursor);
+        cursor.note(&event);
+        if event.is_message() && !event.data.is_empty() {
+            pool.inbox.deliver(event.data);
+        }
         if let Some(id) = request
             && deadline.is_none()
             && !pool.inbox.is_waiting(id)
@@ -206,25 +209,15 @@ async fn read(
     }
 }
 
-fn deliver(pool: &Pool, event: Event, cursor: &mut Cursor) {
-    cursor.note(&event);
-    if event.is_message() && !event.data.is_empty() {
-        pool.inbox.deliver(event.data);
-    }
-}
-
-/// What came of asking for a stream.
-enum Opened {
-    Stream(Connection),
-    Refused(StatusCode, Failure),
-}
+/// Why a stream did not open, and the status with which the server refused it, if it did.
+type NotOpened = (Option<StatusCode>, Failure);
 
 /// Asks for a stream by GET, from where `cursor` is.
 async fn open(
     pool: &Pool,
     connection: Option<Connection>,
     cursor: &Cursor,
-) -> Result<Opened, Failure> {
+) -> Result<Connection, NotOpened> {
     let (headers, has_session) = {
         let headers = pool.headers();
         (headers.get(), headers.has_session())
@@ -236,9 +229,10 @@ async fn open(
         own: &own,
         ..Request::new(&Method::GET, &pool.address.path, &headers)
     };
-    let (mut connection, head) = exchange::request(pool, connection, &get).await?;
+    let opened = exchange::request(pool, connection, &get).await;
+    let (mut connection, head) = opened.map_err(|failure| (None, failure))?;
     if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
-        return Ok(Opened::Stream(connection));
+        return Ok(connection);
     }
     let body = read_body(&mut connection, MAX_REFUSAL)
         .await
@@ -249,12 +243,12 @@ async fn open(
     if head.status == StatusCode::NOT_FOUND && has_session {
         failure.detail = Detail::SessionExpired;
     }
-    Ok(Opened::Refused(head.status, failure))
+    Err((Some(head.status), failure))
 }
 
 /// Keeps the stream open that belongs to no request, until the server says it has none. `tried`
 /// is told when the server has accepted or refused it for the first time.
-pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
+pub async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
     let mut tried = Some(tried);
     let mut cursor = Cursor::new();
     let mut kept = None;
@@ -266,21 +260,19 @@ pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
             let _ = tried.send(());
         }
         match opened {
-            Ok(Opened::Stream(connection)) => {
-                match listen_once(&pool, connection, &mut cursor).await {
-                    Ok(connection) => kept = connection,
-                    Err(failure) if failure.category == ErrorCategory::Malformed => {
-                        pool.inbox.fail(None, failure);
-                    }
-                    Err(_) => {}
+            Ok(connection) => match read(&pool, connection, None, None, &mut cursor).await {
+                Ok(connection) => kept = connection,
+                Err(failure) if failure.category == ErrorCategory::Malformed => {
+                    pool.inbox.fail(None, failure);
                 }
-            }
-            Ok(Opened::Refused(status, _))
+                Err(_) => {}
+            },
+            Err((Some(status), _))
                 if !status.is_server_error() || status == StatusCode::NOT_IMPLEMENTED =>
             {
                 return;
             }
-            Ok(Opened::Refused(..)) | Err(_) => {}
+            Err(_) => {}
         }
         failures = if cursor.take_progress() {
             0
@@ -289,16 +281,4 @@ pub(super) async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
         };
         tokio::time::sleep(cursor.delay(failures)).await;
     }
-}
-
-async fn listen_once(
-    pool: &Pool,
-    mut connection: Connection,
-    cursor: &mut Cursor,
-) -> Result<Option<Connection>, Failure> {
-    let mut reader = EventReader::new(pool.options.max_frame);
-    while let Some(event) = reader.next(&mut connection).await? {
-        deliver(pool, event, cursor);
-    }
-    Ok(connection.is_open().then_some(connection))
 }

@@ -8,10 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::Method;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use tokio::task::AbortHandle;
+use mcprove_trace::ErrorCategory;
 
-use super::http::HttpOptions;
 use super::http::address::Address;
 use super::http::body::{ContentType, content_type, read_body};
 use super::http::connection::Connection;
@@ -20,79 +18,37 @@ use super::http::headers::Headers;
 use super::http::pool::{Answers, Pool};
 use super::http::status;
 use super::http::stream::EventReader;
-use super::{Channel, Closing, Failure, Inbox, Outgoing, SendError};
+use super::http::{HttpChannel, HttpOptions};
+use super::{Failure, Inbox};
 
 /// The event that names the endpoint.
 const ENDPOINT: &[u8] = b"endpoint";
 /// How much is read of a response that is no event stream.
 const MAX_REFUSAL: usize = 64 * 1024;
 
-/// A channel to a server of revision 2024-11-05.
-pub struct SseChannel {
-    pool: Arc<Pool>,
-    reader: AbortHandle,
-}
-
-impl SseChannel {
-    /// Opens the stream at `url` and waits until the server has named its endpoint, all within
-    /// the connect timeout.
-    ///
-    /// Must be called within a tokio runtime, which then runs the channel's tasks.
-    pub async fn connect(
-        url: &str,
-        headers: &BTreeMap<String, String>,
-        options: HttpOptions,
-        inbox: Arc<dyn Inbox>,
-    ) -> Result<Arc<Self>, Failure> {
-        let address = Address::parse(url, ("http", "https"), &options)?;
-        let headers = Headers::new(&address.host_header, headers)?;
-        let opening = open(&address, &headers, &options);
-        let (stream, endpoint) = address
-            .within(&options, "no endpoint event", opening)
-            .await?;
-        let pool = Pool::new(endpoint, options, Answers::OnStream, headers, inbox);
-        let reader = tokio::spawn(read(Arc::clone(&pool), stream)).abort_handle();
-        Ok(Arc::new(Self { pool, reader }))
-    }
-}
-
-impl Channel for SseChannel {
-    fn name(&self) -> &'static str {
-        "sse"
-    }
-
-    fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
-        self.pool.submit(&message)
-    }
-
-    fn room(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.pool.wait_for_room())
-    }
-
-    fn sever(&self) {
-        self.reader.abort();
-        self.pool.close();
-    }
-
-    fn close(&self) -> BoxFuture<'_, Closing> {
-        Box::pin(async {
-            self.sever();
-            Closing::default()
-        })
-    }
-}
-
-impl Drop for SseChannel {
-    fn drop(&mut self) {
-        self.sever();
-    }
+/// Opens the stream at `url` and waits until the server has named its endpoint, all within
+/// the connect timeout.
+///
+/// Must be called within a tokio runtime, which then runs the channel's tasks.
+pub async fn connect(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    options: HttpOptions,
+    inbox: Arc<dyn Inbox>,
+) -> Result<Arc<HttpChannel>, Failure> {
+    let address = Address::parse(url, ("http", "https"), &options)?;
+    let headers = Headers::new(&address.host_header, headers)?;
+    let opening = open(&address, &headers, &options);
+    let (stream, endpoint) = address
+        .within(&options, "no endpoint event", opening)
+        .await?;
+    let pool = Pool::new(endpoint, options, Answers::OnStream, headers, inbox);
+    let reader = tokio::spawn(read(Arc::clone(&pool), stream)).abort_handle();
+    Ok(HttpChannel::new(pool, Some(reader)))
 }
 
 /// The stream that carries every answer.
-struct Stream {
-    connection: Connection,
-    events: EventReader,
-}
+type Stream = (Connection, EventReader);
 
 async fn open(
     address: &Address,
@@ -116,7 +72,7 @@ async fn open(
     while let Some(event) = events.next(&mut connection).await? {
         if event.event == ENDPOINT {
             let endpoint = address.join(String::from_utf8_lossy(&event.data).trim())?;
-            return Ok((Stream { connection, events }, endpoint));
+            return Ok(((connection, events), endpoint));
         }
     }
     let message = "the server closed the event stream before it named its endpoint";
@@ -124,9 +80,9 @@ async fn open(
 }
 
 /// Delivers what arrives until the stream ends, and with it the channel.
-async fn read(pool: Arc<Pool>, mut stream: Stream) {
+async fn read(pool: Arc<Pool>, (mut connection, mut events): Stream) {
     let end = loop {
-        match stream.events.next(&mut stream.connection).await {
+        match events.next(&mut connection).await {
             Ok(Some(event)) if event.is_message() && !event.data.is_empty() => {
                 pool.inbox.deliver(event.data);
             }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::transport::testing::*;
-use crate::transport::{Detail, OutgoingKind};
+use crate::transport::{Channel as _, Detail, OutgoingKind, SendError};
 
 fn hello(endpoint: &str) -> Vec<Step> {
     events(&[&format!("event: endpoint\ndata: {endpoint}\n\n")])
@@ -11,11 +11,11 @@ fn hello(endpoint: &str) -> Vec<Step> {
 async fn connect(
     server: &TestServer,
     options: HttpOptions,
-) -> (Arc<RecordingInbox>, Result<Arc<SseChannel>, Failure>) {
+) -> (Arc<RecordingInbox>, Result<Arc<HttpChannel>, Failure>) {
     let inbox = Arc::new(RecordingInbox::default());
     let user = BTreeMap::from([("X-Key".to_owned(), "k".to_owned())]);
     let url = format!("http://127.0.0.1:{}/a/sse", server.port);
-    let channel = SseChannel::connect(&url, &user, options, Arc::clone(&inbox) as _).await;
+    let channel = super::connect(&url, &user, options, Arc::clone(&inbox) as _).await;
     (inbox, channel)
 }
 

@@ -4,7 +4,6 @@
 //! answered by the protocol itself. The channel ends with the connection.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +14,8 @@ use http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use mcprove_settings::sync::lock;
 use mcprove_trace::BoxFuture;
 use mcprove_trace::guarded::{Guarded, PONG_BYTES_MAX, Pongs};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{Semaphore, TryAcquireError, mpsc};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -35,7 +35,7 @@ use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
 /// How many messages wait for the wire at most.
 const MAX_QUEUED: usize = 4096;
 /// How many bytes wait for the wire at most, unless it is a single message.
-const MAX_QUEUED_BYTES: usize = 64 * 1024 * 1024;
+const MAX_QUEUED_BYTES: u32 = 64 * 1024 * 1024;
 /// How long the server may take to agree to the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How much is read at once. Frames that say nothing are skipped without a turn for others
@@ -49,17 +49,11 @@ type Socket = WebSocketStream<Guarded<Wire>>;
 
 /// A channel to a WebSocket address.
 pub struct WebSocketChannel {
-    shared: Arc<Shared>,
+    /// Room for bytes; closed with the channel.
+    room: Arc<Semaphore>,
     queue: mpsc::Sender<Message>,
     reader: Mutex<Option<JoinHandle<()>>>,
     writer: JoinHandle<()>,
-}
-
-/// What the channel and its tasks share.
-struct Shared {
-    queued_bytes: AtomicUsize,
-    is_closed: AtomicBool,
-    room: Notify,
 }
 
 impl WebSocketChannel {
@@ -83,24 +77,15 @@ impl WebSocketChannel {
         let socket = address.within(&options, "no WebSocket", opening).await?;
         let socket =
             socket.ok_or_else(|| address.unreachable("the subprotocol cannot be agreed on"))?;
-        let shared = Arc::new(Shared {
-            queued_bytes: AtomicUsize::new(0),
-            is_closed: AtomicBool::new(false),
-            room: Notify::new(),
-        });
+        let room = Arc::new(Semaphore::new(MAX_QUEUED_BYTES as usize));
         let (queue, waiting) = mpsc::channel(MAX_QUEUED);
         let pongs = socket.get_ref().pongs();
         let (sink, stream) = socket.split();
-        let writer = tokio::spawn(write(sink, waiting, Arc::clone(&shared)));
-        let reader = read(
-            stream,
-            (options.max_frame, pongs),
-            Arc::clone(&shared),
-            inbox,
-        );
+        let writer = tokio::spawn(write(sink, waiting, Arc::clone(&room)));
+        let reader = read(stream, (options.max_frame, pongs), Arc::clone(&room), inbox);
         let reader = Mutex::new(Some(tokio::spawn(reader)));
         Ok(Arc::new(Self {
-            shared,
+            room,
             queue,
             reader,
             writer,
@@ -118,38 +103,37 @@ impl Channel for WebSocketChannel {
     }
 
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
-        if self.shared.is_closed() {
-            return Err(closed());
-        }
-        let length = message.bytes.len();
-        let before = self.shared.queued_bytes.fetch_add(length, Ordering::AcqRel);
-        let is_full = before > 0 && before + length > MAX_QUEUED_BYTES;
-        let result = if is_full {
-            Err(SendError::Full)
-        } else {
-            self.enqueue(message.bytes)
+        let bytes = Bytes::copy_from_slice(message.bytes);
+        let room = self.room.try_acquire_many(size_of_queued(bytes.len()));
+        let room = room.map_err(|error| match error {
+            TryAcquireError::NoPermits => SendError::Full,
+            TryAcquireError::Closed => closed(),
+        })?;
+        // Only what is no text at all, and so no message, needs another frame.
+        let message = match Utf8Bytes::try_from(bytes.clone()) {
+            Ok(text) => Message::Text(text),
+            Err(_) => Message::Binary(bytes),
         };
-        if result.is_err() {
-            self.shared.release(length);
-        }
-        result
+        self.queue.try_send(message).map_err(|error| match error {
+            TrySendError::Full(_) => SendError::Full,
+            TrySendError::Closed(_) => closed(),
+        })?;
+        // The writer gives it back.
+        room.forget();
+        Ok(())
     }
 
     fn room(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            loop {
-                let notified = self.shared.room.notified();
-                let has_bytes = self.shared.queued_bytes.load(Ordering::Acquire) < MAX_QUEUED_BYTES;
-                if self.shared.is_closed() || has_bytes && self.queue.capacity() > 0 {
-                    return;
-                }
-                notified.await;
+            // Either fails when the channel is closed.
+            if self.room.acquire().await.is_ok() {
+                let _ = self.queue.reserve().await;
             }
         })
     }
 
     fn sever(&self) {
-        self.shared.close();
+        close(&self.room);
         if let Some(reader) = self.take_reader() {
             reader.abort();
         }
@@ -158,7 +142,7 @@ impl Channel for WebSocketChannel {
 
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
-            let was_closed = self.shared.close();
+            let was_closed = close(&self.room);
             if let Some(mut reader) = self.take_reader() {
                 if !was_closed && self.queue.try_send(Message::Close(None)).is_ok() {
                     // The reader ends when the server agrees.
@@ -172,43 +156,22 @@ impl Channel for WebSocketChannel {
     }
 }
 
-impl WebSocketChannel {
-    fn enqueue(&self, bytes: &[u8]) -> Result<(), SendError> {
-        let bytes = Bytes::copy_from_slice(bytes);
-        // Only what is no text at all, and so no message, needs another frame.
-        let message = match Utf8Bytes::try_from(bytes.clone()) {
-            Ok(text) => Message::Text(text),
-            Err(_) => Message::Binary(bytes),
-        };
-        self.queue.try_send(message).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => SendError::Full,
-            mpsc::error::TrySendError::Closed(_) => closed(),
-        })
-    }
-}
-
 impl Drop for WebSocketChannel {
     fn drop(&mut self) {
         self.sever();
     }
 }
 
-impl Shared {
-    fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
+/// How much room a message of that many bytes takes: all there is, if it is larger.
+fn size_of_queued(bytes: usize) -> u32 {
+    u32::try_from(bytes).map_or(MAX_QUEUED_BYTES, |bytes| bytes.min(MAX_QUEUED_BYTES))
+}
 
-    /// Returns whether it was closed already.
-    fn close(&self) -> bool {
-        let was_closed = self.is_closed.swap(true, Ordering::AcqRel);
-        self.room.notify_waiters();
-        was_closed
-    }
-
-    fn release(&self, length: usize) {
-        self.queued_bytes.fetch_sub(length, Ordering::AcqRel);
-        self.room.notify_waiters();
-    }
+/// Closes a channel; returns whether it was closed already.
+fn close(room: &Semaphore) -> bool {
+    let was_closed = room.is_closed();
+    room.close();
+    was_closed
 }
 
 fn closed() -> SendError {
@@ -258,7 +221,7 @@ async fn open(
 async fn write(
     mut sink: SplitSink<Socket, Message>,
     mut queue: mpsc::Receiver<Message>,
-    shared: Arc<Shared>,
+    room: Arc<Semaphore>,
 ) {
     while let Some(first) = queue.recv().await {
         let mut next = Some(first);
@@ -266,7 +229,7 @@ async fn write(
             let length = if message.is_close() { 0 } else { message.len() };
             // What breaks writing also ends reading, and that is where it is reported.
             let result = sink.feed(message).await;
-            shared.release(length);
+            room.add_permits(size_of_queued(length) as usize);
             if result.is_err() {
                 return;
             }
@@ -282,7 +245,7 @@ async fn write(
 async fn read(
     mut stream: SplitStream<Socket>,
     (limit, pongs): (usize, Pongs),
-    shared: Arc<Shared>,
+    room: Arc<Semaphore>,
     inbox: Arc<dyn Inbox>,
 ) {
     let mut unyielded = 0;
@@ -332,7 +295,7 @@ async fn read(
         }
     };
     // An end of our own making is no news.
-    if !shared.close() {
+    if !close(&room) {
         inbox.closed(Failure::disconnected(end));
     }
 }

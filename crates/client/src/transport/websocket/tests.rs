@@ -146,7 +146,7 @@ async fn a_server_that_does_not_read_fills_the_queue() {
     let bytes = vec![b'x'; 1024 * 1024];
     let full = (0..1000).find_map(|_| channel.send(message(OutgoingKind::Raw, "", &bytes)).err());
     assert_eq!(full, Some(SendError::Full));
-    channel.shared.close();
+    close(&channel.room);
     channel.room().await;
 }
 

@@ -4,10 +4,10 @@
 //! Where one process serves all sessions, what it keeps of them shows in its memory and its
 //! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use mcprove_client::session::{ProtocolChoice, Session};
 use mcprove_document::figure::counted;
 use mcprove_settings::setting::Settings;
@@ -16,9 +16,8 @@ use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::task::JoinSet;
 
-use super::reference::{self, Reference};
+use super::reference;
 use super::session_end::{self, ExitStyle, Focus, SessionEnds};
 use super::{Judging, ScenarioType, Shape, concurrent};
 use crate::drive::context::RunContext;
@@ -33,10 +32,6 @@ const LETTING_GO: Duration = Duration::from_millis(500);
 /// So many sessions that cannot be opened: the server is gone.
 const FAILED_OPENS_MAX: u32 = 3;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "sessions opened and abandoned: sessions that are never released, processes that remain";
-
 /// Sessions opened and abandoned without a goodbye.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Churn {
@@ -46,21 +41,6 @@ pub struct Churn {
     /// How many are open at the same time.
     #[setting(default = 5, elsewhere = "ignored")]
     pub concurrent: u32,
-}
-
-/// What those who open sessions share.
-struct Shared {
-    context: RunContext,
-    ends: SessionEnds,
-    reference: Reference,
-    protocol: ProtocolChoice,
-    began: Instant,
-    /// The time between two sessions, at least.
-    pace: Duration,
-    sessions: u32,
-    next: AtomicU32,
-    done: AtomicU32,
-    failed_opens: AtomicU32,
 }
 
 /// The revision to speak: HTTP has sessions in the handshake era only, so that era is taken
@@ -82,32 +62,6 @@ async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolCho
     }
 }
 
-impl Shared {
-    /// Opens and leaves one session after the other, until all are done or the server is gone.
-    async fn visit(self: Arc<Self>) {
-        loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            let is_enough = number >= self.sessions || self.ends.is_clear();
-            if is_enough || !self.context.stop.is_running() {
-                return;
-            }
-            let due = self.began + self.pace * number;
-            let wait = due.saturating_duration_since(Instant::now());
-            self.context.pause(wait).await;
-            let opening = self
-                .ends
-                .open_and_call(self.protocol, &self.reference, PHASE);
-            if let Some(visit) = opening.await {
-                self.ends.leave(&visit, ExitStyle::alternate(number)).await;
-            } else if self.failed_opens.fetch_add(1, Ordering::Relaxed) + 1 >= FAILED_OPENS_MAX {
-                return;
-            }
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            self.context.progress(done, self.sessions);
-        }
-    }
-}
-
 impl ScenarioType for Churn {
     fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
         Box::pin(async move {
@@ -119,32 +73,40 @@ impl ScenarioType for Churn {
             let protocol = choose_protocol(context, session).await;
             let is_process_each = session.process().is_some();
             ends.leave(&first, ExitStyle::Orderly).await;
-            if let Some(reference) = found {
+            if let Some(reference) = &found {
                 let pace = if is_process_each {
                     Duration::ZERO
                 } else {
                     TIME_MIN / self.sessions.max(1)
                 };
-                let shared = Arc::new(Shared {
-                    context: context.clone(),
-                    ends,
-                    reference,
-                    protocol,
-                    began: Instant::now(),
-                    pace,
-                    sessions: self.sessions,
-                    next: AtomicU32::new(0),
-                    done: AtomicU32::new(0),
-                    failed_opens: AtomicU32::new(0),
-                });
+                let began = Instant::now();
+                let [next, done, failed_opens] = [const { AtomicU32::new(0) }; 3];
+                let count = |counter: &AtomicU32| counter.fetch_add(1, Ordering::Relaxed);
+                // Opens and leaves one session after the other, until all are done or the server is gone.
+                let visit = async || {
+                    loop {
+                        let number = count(&next);
+                        let is_enough = number >= self.sessions || ends.is_clear();
+                        if is_enough || !context.stop.is_running() {
+                            return;
+                        }
+                        let due = began + pace * number;
+                        let wait = due.saturating_duration_since(Instant::now());
+                        context.pause(wait).await;
+                        let opening = ends.open_and_call(protocol, reference, PHASE);
+                        if let Some(visit) = opening.await {
+                            ends.leave(&visit, ExitStyle::alternate(number)).await;
+                        } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
+                            return;
+                        }
+                        context.progress(count(&done) + 1, self.sessions);
+                    }
+                };
                 let visitors = self.concurrent.min(self.sessions);
-                let visits = (0..visitors).map(|_| Arc::clone(&shared).visit());
-                visits.collect::<JoinSet<_>>().join_all().await;
+                join_all((0..visitors).map(|_| visit())).await;
                 context.pause(LETTING_GO).await;
-                shared.ends.finish().await;
-            } else {
-                ends.finish().await;
             }
+            ends.finish().await;
             context.end_phases([phase]);
             Ok(())
         })
@@ -155,7 +117,7 @@ impl ScenarioType for Churn {
     }
 
     fn judging(&self) -> Judging {
-        Judging::LEAVES_CALLS
+        Judging::leaving_calls()
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

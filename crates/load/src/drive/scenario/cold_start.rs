@@ -3,7 +3,6 @@
 
 use std::time::Instant;
 
-use mcprove_client::session::Session;
 use mcprove_document::figure::counted;
 use mcprove_score::cold_start::{self, ColdStartSample};
 use mcprove_settings::quantity::as_milliseconds;
@@ -14,18 +13,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ScenarioType, Shape};
-use crate::drive::context::{RunContext, in_phase};
-use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::context::RunContext;
 use crate::run::{Report, RunError, RunFacts};
 
 /// The phase of the calls that count.
 const PHASE: u16 = 1;
 /// The phase of the calls of a discarded iteration.
 const WARMUP_PHASE: u16 = 2;
-
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "a fresh process each time, first and second call compared: lazy initialisation";
 
 /// A fresh process for each iteration: start, greet, first call, second call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
@@ -56,7 +50,22 @@ impl ColdStart {
         let started = Instant::now();
         let connection = context.connect().await?;
         let ready_ms = as_milliseconds(started.elapsed());
-        let times = call_twice(context, &connection.session, phase).await?;
+        let session = &connection.session;
+        let tools = context.list_tools(session).await?;
+        let mut times = Vec::new();
+        if let Some(call) = context.prepared(session, &tools)?.next() {
+            let call = call?;
+            for _ in 0..2 {
+                // A tool that fails still shows how long it takes to be ready for it; one that never
+                // answers does not.
+                let duration = match connection.call(&call, phase).await {
+                    Ok(reply) => reply.duration,
+                    Err(error) if error.reply.is_some() || error.error.is_some() => error.duration,
+                    Err(_) => break,
+                };
+                times.push(as_milliseconds(duration));
+            }
+        }
         if let [first_call_ms, second_call_ms] = times[..] {
             let sample = ColdStartSample {
                 ready_ms,
@@ -65,34 +74,9 @@ impl ColdStart {
             };
             context.fact("", &ColdStartFact { discarded, sample });
         }
-        connection.note_violations();
-        connection.end().await;
+        connection.finish(false).await;
         Ok(())
     }
-}
-
-async fn call_twice(
-    context: &RunContext,
-    session: &Session,
-    phase: u16,
-) -> Result<Vec<f64>, RunError> {
-    let tools = context.list_tools(session).await?;
-    let mut times = Vec::new();
-    if let Some(call) = calls_for(context, &tools)?.first() {
-        let call = PreparedCall::new(context, session, &tools, call)?;
-        for _ in 0..2 {
-            // A tool that fails still shows how long it takes to be ready for it; one that never
-            // answers does not.
-            match session.request_as(&call.request, &in_phase(phase)).await {
-                Ok(reply) => times.push(as_milliseconds(reply.duration)),
-                Err(error) if error.reply.is_some() || error.error.is_some() => {
-                    times.push(as_milliseconds(error.duration));
-                }
-                Err(_) => break,
-            }
-        }
-    }
-    Ok(times)
 }
 
 impl ScenarioType for ColdStart {
@@ -104,15 +88,13 @@ impl ScenarioType for ColdStart {
             ];
             // The discarded iteration comes on top of those that were asked for.
             let total = self.iterations.saturating_add(u32::from(self.warmup));
-            for iteration in 0..total {
-                if !context.stop.is_running() {
-                    break;
-                }
-                match self.start(context, self.warmup && iteration == 0).await {
-                    Ok(()) => context.progress(iteration + 1, total),
+            for iteration in context.rounds(total) {
+                let started = self.start(context, self.warmup && iteration == 0).await;
+                match started {
                     // Whether there is a server at all shows at the first start.
                     Err(error) if iteration == 0 => return Err(error),
                     Err(error) => context.note_failure(&error),
+                    Ok(()) => {}
                 }
             }
             context.end_phases(phases);
@@ -121,9 +103,9 @@ impl ScenarioType for ColdStart {
     }
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
-        let mut starts: Vec<ColdStartFact> = facts.all()?;
-        starts.retain(|start| !start.discarded);
-        let samples: Vec<_> = starts.iter().map(|start| start.sample).collect();
+        let starts: Vec<ColdStartFact> = facts.all()?;
+        let counted = starts.iter().filter(|start| !start.discarded);
+        let samples: Vec<_> = counted.map(|start| start.sample).collect();
         let judged = cold_start::judge(&samples);
         report.verdicts.push(cold_start::verdict(&judged));
         report.cold_start = Some(judged);

@@ -10,9 +10,9 @@ use mcprove_document::figure;
 use mcprove_score::deadlock::{
     self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
 };
-use mcprove_settings::quantity::{as_milliseconds, seconds};
+use mcprove_settings::quantity::as_milliseconds;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
 use mcprove_trace::stream::Fact;
 use mcprove_trace::{BoxFuture, ErrorCategory};
@@ -23,16 +23,13 @@ use super::reference::call_at_once;
 use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
 use crate::drive::connection_slot::process_kind;
 use crate::drive::context::{Connection, RunContext};
-use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::mix::PreparedCall;
 use crate::run::{Report, RunError, RunFacts};
 
 const PHASE: u16 = 1;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "many first calls at the same instant on a fresh server: deadlocks";
-
 /// Many first calls at the same instant on a fresh server.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct DeadlockProbe {
     /// Calls released together.
@@ -40,18 +37,12 @@ pub struct DeadlockProbe {
     pub concurrent: u32,
     /// When a call counts as hung.
     #[setting(default = "5s", flag = false, elsewhere = "thresholds.hang_timeout")]
-    #[serde(rename = "hang_threshold_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub hang_threshold: Duration,
     /// How long a hung call may still answer late.
     #[setting(default = "10s", kind = TIME_OR_ZERO, flag = false, elsewhere = "thresholds.grace_period")]
-    #[serde(rename = "grace_period_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub grace_period: Duration,
     /// How long `tools/list` may take.
     #[setting(default = "1s")]
-    #[serde(rename = "list_timeout_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub list_timeout: Duration,
 }
 
@@ -115,34 +106,28 @@ impl DeadlockProbe {
             liveness.abort();
             session.closed().map(|_| DeadlockKind::ProcessDead)
         };
-        connection.note_violations();
         context.end_phases([phase]);
         note(context, &call.tool, ProbeOutcome::Completed, outcomes, kind);
-        if is_stuck {
-            // It will not end by itself, and what it did is recorded.
-            connection.kill();
-        } else {
-            connection.end().await;
-        }
+        connection.finish(is_stuck).await;
     }
 }
 
 fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
-    match outcome {
-        Ok(reply) => ProbedCall {
-            outcome: CallOutcome::Success,
-            duration_ms: as_milliseconds(reply.duration),
-            message: None,
-        },
-        Err(error) => ProbedCall {
-            outcome: match error.category() {
+    let (outcome, duration, message) = match outcome {
+        Ok(reply) => (CallOutcome::Success, reply.duration, None),
+        Err(error) => {
+            let outcome = match error.category() {
                 ErrorCategory::Hang => CallOutcome::Slow,
                 ErrorCategory::Deadlock => CallOutcome::Deadlock,
                 _ => CallOutcome::Error,
-            },
-            duration_ms: as_milliseconds(error.duration),
-            message: Some(error.to_string()),
-        },
+            };
+            (outcome, error.duration, Some(error.to_string()))
+        }
+    };
+    ProbedCall {
+        outcome,
+        duration_ms: as_milliseconds(duration),
+        message,
     }
 }
 
@@ -173,9 +158,8 @@ impl ScenarioType for DeadlockProbe {
                 }
             };
             context.learn_tools(session, &tools)?;
-            if let Some(call) = calls_for(context, &tools)?.first() {
-                let call = PreparedCall::new(context, session, &tools, call)?;
-                self.fire(context, &connection, &Arc::new(call)).await;
+            if let Some(call) = context.prepared(session, &tools)?.next() {
+                self.fire(context, &connection, &Arc::new(call?)).await;
             }
             Ok(())
         })
@@ -184,11 +168,11 @@ impl ScenarioType for DeadlockProbe {
     fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
         // What is given for all scenarios holds for this one too, unless it has its own.
         let (hang, grace) = given.hang_limits;
-        if let Some(hang) = hang.filter(|_| !given.has("hang_threshold")) {
-            self.hang_threshold = hang;
-        }
-        if let Some(grace) = grace.filter(|_| !given.has("grace_period")) {
-            self.grace_period = grace;
+        for (name, common, own) in [
+            ("hang_threshold", hang, &mut self.hang_threshold),
+            ("grace_period", grace, &mut self.grace_period),
+        ] {
+            *own = common.filter(|_| !given.has(name)).unwrap_or(*own);
         }
     }
 

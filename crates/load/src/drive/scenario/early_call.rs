@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Request};
+use mcprove_client::session::{ConnectError, ProtocolChoice, Request};
 use mcprove_document::figure::counted;
-use mcprove_score::verdict::{Severity, Verdict};
+use mcprove_score::verdict::Verdict;
 use mcprove_settings::setting::Settings;
 use mcprove_trace::protocol::{Era, Revision};
 use mcprove_trace::{BoxFuture, ErrorCategory};
@@ -25,10 +25,6 @@ const EARLY_PHASE: u16 = 2;
 /// held back until then, and must not be afterwards.
 const BEFORE_INITIALIZED: Duration = Duration::from_millis(300);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "calls before the tool list is complete and before initialization is: hangs, crashes";
-
 /// Calls before the list of tools is complete, and before initialization.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct EarlyCall {
@@ -37,113 +33,66 @@ pub struct EarlyCall {
     pub iterations: u32,
 }
 
-/// When a call comes early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// Together with `tools/list`.
-    WithList,
-    /// After the answer to `initialize`, before `notifications/initialized`.
-    BeforeInitialized,
-}
-
-impl Moment {
-    /// In words.
-    const fn describe(self) -> &'static str {
-        match self {
-            Self::WithList => "before tools/list was answered",
-            Self::BeforeInitialized => "before notifications/initialized",
-        }
-    }
-}
-
-/// What a server made of an early call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Disposition {
-    /// It was answered with a result.
-    Accepted,
-    /// It was answered with an error.
-    Rejected,
-    /// It is still not answered when it counts as a deadlock.
-    Hung,
-    /// The server ended.
-    Died(String),
-    /// It was answered, and then the server no longer did what it did before.
-    Broken(String),
-}
+/// Together with `tools/list`.
+const WITH_LIST: &str = "before tools/list was answered";
+/// After the answer to `initialize`.
+const UNINITIALIZED: &str = "before notifications/initialized";
+/// It is still not answered when it counts as a deadlock.
+const HUNG: &str = "is never answered; in the proper order it is answered";
 
 /// What became of the early calls of one moment.
 #[derive(Debug, Default)]
 struct Tally {
     accepted: u32,
     rejected: u32,
-    /// The worst of them, where it is bad.
-    worst: Option<Disposition>,
+    /// What one of them did to the server, where that is bad; then there is no more to learn.
+    harm: Option<String>,
 }
 
 impl Tally {
-    /// Counts a disposition; false when it is so bad that there is no more to learn.
-    fn count(&mut self, disposition: Disposition) -> bool {
-        match disposition {
-            Disposition::Accepted => self.accepted += 1,
-            Disposition::Rejected => self.rejected += 1,
-            disposition => self.worst = Some(disposition),
+    /// Counts a call that was accepted or refused, or did harm.
+    fn count(&mut self, outcome: Result<bool, String>) {
+        match outcome {
+            Ok(true) => self.accepted += 1,
+            Ok(false) => self.rejected += 1,
+            Err(harm) => self.harm = Some(harm),
         }
-        self.worst.is_none()
     }
 
     /// What that says of the server; nothing when no early call was made.
-    fn verdict(&self, moment: Moment, tool: &str) -> Option<Verdict> {
-        let when = moment.describe();
-        let verdict = match &self.worst {
-            Some(disposition) => {
-                let what = match disposition {
-                    Disposition::Died(reason) => format!("ends the server: {reason}"),
-                    Disposition::Broken(reason) => {
-                        format!("is answered, and then nothing works any more: {reason}")
-                    }
-                    _ => "is never answered; in the proper order it is answered".to_owned(),
-                };
-                Verdict::finding(
-                    "early_call",
-                    Severity::Critical,
-                    format!("A call of {tool} {when} {what}."),
-                    "set up what calls need before the first message is read, or refuse with an error until it is set up",
-                )
-            }
-            None if self.accepted + self.rejected == 0 => return None,
+    fn verdict(&self, when: &str, tool: &str) -> Option<Verdict> {
+        let (accepted, rejected) = (self.accepted, self.rejected);
+        let verdict = match &self.harm {
+            Some(harm) => Verdict::critical(
+                "early_call",
+                format!("A call of {tool} {when} {harm}."),
+                "set up what calls need before the first message is read, or refuse with an error until it is set up",
+            ),
+            None if accepted + rejected == 0 => return None,
             None => Verdict::pass(
                 "early_call",
-                format!(
-                    "Calls {when} do no harm: {} accepted, {} refused.",
-                    self.accepted, self.rejected
-                ),
+                format!("Calls {when} do no harm: {accepted} accepted, {rejected} refused."),
             ),
         };
         Some(
             verdict
-                .number("accepted", self.accepted)
-                .number("rejected", self.rejected),
+                .number("accepted", accepted)
+                .number("rejected", rejected),
         )
     }
 }
 
 impl EarlyCall {
-    /// Makes early calls at one moment, each on a fresh session.
-    async fn try_moment(
-        &self,
-        context: &RunContext,
-        reference: &Reference,
-        moment: Moment,
-        place: u32,
-    ) -> Tally {
-        let mut tally = Tally::default();
-        for iteration in 0..self.iterations {
-            if !context.stop.is_running() {
-                break;
-            }
-            let opened = match moment {
-                Moment::WithList => context.connect().await.map(Some),
-                Moment::BeforeInitialized => connect_unready(context).await,
+    /// Makes early calls, each on a fresh session; what became of those with the list, and of those after it.
+    async fn call_early(&self, context: &RunContext, reference: &Reference) -> [Tally; 2] {
+        let mut tallies = [Tally::default(), Tally::default()];
+        let [with_list, uninitialized] = &mut tallies;
+        for round in context.rounds(2 * self.iterations) {
+            let is_with_list = round < self.iterations;
+            let (opened, tally) = if is_with_list {
+                (context.connect().await.map(Some), &mut *with_list)
+            } else {
+                (connect_unready(context).await, &mut *uninitialized)
             };
             let connection = match opened {
                 Ok(Some(connection)) => connection,
@@ -152,29 +101,26 @@ impl EarlyCall {
                 Err(error) => {
                     context.note_failure(&error);
                     let reason = format!("a new session cannot be opened: {error}");
-                    tally.worst = Some(Disposition::Died(reason));
+                    tally.harm = Some(died(&reason));
                     break;
                 }
             };
-            let disposition = call_early(context, &connection, reference, moment).await;
-            if disposition == Disposition::Hung {
+            tally.count(call_early(context, &connection, reference, is_with_list).await);
+            if tally.harm.as_deref() == Some(HUNG) {
                 context.note_stuck(&connection, &reference.call.tool).await;
             }
-            let goes_on = tally.count(disposition);
-            if goes_on {
-                connection.dismiss().await;
-            } else {
-                connection.note_violations();
-                connection.kill();
-            }
-            let done = place * self.iterations + iteration + 1;
-            context.progress(done, 2 * self.iterations);
-            if !goes_on {
+            if tally.harm.is_some() {
+                connection.finish(true).await;
                 break;
             }
+            connection.dismiss().await;
         }
-        tally
+        tallies
     }
+}
+
+fn died(reason: &str) -> String {
+    format!("ends the server: {reason}")
 }
 
 /// A session whose handshake is not complete; none where the server has no handshake.
@@ -196,22 +142,22 @@ async fn connect_unready(context: &RunContext) -> Result<Option<Connection>, Con
     }
 }
 
-/// Makes an early call, and then everything in its proper order.
+/// Makes an early call, and then everything in its proper order. Whether it was accepted, or what it did to the server.
 async fn call_early(
     context: &RunContext,
     connection: &Connection,
     reference: &Reference,
-    moment: Moment,
-) -> Disposition {
+    is_with_list: bool,
+) -> Result<bool, String> {
     let session = &connection.session;
     let limits = context.hang_limits();
     let patience = limits.threshold.saturating_add(limits.grace);
-    let request = &reference.call.request;
     let list = Request::new("tools/list").timeout(patience);
     // Both are sent before anything is waited for.
-    let listing = (moment == Moment::WithList).then(|| session.start(&list));
-    let outcome = match session.start_as(request, &in_phase(EARLY_PHASE)) {
-        Ok(mut call) if moment == Moment::BeforeInitialized => {
+    let listing = is_with_list.then(|| session.start(&list));
+    let outcome = match session.start_as(&reference.call.request, &in_phase(EARLY_PHASE)) {
+        Ok(call) if is_with_list => call.await,
+        Ok(mut call) => {
             let early = tokio::time::timeout(BEFORE_INITIALIZED, &mut call).await;
             session.notify("notifications/initialized", None);
             match early {
@@ -219,41 +165,32 @@ async fn call_early(
                 Err(_) => call.await,
             }
         }
-        Ok(call) => call.await,
         Err(error) => Err(error),
     };
-    let disposition = match &outcome {
-        Ok(_) => Disposition::Accepted,
-        Err(error) => refused(connection, error),
-    };
-    if !matches!(disposition, Disposition::Accepted | Disposition::Rejected) {
-        return disposition;
+    if let Err(error) = &outcome {
+        match session.closed() {
+            Some(failure) => return Err(died(&failure.message)),
+            None if is_answer(error) => {}
+            None if error.category() == ErrorCategory::Disconnected => {
+                return Err(died(&error.to_string()));
+            }
+            None => return Err(HUNG.to_owned()),
+        }
     }
+    let broken = |what: String| format!("is answered, and then nothing works any more: {what}");
     if let Some(Ok(listing)) = listing
         && let Err(error) = listing.await
         && !is_answer(&error)
     {
-        return Disposition::Broken(format!("tools/list: {error}"));
+        return Err(broken(format!("tools/list: {error}")));
     }
-    match session.request_as(request, &in_phase(PHASE)).await {
+    match connection.call(&reference.call, PHASE).await {
         // Late, or failed for a reason of its own: it is answered.
-        Err(error) if !is_answer(&error) => match session.closed() {
-            Some(failure) => Disposition::Died(failure.message),
-            None => Disposition::Broken(error.to_string()),
-        },
-        _ => disposition,
-    }
-}
-
-/// What a server made of an early call that failed.
-fn refused(connection: &Connection, error: &CallError) -> Disposition {
-    match connection.session.closed() {
-        Some(failure) => Disposition::Died(failure.message),
-        None if is_answer(error) => Disposition::Rejected,
-        None if error.category() == ErrorCategory::Disconnected => {
-            Disposition::Died(error.to_string())
-        }
-        None => Disposition::Hung,
+        Err(error) if !is_answer(&error) => Err(match session.closed() {
+            Some(failure) => died(&failure.message),
+            None => broken(error.to_string()),
+        }),
+        _ => Ok(outcome.is_ok()),
     }
 }
 
@@ -268,14 +205,10 @@ impl ScenarioType for EarlyCall {
             let found = reference::find_first_call(context, &first, PHASE).await?;
             first.dismiss().await;
             if let Some(reference) = &found {
-                let moments = [Moment::WithList, Moment::BeforeInitialized];
-                for (place, moment) in (0..).zip(moments) {
-                    let tally = self.try_moment(context, reference, moment, place).await;
-                    if let Some(verdict) = tally.verdict(moment, &reference.call.tool) {
+                let tallies = self.call_early(context, reference).await;
+                for (tally, when) in tallies.iter().zip([WITH_LIST, UNINITIALIZED]) {
+                    if let Some(verdict) = tally.verdict(when, &reference.call.tool) {
                         context.note_verdict(&verdict);
-                    }
-                    if tally.worst.is_some() {
-                        break;
                     }
                 }
             } else {
@@ -287,7 +220,7 @@ impl ScenarioType for EarlyCall {
     }
 
     fn judging(&self) -> Judging {
-        Judging::LEAVES_CALLS
+        Judging::leaving_calls()
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
@@ -304,20 +237,18 @@ mod tests {
     #[test]
     fn the_worst_disposition_decides_and_none_is_no_verdict() {
         let mut tally = Tally::default();
-        assert!(tally.verdict(Moment::WithList, "t").is_none());
-        assert!(tally.count(Disposition::Accepted) && tally.count(Disposition::Rejected));
-        let verdict = tally.verdict(Moment::WithList, "t").unwrap();
+        assert!(tally.verdict(WITH_LIST, "t").is_none());
+        tally.count(Ok(true));
+        tally.count(Ok(false));
+        let verdict = tally.verdict(WITH_LIST, "t").unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass);
         assert!(verdict.sentence.contains("1 accepted, 1 refused"));
-        for disposition in [
-            Disposition::Hung,
-            Disposition::Died("exit 1".into()),
-            Disposition::Broken("x".into()),
-        ] {
+        for harm in [HUNG.to_owned(), died("exit 1")] {
             let mut tally = Tally::default();
-            assert!(!tally.count(disposition.clone()));
-            let verdict = tally.verdict(Moment::BeforeInitialized, "t").unwrap();
-            assert!(verdict.is_failure(), "{disposition:?}");
+            tally.count(Ok(true));
+            tally.count(Err(harm.clone()));
+            let verdict = tally.verdict(UNINITIALIZED, "t").unwrap();
+            assert!(verdict.is_failure(), "{harm}");
         }
     }
 }

@@ -5,14 +5,12 @@
 //! and to take less than the hang threshold; so a slow tool is not mistaken for a stuck one, even
 //! if a server runs the cancelled call to its end first.
 
-use std::future::poll_fn;
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use mcprove_client::session::{Call, CallError, Session};
 use mcprove_document::figure::counted;
-use mcprove_score::verdict::{Severity, Verdict};
+use mcprove_score::verdict::Verdict;
 use mcprove_settings::message::{message, setting};
 use mcprove_settings::setting::Settings;
 use mcprove_trace::protocol::Era;
@@ -36,10 +34,6 @@ const TIMED_MIN: Duration = Duration::from_millis(10);
 /// How long a call is let run at most before it is cancelled.
 const HALF_WAY_MAX: Duration = Duration::from_secs(2);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "calls cancelled in progress, notifications in mid-call: does the server survive it?";
-
 /// Calls cancelled half-way, and notifications in the middle of calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct InterruptedCall {
@@ -58,37 +52,10 @@ impl Fact for InterruptedFact {
     const NAME: &'static str = "interrupted";
 }
 
-/// What a cancellation did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Harm {
-    /// The server ended, or closed the connection.
-    Ended(String),
-    /// It answers nothing any more.
-    Wedged,
-    /// It lives, but the tool does not answer any more.
-    Stuck,
-    /// The tool fails since.
-    Fails(String),
-}
-
-impl Harm {
-    fn verdict(&self, tool: &str) -> Verdict {
-        let what = match self {
-            Self::Ended(reason) => format!("the server is gone: {reason}"),
-            Self::Wedged => "the server answers nothing any more".to_owned(),
-            Self::Stuck => {
-                "no call of the same tool is answered any more, though the server is alive"
-                    .to_owned()
-            }
-            Self::Fails(reason) => format!("the same call fails that succeeded before: {reason}"),
-        };
-        Verdict::finding(
-            "cancel_kills",
-            Severity::Critical,
-            format!("After a call of {tool} was cancelled in progress, {what}."),
-            "release locks and answer streams when a call is cancelled, and keep the cancellation from ending more than that call",
-        )
-    }
+/// What harm a cancellation did, in words, and whether calls hang since.
+struct Harm {
+    what: String,
+    is_stuck: bool,
 }
 
 impl InterruptedCall {
@@ -107,26 +74,29 @@ impl InterruptedCall {
         let mut cancelled = 0_u32;
         let mut harm = None;
         let mut duration = reference.duration;
-        for iteration in 0..self.iterations {
-            if !context.stop.is_running() || harm.is_some() {
-                break;
-            }
+        for iteration in context.rounds(self.iterations) {
             let half_way = half_way(session, duration, iteration);
             let is_cancelled = cancel(session, reference, half_way).await;
             cancelled += u32::from(is_cancelled);
             // The first call may have been slower than all others, so the last one counts.
-            match examine(session, reference, threshold, shows_life).await {
+            match examine(connection, reference, threshold, shows_life).await {
                 Ok(last) => duration = last,
-                Err(found) => harm = Some(found),
+                Err(found) => {
+                    harm = Some(found);
+                    break;
+                }
             }
-            context.progress(iteration + 1, self.iterations);
         }
-        if matches!(harm, Some(Harm::Stuck | Harm::Wedged)) {
+        if harm.as_ref().is_some_and(|harm| harm.is_stuck) {
             context.note_stuck(connection, tool).await;
         }
         context.fact(tool, &InterruptedFact { cancelled });
         let verdict = match harm {
-            Some(harm) => harm.verdict(tool),
+            Some(Harm { what, .. }) => Verdict::critical(
+                "cancel_kills",
+                format!("After a call of {tool} was cancelled in progress, {what}."),
+                "release locks and answer streams when a call is cancelled, and keep the cancellation from ending more than that call",
+            ),
             None if cancelled == 0 => Verdict::inconclusive(
                 "cancel_kills",
                 format!("Every call of {tool} was answered before it could be cancelled."),
@@ -166,14 +136,13 @@ async fn cancel(session: &Session, reference: &Reference, half_way: Duration) ->
 }
 
 /// Waits that long, unless the call is answered before. The timer is too coarse for a fast tool.
-async fn is_answered_within(call: &mut Call, time: Duration) -> bool {
+async fn is_answered_within(mut call: &mut Call, time: Duration) -> bool {
     if time >= TIMED_MIN {
         return tokio::time::timeout(time, call).await.is_ok();
     }
     let until = Instant::now() + time;
     while Instant::now() < until {
-        let polled = poll_fn(|context| Poll::Ready(Pin::new(&mut *call).poll(context)));
-        if polled.await.is_ready() {
+        if (&mut call).now_or_never().is_some() {
             return true;
         }
         tokio::task::yield_now().await;
@@ -196,42 +165,45 @@ fn notify(session: &Session) {
 /// Whether the server lives and the tool answers; how long it takes, or what harm was done. One
 /// failure may be the tool's own; two are not.
 async fn examine(
-    session: &Session,
+    connection: &Connection,
     reference: &Reference,
     threshold: Duration,
     shows_life: bool,
 ) -> Result<Duration, Harm> {
-    let is_alive = session.check_alive(threshold).await.is_ok();
-    let call = || async {
-        session
-            .request_as(&reference.call.request, &in_phase(PHASE))
-            .await
+    use ErrorCategory::{
+        Deadlock, Disconnected, Hang, ProtocolError, ServerError, Timeout, ToolError,
     };
-    let mut last = call().await;
-    if matches!(&last, Err(error) if is_failure(error)) && session.closed().is_none() {
-        last = call().await;
+    let session = &connection.session;
+    let is_alive = session.check_alive(threshold).await.is_ok();
+    let mut last = connection.call(&reference.call, PHASE).await;
+    // Whether the tool itself failed, rather than to answer.
+    let is_failure =
+        |error: &CallError| matches!(error.category(), ToolError | ServerError | ProtocolError);
+    if last.as_ref().is_err_and(is_failure) && session.closed().is_none() {
+        last = connection.call(&reference.call, PHASE).await;
     }
-    match last {
-        Ok(_) if shows_life && !is_alive && session.closed().is_none() => Err(Harm::Wedged),
-        Ok(reply) => Ok(reply.duration),
+    let wedged = "the server answers nothing any more";
+    let (what, is_stuck) = match (last, session.closed()) {
+        (Ok(_), None) if shows_life && !is_alive => (wedged.to_owned(), true),
+        (Ok(reply), _) => return Ok(reply.duration),
         // Late is not never.
-        Err(error) if error.category() == ErrorCategory::Hang => Ok(error.duration),
-        Err(error) => Err(match (session.closed(), error.category()) {
-            (Some(failure), _) => Harm::Ended(failure.message),
-            (None, ErrorCategory::Disconnected) => Harm::Ended(error.to_string()),
-            (None, ErrorCategory::Deadlock | ErrorCategory::Timeout) if is_alive => Harm::Stuck,
-            (None, ErrorCategory::Deadlock | ErrorCategory::Timeout) => Harm::Wedged,
-            (None, _) => Harm::Fails(error.to_string()),
-        }),
-    }
-}
-
-/// Whether the tool itself failed, rather than to answer.
-fn is_failure(error: &CallError) -> bool {
-    matches!(
-        error.category(),
-        ErrorCategory::ToolError | ErrorCategory::ServerError | ErrorCategory::ProtocolError
-    )
+        (Err(error), _) if error.category() == Hang => return Ok(error.duration),
+        (Err(_), Some(failure)) => (format!("the server is gone: {}", failure.message), false),
+        (Err(error), None) => match error.category() {
+            Disconnected => (format!("the server is gone: {error}"), false),
+            Deadlock | Timeout if is_alive => (
+                "no call of the same tool is answered any more, though the server is alive"
+                    .to_owned(),
+                true,
+            ),
+            Deadlock | Timeout => (wedged.to_owned(), true),
+            _ => (
+                format!("the same call fails that succeeded before: {error}"),
+                false,
+            ),
+        },
+    };
+    Err(Harm { what, is_stuck })
 }
 
 impl ScenarioType for InterruptedCall {
@@ -243,25 +215,20 @@ impl ScenarioType for InterruptedCall {
                 context.phase(CANCELLED_PHASE, "cancelled", 1, false),
             ];
             // The slowest is the easiest to interrupt.
-            let slowest = reference::find_slowest(context, &connection.session, PHASE).await?;
+            let slowest = reference::find_slowest(context, &connection, PHASE).await?;
             let outcome = match &slowest {
                 Some(reference) => self.interrupt(context, &connection, reference).await,
                 None => reference::missing("cancel_kills"),
             };
             context.note_verdict(&outcome);
-            connection.note_violations();
-            if outcome.is_failure() {
-                connection.kill();
-            } else {
-                connection.end().await;
-            }
+            connection.finish(outcome.is_failure()).await;
             context.end_phases(phases);
             Ok(())
         })
     }
 
     fn judging(&self) -> Judging {
-        Judging::LEAVES_CALLS
+        Judging::leaving_calls()
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

@@ -39,7 +39,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::RunContext;
-use super::definition::LoadSettings;
+use super::definition::{LoadSettings, Scenario};
 use super::executor::LoadPlan;
 use super::workload::Pattern;
 use crate::run::{Report, RunError, RunFacts};
@@ -77,9 +77,10 @@ pub struct Entry {
     pub(crate) initial: fn() -> ScenarioKind,
 }
 
-/// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, its module.
+/// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, the constructor
+/// of [`Scenario`] with its defaults, and what it finds.
 macro_rules! scenarios {
-    ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* in $module:ident;)*) => {
+    ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
         /// A scenario and its settings.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind")]
@@ -93,7 +94,7 @@ macro_rules! scenarios {
         pub const ENTRIES: &[Entry] = &[$(Entry {
             name: $name,
             aliases: &[$($alias),*],
-            explanation: $module::EXPLANATION,
+            explanation: $finds,
             settings: $type::declared,
             build: || ScenarioKind::$variant($type::default()),
             initial: || ScenarioKind::$variant($type::initial()),
@@ -124,6 +125,14 @@ macro_rules! scenarios {
             }
         }
 
+        /// One constructor per kind, with its defaults.
+        impl Scenario {
+            $($(#[doc = concat!("`", $name, "`: ", $finds)]
+            pub fn $new() -> Self {
+                $type::default().into()
+            })?)*
+        }
+
         $(
             impl Default for $type {
                 fn default() -> Self {
@@ -143,20 +152,20 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    ColdStart(ColdStart) = "cold_start" in cold_start;
-    Sustained(Sustained) = "sustained" in sustained;
-    Spike(Spike) = "spike" in spike;
-    Ramp(Ramp) = "ramp" in ramp;
-    Soak(Soak) = "soak" | "leak" in soak;
-    Pattern(Patterns) = "pattern" in pattern;
-    DeadlockProbe(DeadlockProbe) = "deadlock_probe" in deadlock_probe;
-    RaceCheck(RaceCheck) = "race_check" in race_check;
-    Fuzzer(Fuzzer) = "fuzzer" in fuzzer;
-    SlowMix(SlowMix) = "slow_mix" in slow_mix;
-    Reconnect(Reconnect) = "reconnect" in reconnect;
-    Churn(Churn) = "churn" in churn;
-    EarlyCall(EarlyCall) = "early_call" in early_call;
-    InterruptedCall(InterruptedCall) = "interrupted_call" in interrupted_call;
+    ColdStart(ColdStart) = "cold_start" as cold_start: "a fresh process each time, first and second call compared: lazy initialisation";
+    Sustained(Sustained) = "sustained" as sustained: "constant load for a fixed time: latency, throughput, errors, isolation of replies";
+    Spike(Spike) = "spike" as spike: "a steady load with a burst in it: overflowing queues, recovery afterwards";
+    Ramp(Ramp) = "ramp" as ramp: "more and more calls in flight: the breaking point";
+    Soak(Soak) = "soak" | "leak" as soak: "a long steady load: memory leaks, latency that creeps up";
+    Pattern(Patterns) = "pattern": "sequences of calls with pauses, as agents make them: realistic mixed loads";
+    DeadlockProbe(DeadlockProbe) = "deadlock_probe" as deadlock_probe: "many first calls at the same instant on a fresh server: deadlocks";
+    RaceCheck(RaceCheck) = "race_check" as race_check: "the same call alone and many times concurrently: do the answers differ?";
+    Fuzzer(Fuzzer) = "fuzzer" as fuzzer: "malformed messages, one by one: crashes, hangs, requests left without an answer";
+    SlowMix(SlowMix) = "slow_mix" as slow_mix: "a slow tool among a fast one: does the slow one hold up the fast one?";
+    Reconnect(Reconnect) = "reconnect" as reconnect: "connections dropped in the middle of calls: leftover state and processes";
+    Churn(Churn) = "churn" as churn: "sessions opened and abandoned: sessions that are never released, processes that remain";
+    EarlyCall(EarlyCall) = "early_call" as early_call: "calls before the tool list is complete and before initialization is: hangs, crashes";
+    InterruptedCall(InterruptedCall) = "interrupted_call" as interrupted_call: "calls cancelled in progress, notifications in mid-call: does the server survive it?";
 }
 
 impl From<CustomScenario> for ScenarioKind {
@@ -279,12 +288,12 @@ pub enum Shape {
 
 impl Judging {
     /// Of a scenario that leaves calls before their answer.
-    pub(crate) const LEAVES_CALLS: Self = Self {
-        leaves_calls: true,
-        sends_bad_input: false,
-        judges_hangs: false,
-        expects_errors: false,
-    };
+    pub(crate) fn leaving_calls() -> Self {
+        Self {
+            leaves_calls: true,
+            ..Self::default()
+        }
+    }
 }
 
 impl Shape {

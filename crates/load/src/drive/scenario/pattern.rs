@@ -7,10 +7,9 @@ use std::time::Duration;
 use mcprove_client::permission::judge;
 use mcprove_settings::kind::{Kind, table_schema};
 use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, fill, read_tables,
+    Setting, SettingItem, SettingTable, SettingType, Settings, fill, in_seconds, read_tables,
 };
 use mcprove_settings::tree::{Data, Field, Node};
 use mcprove_trace::protocol::Tool;
@@ -33,13 +32,10 @@ pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_ste
 /// How many tools a preset explores or reads with.
 const READS: usize = 3;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "sequences of calls with pauses, as agents make them: realistic mixed loads";
-
 const STEP_HINT: &str = "write {tool = \"search\", args = {query = \"x\"}} or {list = \"tools\"}";
 
 /// Sequences of calls, chosen at random by weight, with pauses for thought.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Patterns {
     /// Sequences under way at the same time.
@@ -47,8 +43,6 @@ pub struct Patterns {
     pub concurrent: u32,
     /// How long the load lasts.
     #[setting(default = "60s", elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// A pattern made from the server's tools: `explore_then_act`, `read_then_write` or `multi_step`.
     #[setting(kind = Kind::OneOf(PRESETS), otherwise = "explore_then_act")]
@@ -64,30 +58,8 @@ pub struct Patterns {
     error_behavior: Option<ErrorBehavior>,
     /// Sequences of steps, chosen by weight.
     #[setting(name = "pattern", otherwise = "the preset", flag = false)]
-    #[serde(skip)]
-    given: Vec<PatternSettings>,
-    /// The sequences.
+    #[schemars(description = "The sequences.")]
     pub patterns: Vec<Pattern>,
-}
-
-/// One `[[scenario.pattern]]`.
-#[derive(Debug, Clone, PartialEq, Settings)]
-pub(crate) struct PatternSettings {
-    /// Its name in the report; of a preset if it has no steps.
-    #[setting(required = true)]
-    name: String,
-    /// How often it is chosen, in proportion to the others.
-    #[setting(default = 1.0)]
-    weight: f64,
-    /// The pause after each step.
-    #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
-    think_time: Option<Duration>,
-    /// When a step fails: continue, abort the pattern, or stop the run.
-    #[setting(otherwise = "error_behavior of the scenario")]
-    error_behavior: Option<ErrorBehavior>,
-    /// What it does, in order.
-    #[setting(otherwise = "those of the preset")]
-    steps: Vec<Step>,
 }
 
 /// One step.
@@ -110,17 +82,6 @@ impl Patterns {
         Self {
             patterns,
             ..Self::initial()
-        }
-    }
-
-    /// One sequence as it is read and written.
-    pub(crate) fn settings_of(pattern: &Pattern) -> PatternSettings {
-        PatternSettings {
-            name: pattern.name.clone(),
-            weight: pattern.weight,
-            think_time: Some(pattern.think_time),
-            error_behavior: Some(pattern.error_behavior),
-            steps: pattern.steps.clone(),
         }
     }
 }
@@ -146,15 +107,11 @@ impl ScenarioType for Patterns {
 
     fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
         let chosen = self.preset.take();
+        let chosen = chosen.as_deref().or(PRESETS.first().copied());
         let defaults = Pattern {
             think_time: self.think_time.take().unwrap_or_default(),
             error_behavior: self.error_behavior.take().unwrap_or_default(),
-            ..preset(
-                chosen
-                    .as_deref()
-                    .or(PRESETS.first().copied())
-                    .unwrap_or_default(),
-            )
+            ..preset(chosen.unwrap_or_default())
         };
         let Some(field) = given.field("pattern") else {
             if self.patterns.is_empty() {
@@ -176,39 +133,33 @@ impl ScenarioType for Patterns {
             ];
             reader.problem(&second.span, message, hint);
         }
-        let read = std::mem::take(&mut self.given);
         let Data::List(nodes) = &field.value.data else {
             return;
         };
         if nodes.is_empty() {
             reader.problem(&field.span, "there is no pattern", PATTERN_HINT);
         }
-        for (one, node) in read.into_iter().zip(nodes) {
-            let mut name = one.name;
-            if one.steps.is_empty() {
-                let normal = name.replace('-', "_");
+        for (pattern, node) in self.patterns.iter_mut().zip(nodes) {
+            if node.get("think_time").is_none() {
+                pattern.think_time = defaults.think_time;
+            }
+            if node.get("error_behavior").is_none() {
+                pattern.error_behavior = defaults.error_behavior;
+            }
+            if pattern.steps.is_empty() {
+                let normal = pattern.name.replace('-', "_");
                 // Steps that could not be read are a problem already.
                 if !PRESETS.contains(&normal.as_str()) && !reader.has_problems() {
+                    let name = &pattern.name;
                     let message = format!("the pattern {name:?} has no steps, and is no preset");
                     let hint = format!("add steps, or use one of {}", PRESETS.join(", "));
                     reader.problem(&node.span, message, hint);
-                    continue;
                 }
-                name = normal;
+                pattern.name = normal;
             }
-            self.patterns.push(Pattern {
-                name,
-                weight: one.weight,
-                think_time: one.think_time.unwrap_or(defaults.think_time),
-                error_behavior: one.error_behavior.unwrap_or(defaults.error_behavior),
-                steps: one.steps,
-            });
         }
-        check_weights(
-            reader,
-            field,
-            self.patterns.iter().map(|pattern| pattern.weight),
-        );
+        let weights = self.patterns.iter().map(|pattern| pattern.weight);
+        check_weights(reader, field, weights);
     }
 
     fn duration(&self) -> Option<Duration> {
@@ -230,7 +181,7 @@ impl ScenarioType for Patterns {
 
 const PATTERN_HINT: &str = "write [[scenario.pattern]] with a name and steps for each sequence";
 
-impl SettingTable for PatternSettings {
+impl SettingTable for Pattern {
     const LABEL: Part = section("scenario.pattern[]");
 
     fn advice(name: &str) -> Option<Message> {
@@ -238,7 +189,7 @@ impl SettingTable for PatternSettings {
     }
 }
 
-impl SettingItem for PatternSettings {
+impl SettingItem for Pattern {
     const KIND: Kind = Kind::Tables(Self::declared);
 
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
@@ -258,25 +209,20 @@ impl SettingItem for Step {
     });
 
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
-        let nodes = reader.list(field, STEP_HINT);
-        Some(
-            nodes
-                .iter()
-                .filter_map(|node| read_step(reader, node))
-                .collect(),
-        )
+        let nodes = reader.list(field, STEP_HINT).iter();
+        Some(nodes.filter_map(|node| read_step(reader, node)).collect())
     }
 
     fn write_list(items: &[Self]) -> Option<Data> {
         let steps = items.iter().map(|step| {
-            let mut fields = Vec::new();
-            match step {
-                Step::ListTools => fields.push(Field::new("list", Data::Text("tools".into()))),
+            let fields = match step {
+                Step::ListTools => vec![Field::new("list", Data::Text("tools".into()))],
                 Step::Call(ToolCall { name, args, .. }) => {
-                    fields.push(Field::new("tool", Data::Text(name.clone())));
-                    fields.extend(args.write().map(|args| Field::new("args", args)));
+                    let args = args.write().map(|args| Field::new("args", args));
+                    let tool = Field::new("tool", Data::Text(name.clone()));
+                    std::iter::once(tool).chain(args).collect()
                 }
-            }
+            };
             Node::new(Data::Table(fields))
         });
         (!items.is_empty()).then(|| Data::List(steps.collect()))
@@ -289,36 +235,23 @@ fn read_step(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
     });
     let mut step = StepSettings::initial();
     fill(&mut step, reader, &given);
-    match (given.get("tool"), given.get("list")) {
-        (Some(_), None) => Some(Step::Call(ToolCall::new(step.tool?).args(step.args))),
+    let (span, words) = match (given.get("tool"), given.get("list")) {
+        (Some(_), None) => return Some(Step::Call(ToolCall::new(step.tool?).args(step.args))),
         (None, Some(_)) => {
             if let Some(field) = given.get("args") {
                 let message = message!["a list takes no ", setting("args")];
                 reader.problem(&field.span, message, STEP_HINT);
             }
-            step.list.map(|_| Step::ListTools)
+            return step.list.map(|_| Step::ListTools);
         }
-        (Some(_), Some(second)) => {
-            let message = message![
-                "a step has either ",
-                setting("tool"),
-                " or ",
-                setting("list")
-            ];
-            reader.problem(&second.span, message, STEP_HINT);
-            None
-        }
-        (None, None) => {
-            let message = message![
-                "a step has neither ",
-                setting("tool"),
-                " nor ",
-                setting("list")
-            ];
-            reader.problem(&node.span, message, STEP_HINT);
-            None
-        }
-    }
+        (Some(_), Some(second)) => (&second.span, ["either ", " or "]),
+        (None, None) => (&node.span, ["neither ", " nor "]),
+    };
+    let [before, between] = words;
+    let (tool, list) = (setting("tool"), setting("list"));
+    let message = message!["a step has ", before, tool, between, list];
+    reader.problem(span, message, STEP_HINT);
+    None
 }
 
 /// A preset, to be filled in from the server's tools.
@@ -338,7 +271,7 @@ fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> Result<Vec<
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for call in calls {
         let is_read = judge(find(tools, &call.name)?).may_call;
-        if is_read { &mut reads } else { &mut writes }.push(call);
+        if is_read { &mut reads } else { &mut writes }.push(Step::Call(call));
     }
     // Where only one kind may be called, or is there, its tools stand for both.
     if reads.is_empty() {
@@ -347,13 +280,11 @@ fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> Result<Vec<
     if writes.is_empty() {
         writes.clone_from(&reads);
     }
-    let reads = reads.into_iter().take(READS).map(Step::Call);
-    let write = writes.into_iter().next().map(Step::Call);
+    let list = std::iter::once(Step::ListTools);
+    let reads = reads.into_iter().take(READS);
+    let write = writes.into_iter().take(1);
     match name {
-        "explore_then_act" => Ok(std::iter::once(Step::ListTools)
-            .chain(reads)
-            .chain(write)
-            .collect()),
+        "explore_then_act" => Ok(list.chain(reads).chain(write).collect()),
         "read_then_write" => Ok(reads.take(1).chain(write).collect()),
         "multi_step" => Ok(reads.chain(write.clone()).chain(write).collect()),
         name => {

@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::reference::call_at_once;
 use super::{ScenarioType, Shape, concurrent};
 use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
-use crate::drive::context::{PhaseFact, RunContext, in_phase};
-use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::context::{PhaseFact, RunContext};
+use crate::drive::mix::PreparedCall;
 use crate::run::assemble::ALONE;
 use crate::run::{Report, RunError, RunFacts};
 
@@ -34,10 +34,6 @@ const AT_ONCE_PHASE: u16 = 2;
 const ALONE_CALLS: u32 = 5;
 /// How much of an answer is kept; of a longer one the rest is told apart by a hash.
 const KEPT_CHARACTERS_MAX: usize = 64 * 1024;
-
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "the same call alone and many times concurrently: do the answers differ?";
 
 /// The same call alone, then many times at once: are the answers the same?
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
@@ -61,65 +57,51 @@ impl Fact for RaceFact {
     const NAME: &'static str = "race";
 }
 
-/// What is known of one tool.
-struct Candidate {
-    call: Arc<PreparedCall>,
-    alone_before: Vec<String>,
-    at_once: Vec<String>,
-    alone_after: Vec<String>,
-    failures: usize,
-}
-
-impl Candidate {
-    /// Whether calls at once can show anything.
-    fn is_steady(&self) -> bool {
-        let first = self.alone_before.first();
-        first.is_some() && self.alone_before.iter().all(|reply| Some(reply) == first)
-    }
-
-    /// Whether a call made at once was answered otherwise than one made alone.
-    fn differs(&self) -> bool {
-        let first = self.alone_before.first();
-        self.at_once.iter().any(|reply| Some(reply) != first)
-    }
-
-    fn report(&self) -> RaceReport {
-        let (before, after) = (&self.alone_before, &self.alone_after);
-        race::compare(before, &self.at_once, after, self.failures)
-    }
-}
-
 impl RaceCheck {
-    /// Makes the calls of one tool, round after round; a round that kills the server is the last.
-    async fn call_at_once(
+    /// Calls one tool many times at once, round after round, and compares with what it answers alone. Adds the time that
+    /// took at once.
+    async fn check(
         &self,
         context: &RunContext,
         slot: &ConnectionSlot,
-        candidate: &mut Candidate,
-    ) {
-        for _ in 0..self.rounds {
-            if !candidate.is_steady() || !context.stop.is_running() {
-                return;
-            }
-            let Some(session) = open_session(slot).await else {
-                return;
+        call: &Arc<PreparedCall>,
+        time_at_once: &mut Duration,
+    ) -> RaceReport {
+        let before = call_alone(context, slot, call).await;
+        let began = Instant::now();
+        let (mut at_once, mut failures) = (Vec::new(), 0);
+        let first = before.first();
+        // Where answers differ already alone, calls at once can show nothing.
+        let is_steady = first.is_some() && before.iter().all(|reply| Some(reply) == first);
+        let rounds = if is_steady { self.rounds } else { 0 };
+        for _ in 0..rounds {
+            // A round that kills the server is the last.
+            let Some(session) = open_session(context, slot).await else {
+                break;
             };
             let (count, phase) = (self.concurrent, AT_ONCE_PHASE);
-            let mut calls = call_at_once(&session.connection, &candidate.call, count, phase, false);
+            let mut calls = call_at_once(&session.connection, call, count, phase, false);
             let mut is_stuck = false;
             while let Some(joined) = calls.join_next().await {
                 let Ok((_, outcome)) = joined else { continue };
                 is_stuck |= is_unanswered(&outcome);
                 match outcome.ok().as_ref().and_then(canonical) {
-                    Some(reply) => candidate.at_once.push(reply),
-                    None => candidate.failures += 1,
+                    Some(reply) => at_once.push(reply),
+                    None => failures += 1,
                 }
             }
             if is_stuck {
-                slot.examine(&session, &candidate.call.tool).await;
-                return;
+                slot.examine(&session, &call.tool).await;
+                break;
             }
         }
+        *time_at_once += began.elapsed();
+        let after = if at_once.iter().any(|reply| Some(reply) != first) {
+            call_alone(context, slot, call).await
+        } else {
+            Vec::new()
+        };
+        race::compare(&before, &at_once, &after, failures)
     }
 }
 
@@ -131,16 +113,10 @@ async fn call_alone(
 ) -> Vec<String> {
     let mut replies = Vec::new();
     for _ in 0..ALONE_CALLS {
-        if !context.stop.is_running() {
-            break;
-        }
-        let Some(current) = open_session(slot).await else {
+        let Some(current) = open_session(context, slot).await else {
             break;
         };
-        let session = &current.connection.session;
-        let outcome = session
-            .request_as(&call.request, &in_phase(ALONE_PHASE))
-            .await;
+        let outcome = current.connection.call(call, ALONE_PHASE).await;
         if is_unanswered(&outcome) {
             slot.examine(&current, &call.tool).await;
             break;
@@ -150,9 +126,9 @@ async fn call_alone(
     replies
 }
 
-/// A session that is open.
-async fn open_session(slot: &ConnectionSlot) -> Option<SlotSession> {
-    let session = slot.session()?;
+/// A session that is open, unless the run is to stop.
+async fn open_session(context: &RunContext, slot: &ConnectionSlot) -> Option<SlotSession> {
+    let session = slot.session().filter(|_| context.stop.is_running())?;
     match session.connection.session.closed() {
         None => Some(session),
         Some(failure) => slot.renew(Some(session.generation), &failure.message).await,
@@ -187,27 +163,17 @@ impl ScenarioType for RaceCheck {
             let opened = slot.open().await?;
             let session = &opened.connection.session;
             let tools = context.list_tools(session).await?;
-            let mut candidates = Vec::new();
-            for call in calls_for(context, &tools)? {
-                candidates.push(Candidate {
-                    call: Arc::new(PreparedCall::new(context, session, &tools, &call)?),
-                    alone_before: Vec::new(),
-                    at_once: Vec::new(),
-                    alone_after: Vec::new(),
-                    failures: 0,
-                });
-            }
+            let calls = context.prepare(session, &tools)?;
             drop(opened);
-            let count = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
+            let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
             let alone = context.phase(ALONE_PHASE, ALONE, 1, true);
             let mut time_at_once = Duration::ZERO;
-            for (place, candidate) in (1_u32..).zip(&mut candidates) {
-                candidate.alone_before = call_alone(context, &slot, &candidate.call).await;
-                let began = Instant::now();
-                self.call_at_once(context, &slot, candidate).await;
-                time_at_once += began.elapsed();
-                if candidate.differs() {
-                    candidate.alone_after = call_alone(context, &slot, &candidate.call).await;
+            for (place, call) in (1..).zip(calls) {
+                let (tool, call) = (call.tool.clone(), Arc::new(call));
+                let report = self.check(context, &slot, &call, &mut time_at_once).await;
+                // Where the run was stopped before it came to a tool, there is nothing to tell.
+                if report.baseline_calls > 0 || context.stop.is_running() {
+                    context.fact(&call.tool, &RaceFact { tool, report });
                 }
                 context.progress(place, count);
             }
@@ -216,13 +182,6 @@ impl ScenarioType for RaceCheck {
             let until = at_once.from;
             let middle = until.saturating_sub(time_at_once).max(alone.from);
             slot.close().await;
-            for candidate in &candidates {
-                let (tool, report) = (candidate.call.tool.clone(), candidate.report());
-                // Where the run was stopped before it came to a tool, there is nothing to tell.
-                if report.baseline_calls > 0 || context.stop.is_running() {
-                    context.fact(&candidate.call.tool, &RaceFact { tool, report });
-                }
-            }
             for (phase, from, until) in [
                 (alone.clone(), alone.from, middle),
                 (at_once, middle, until),
@@ -239,15 +198,11 @@ impl ScenarioType for RaceCheck {
     }
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
-        for RaceFact {
-            tool,
-            report: found,
-        } in facts.all()?
-        {
-            let mut verdict = race::verdict(&found);
-            verdict.sentence = format!("{tool}: {}", verdict.sentence);
+        for fact in facts.all::<RaceFact>()? {
+            let mut verdict = race::verdict(&fact.report);
+            verdict.sentence = format!("{}: {}", fact.tool, verdict.sentence);
             report.verdicts.push(verdict);
-            report.race.insert(tool, found);
+            report.race.insert(fact.tool, fact.report);
         }
         Ok(())
     }

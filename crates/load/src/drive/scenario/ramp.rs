@@ -5,9 +5,8 @@ use std::time::Duration;
 use mcprove_document::figure;
 use mcprove_score::breaking_point;
 use mcprove_settings::message::{message, setting};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,10 +29,8 @@ const EARLY_MAX: Duration = Duration::from_millis(5);
 /// How many steps a ramp has, about.
 const STEPS: u32 = 10;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str = "more and more calls in flight: the breaking point";
-
 /// More and more calls in flight, step by step.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Ramp {
     /// Calls in flight in the first step.
@@ -61,8 +58,6 @@ pub struct Ramp {
     pub step_increment: u32,
     /// How long the load lasts, all steps together.
     #[setting(default = "60s", elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
 }
 

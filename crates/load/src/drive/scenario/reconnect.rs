@@ -30,10 +30,6 @@ const OPENS_MAX: u32 = 2;
 /// The pause before a session is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "connections dropped in the middle of calls: leftover state and processes";
-
 /// The connection is dropped in the middle of calls, and a new one made, again and again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Reconnect {
@@ -96,14 +92,13 @@ impl ScenarioType for Reconnect {
             let found = reference::find_first_call(context, &first.connection, PHASE).await?;
             let mut current = Some(first);
             if let Some(reference) = &found {
-                for iteration in 0..self.iterations {
+                for iteration in context.rounds(self.iterations) {
                     let Some(visit) = current.take() else {
                         break;
                     };
                     self.drop_connection(&ends, &visit, reference, iteration)
                         .await;
-                    context.progress(iteration + 1, self.iterations);
-                    if !context.stop.is_running() || ends.is_clear() {
+                    if ends.is_clear() {
                         break;
                     }
                     current = reopen(context, &ends, reference).await;
@@ -123,7 +118,7 @@ impl ScenarioType for Reconnect {
     }
 
     fn judging(&self) -> Judging {
-        Judging::LEAVES_CALLS
+        Judging::leaving_calls()
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_client::session::{CallError, Reply, Session, Start};
+use mcprove_client::session::{CallError, Reply, Start};
+use mcprove_client::transport::Detail;
 use mcprove_score::verdict::Verdict;
 use mcprove_settings::message::{message, setting};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::drive::context::{Connection, RunContext, in_phase};
-use crate::drive::mix::{PreparedCall, calls_for};
+use crate::drive::mix::PreparedCall;
 use crate::drive::token::Tokens;
 use crate::run::RunError;
 
@@ -37,24 +38,27 @@ pub(super) async fn find_first_call(
     phase: u16,
 ) -> Result<Option<Reference>, RunError> {
     let tools = context.list_tools(&first.session).await?;
-    let calls = calls_for(context, &tools)?;
-    for (place, call) in calls.iter().take(FRESH_TRIES_MAX).enumerate() {
-        let call = PreparedCall::new(context, &first.session, &tools, call)?;
+    let calls = context.prepared(&first.session, &tools)?;
+    for (place, call) in calls.take(FRESH_TRIES_MAX).enumerate() {
+        let call = call?;
         let found = if place == 0 {
-            call_once(&first.session, call, phase).await
-        } else {
-            if !context.stop.is_running() {
-                break;
-            }
-            let Some(fresh) = context.try_connect().await else {
-                break;
+            call_once(first, call, phase).await
+        } else if context.stop.is_running() {
+            let fresh = match context.connect().await {
+                Ok(fresh) => fresh,
+                Err(error) => {
+                    context.note_failure(&error);
+                    break;
+                }
             };
             let found = match fresh.session.list_tools().await {
-                Ok(_) => call_once(&fresh.session, call, phase).await,
+                Ok(_) => call_once(&fresh, call, phase).await,
                 Err(_) => None,
             };
             fresh.dismiss().await;
             found
+        } else {
+            break;
         };
         if found.is_some() {
             return Ok(found);
@@ -64,28 +68,28 @@ pub(super) async fn find_first_call(
 }
 
 /// The call with how long it takes, if it succeeds.
-async fn call_once(session: &Session, call: PreparedCall, phase: u16) -> Option<Reference> {
-    let outcome = session.request_as(&call.request, &in_phase(phase)).await;
-    outcome.ok().map(|reply| Reference {
+async fn call_once(connection: &Connection, call: PreparedCall, phase: u16) -> Option<Reference> {
+    let reply = connection.call(&call, phase).await.ok()?;
+    Some(Reference {
         call: Arc::new(call),
         duration: reply.duration,
     })
 }
 
-/// The slowest call that succeeds on `session`; the calls carry `phase`.
+/// The slowest call that succeeds on a session; the calls carry `phase`.
 pub(super) async fn find_slowest(
     context: &RunContext,
-    session: &Session,
+    connection: &Connection,
     phase: u16,
 ) -> Result<Option<Reference>, RunError> {
+    let session = &connection.session;
     let tools = context.list_tools(session).await?;
     let mut found = Vec::new();
-    for call in calls_for(context, &tools)?.iter().take(TRIES_MAX) {
+    for call in context.prepared(session, &tools)?.take(TRIES_MAX) {
         if !context.stop.is_running() || session.closed().is_some() {
             break;
         }
-        let call = PreparedCall::new(context, session, &tools, call)?;
-        found.extend(call_once(session, call, phase).await);
+        found.extend(call_once(connection, call?, phase).await);
     }
     Ok(found.into_iter().max_by_key(|reference| reference.duration))
 }
@@ -136,16 +140,11 @@ pub(super) fn missing(detector: &str) -> Verdict {
     )
 }
 
-/// Whether a failed call was answered at all, late or with an error.
+/// Whether a failed call was answered at all, late or with an error; over HTTP, perhaps by a status.
 pub(super) fn is_answer(error: &CallError) -> bool {
-    error.reply.is_some() || error.error.is_some() || is_refusal(error)
-}
-
-/// Whether an HTTP status was the answer.
-fn is_refusal(error: &CallError) -> bool {
-    use mcprove_client::transport::Detail;
-    matches!(
+    let is_refusal = matches!(
         error.failure.detail,
         Detail::Status(_) | Detail::SessionExpired | Detail::Error(_)
-    )
+    );
+    error.reply.is_some() || error.error.is_some() || is_refusal
 }

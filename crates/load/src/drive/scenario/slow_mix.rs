@@ -9,8 +9,8 @@ use std::time::Duration;
 use mcprove_client::session::Session;
 use mcprove_score::head_of_line;
 use mcprove_settings::message::{Diagnostic, message, setting};
-use mcprove_settings::quantity::{describe_duration, seconds};
-use mcprove_settings::setting::Settings;
+use mcprove_settings::quantity::describe_duration;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::Tool;
 use mcprove_trace::stream::{Fact, FactError};
@@ -37,11 +37,8 @@ const ALONE_PARTS: u32 = 4;
 /// How long an answer is waited for at least when the slowest tool is looked for.
 const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "a slow tool among a fast one: does the slow one hold up the fast one?";
-
 /// A fast and a slow tool mixed: does the slow one hold up the fast one?
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct SlowMix {
     /// Calls in flight.
@@ -49,8 +46,6 @@ pub struct SlowMix {
     pub concurrent: u32,
     /// How long the load lasts.
     #[setting(default = "20s", elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// The share of calls that go to the slow tool, the second one named.
     #[setting(default = 0.2, kind = OPEN_SHARE)]

@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use mcprove_score::{drift, leak};
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use mcprove_trace::stream::FactError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,10 +21,8 @@ use crate::run::{Report, RunError, RunFacts};
 /// How often a server's processes are looked at, at least.
 const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// What it finds.
-pub(super) const EXPLANATION: &str = "a long steady load: memory leaks, latency that creeps up";
-
 /// A long steady load, with memory and latency watched for growth.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Soak {
     /// Calls in flight.
@@ -33,8 +30,6 @@ pub struct Soak {
     pub concurrent: u32,
     /// How long the load lasts.
     #[setting(default = "1h", elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// How often the server's processes are looked at.
     #[setting(
@@ -42,8 +37,6 @@ pub struct Soak {
         alias = "leak_check_interval",
         elsewhere = "ignored"
     )]
-    #[serde(rename = "sample_interval_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub sample_interval: Duration,
     /// How fast the mean latency may grow, in milliseconds per second.
     #[setting(default = 0.5)]

@@ -6,9 +6,9 @@ use mcprove_document::figure;
 use mcprove_score::spike_recovery;
 use mcprove_settings::kind::COUNT_MAX;
 use mcprove_settings::message::{message, setting};
-use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
+use mcprove_settings::quantity::{as_milliseconds, describe_duration};
 use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Settings, cannot_both};
+use mcprove_settings::setting::{Settings, cannot_both, in_seconds};
 use mcprove_trace::stream::{CallMetrics, FactError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,11 +32,8 @@ pub const RECOVERY: &str = "recovery";
 /// How many times the calls in flight there are in the burst, unless given.
 const MULTIPLIER: f64 = 10.0;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "a steady load with a burst in it: overflowing queues, recovery afterwards";
-
 /// A steady load with a sharp burst in it.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 #[allow(clippy::struct_field_names, reason = "the names of the specification")]
 pub struct Spike {
@@ -52,18 +49,12 @@ pub struct Spike {
     spike_multiplier: Option<f64>,
     /// How long the load lasts.
     #[setting(name = "duration", default = "60s", elsewhere = "ignored")]
-    #[serde(rename = "baseline_duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub baseline_duration: Duration,
     /// When the burst begins.
     #[setting(kind = TIME_OR_ZERO, otherwise = "half-way", elsewhere = "ignored")]
-    #[serde(rename = "spike_at_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub spike_at: Duration,
     /// How long the burst takes.
     #[setting(otherwise = "a sixth of the run", elsewhere = "ignored")]
-    #[serde(rename = "spike_duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub spike_duration: Duration,
 }
 

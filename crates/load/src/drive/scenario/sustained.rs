@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_settings::quantity::seconds;
-use mcprove_settings::setting::Settings;
+use mcprove_settings::setting::{Settings, in_seconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +14,8 @@ use crate::drive::mix::{Mix, calls_for};
 use crate::drive::schedule::Schedule;
 use crate::run::RunError;
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "constant load for a fixed time: latency, throughput, errors, isolation of replies";
-
 /// Constant load for a fixed time.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Sustained {
     /// Calls in flight.
@@ -27,8 +23,6 @@ pub struct Sustained {
     pub concurrent: u32,
     /// How long the load lasts, such as 500ms, 30s or 1h.
     #[setting(default = "60s", short = 'd', elsewhere = "ignored")]
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// The most calls per second of a closed load; 0 is unlimited.
     #[setting(kind = COUNT_OR_ZERO, otherwise = "0, unlimited")]

@@ -67,7 +67,7 @@ pub fn generator(report: &Report) -> Section {
     ]
     .map(|it| it.map(rough_percent));
     let drivers = generator.drivers;
-    let facts = [
+    let facts: Vec<String> = [
         cpu.map(|share| format!("its busiest driver of {drivers} used {share} of a core")),
         late.map(|share| format!("{share} of the calls were sent late")),
         missed.map(|share| format!("{share} of the rate was missed")),
@@ -77,8 +77,10 @@ pub fn generator(report: &Report) -> Section {
                 rate(per_s)
             )
         }),
-    ];
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !facts.is_empty() {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }

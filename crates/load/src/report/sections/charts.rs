@@ -40,8 +40,11 @@ pub fn over_time(report: &Report) -> Section {
         .into_iter()
         .skip(1)
         .map(|phase| phase.from.as_secs_f64());
-    let impacts = report.faults.iter().flat_map(|faults| &faults.impacts);
-    let faults = impacts.flat_map(|impact| [impact.from_secs, impact.until_secs]);
+    let faults = report
+        .faults
+        .iter()
+        .flat_map(|faults| &faults.impacts)
+        .flat_map(|impact| [impact.from_secs, impact.until_secs]);
     let starts: Vec<f64> = phases.chain(faults.flatten()).collect();
     let marked = match report.faults {
         Some(_) => "injected faults begin and end",
@@ -149,8 +152,10 @@ pub fn by_concurrency(report: &Report) -> Vec<Block> {
             Tone::Neutral,
             |step| {
                 let latency = &step.latency_ms;
-                let tail = latency.supported(0.99).or(latency.slowest());
-                tail.map(mcprove_settings::quantity::as_milliseconds)
+                latency
+                    .supported(0.99)
+                    .or(latency.slowest())
+                    .map(mcprove_settings::quantity::as_milliseconds)
             },
         ),
     ];

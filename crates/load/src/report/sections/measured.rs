@@ -136,8 +136,9 @@ pub fn latency(report: &Report) -> Section {
 
 /// Why some percentiles are not shown.
 fn percentile_note(stats: &LatencyStats) -> Option<String> {
-    let mut quantiles = QUANTILES.iter();
-    let (name, quantile) = quantiles.find(|(_, at)| stats.supported(*at).is_none())?;
+    let (name, quantile) = QUANTILES
+        .iter()
+        .find(|(_, at)| stats.supported(*at).is_none())?;
     let needed = percentile::samples_needed(quantile * 100.0)?;
     Some(format!(
         "{}: a percentile is shown only with ten calls beyond it; {name} needs {}, and there are {}.",
@@ -211,8 +212,9 @@ pub fn tools(report: &Report) -> Section {
         cells![Line::code(name), calls, failed, p50, p95, p99, max]
     });
     let table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"]).rows(rows);
-    let section = Section::new("Tools").table(table.at_most(ROWS_MAX));
-    section.detail_if(report.tools.len() <= 1)
+    Section::new("Tools")
+        .table(table.at_most(ROWS_MAX))
+        .detail_if(report.tools.len() <= 1)
 }
 
 /// The slowest calls, to be looked up in the trace.

@@ -41,14 +41,15 @@ fn cold_start(report: &ColdStartReport) -> Section {
         "second call",
         "first / second",
     ]);
-    let section = Section::new("Cold start").table(table.rows([[
-        report.iterations.to_string(),
-        maybe_milliseconds(report.ready_ms),
-        maybe_milliseconds(report.first_call_ms),
-        maybe_milliseconds(report.second_call_ms),
-        maybe_decimal(report.ratio, 1),
-    ]]));
-    section.paragraph("Medians over all starts, each with a fresh process.")
+    Section::new("Cold start")
+        .table(table.rows([[
+            report.iterations.to_string(),
+            maybe_milliseconds(report.ready_ms),
+            maybe_milliseconds(report.first_call_ms),
+            maybe_milliseconds(report.second_call_ms),
+            maybe_decimal(report.ratio, 1),
+        ]]))
+        .paragraph("Medians over all starts, each with a fresh process.")
 }
 
 fn deadlock(report: &DeadlockReport) -> Section {
@@ -88,8 +89,11 @@ fn deadlock(report: &DeadlockReport) -> Section {
 
 /// What something is called in `metrics.json`.
 pub fn name(value: impl Serialize) -> String {
-    let json = serde_json::to_value(value).unwrap_or_default();
-    json.as_str().unwrap_or_default().to_owned()
+    serde_json::to_value(value)
+        .unwrap_or_default()
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Says how many rows were left out.

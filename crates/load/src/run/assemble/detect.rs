@@ -1,24 +1,16 @@
 //! What the detectors find in any run.
 
-use std::collections::BTreeMap;
-
-use mcprove_score::verdict::{Severity, Verdict};
 use mcprove_score::{coverage, deadlock, generator, isolation};
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::phrase;
 use mcprove_trace::contained::contain_call;
-use mcprove_trace::stream::{CallMetrics, Fact, FactError};
-use mcprove_trace::{ErrorCategory, hang};
 
-use super::RunFacts;
-use super::figures::share;
+use super::without_answer;
 use crate::drive::connection_slot::{DeadlockFact, GaveUpFact};
 use crate::drive::context::{ConnectFailedFact, StayedFact, ToolsFact, ViolationFact};
 use crate::drive::driver::{DriverFact, IsolationFact};
 use crate::drive::scenario::ProbeFact;
 use crate::drive::worker::CrossedReplyFact;
+use crate::prelude::*;
 use crate::run::execution::CalibrationFact;
-use crate::run::report::Report;
 
 /// The share of failed calls that is worth a word without a limit, and the share that fails a run.
 const ERROR_SHARE_NOTABLE: f64 = 0.05;
@@ -28,25 +20,25 @@ const DROPPED_SHARE_MAX: f64 = 0.05;
 
 impl RunFacts<'_> {
     /// What the detectors find.
-    pub(super) fn detect(
-        &self,
-        report: &mut Report,
-        measured: &CallMetrics,
-    ) -> Result<(), FactError> {
+    pub(super) fn detect(&self, report: &mut Report) -> Result<(), FactError> {
         self.detect_generator(report)?;
         self.detect_isolation(report)?;
-        self.detect_deadlock(report, measured)?;
+        self.detect_deadlock(report)?;
         self.conclude(report)?;
-        self.detect_violations(report)?;
-        Self::detect_broken_calls(report);
-        self.detect_lost_sessions(report);
-        self.detect_stays(report);
-        self.detect_errors(report);
-        self.detect_dropped(report);
+        let violations = self.detect_violations()?;
+        report.verdicts.push(violations);
+        report.verdicts.extend(broken_calls(report));
+        report.verdicts.extend(self.detect_lost_sessions());
+        report.verdicts.extend(self.detect_stays());
+        report.verdicts.extend(self.detect_errors(report));
+        report.verdicts.extend(self.detect_dropped(report));
         self.detect_faults(report);
         let tools: ToolsFact = self.first()?.unwrap_or_default();
-        let successes = self.metrics.tools_of(|_| true).into_iter();
-        let successes = successes.map(|(name, calls)| (name, calls.succeeded()));
+        let successes = self
+            .metrics
+            .tools_of(|_| true)
+            .into_iter()
+            .map(|(name, calls)| (name, calls.succeeded()));
         report.coverage = coverage::coverage(&tools.names, &successes.collect());
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
@@ -60,9 +52,8 @@ impl RunFacts<'_> {
         let concluded = contain_call(|| scenario.as_type().conclude(self, report));
         concluded.unwrap_or_else(|words| {
             let name = scenario.name();
-            report.verdicts.push(Verdict::finding(
+            report.verdicts.push(Verdict::critical(
                 "scenario",
-                Severity::Critical,
                 format!("The scenario {name} panicked when it drew its conclusion: {words}."),
                 "correct its `conclude`, and compute the report again from the trace",
             ));
@@ -73,25 +64,24 @@ impl RunFacts<'_> {
     fn detect_generator(&self, report: &mut Report) -> Result<(), FactError> {
         let drivers: Vec<DriverFact> = self.all()?;
         let count = drivers.iter().map(|driver| driver.drivers).max();
-        let shares = drivers.iter().filter_map(|driver| driver.cpu_share);
-        let busiest = shares.max_by(f64::total_cmp);
-        let open_rate = self.header.scenario.load.rate;
-        let endings = &self.endings;
-        let starts = open_rate.map(|_| generator::Starts {
-            due: endings.iter().map(|ending| ending.taken_up).sum(),
-            late: endings.iter().map(|ending| ending.taken_up_late).sum(),
-        });
-        let ended = self.load_ended.filter(|_| open_rate.is_some());
-        let missed = ended.and_then(|ended| share(ended.paced.missed, ended.paced.due));
+        let busiest = drivers
+            .iter()
+            .filter_map(|driver| driver.cpu_share)
+            .max_by(f64::total_cmp);
         let calibration: Option<CalibrationFact> = self.first()?;
         let calibration = calibration.and_then(|calibration| calibration.per_s);
-        let rate = match open_rate {
-            Some(rate) => {
-                let rates = report.phases.iter().filter_map(|phase| phase.rate);
-                generator::LoadRate::Scheduled(rates.fold(rate, f64::max))
-            }
-            None => generator::LoadRate::Reached(report.throughput.requests_per_sec),
-        };
+        let (mut starts, mut missed) = (None, None);
+        let mut rate = generator::LoadRate::Reached(report.throughput.requests_per_sec);
+        if let Some(asked) = self.header.scenario.load.rate {
+            starts = Some(generator::Starts {
+                due: self.endings.iter().map(|ending| ending.taken_up).sum(),
+                late: self.endings.iter().map(|ending| ending.taken_up_late).sum(),
+            });
+            let paced = self.load_ended.map(|ended| ended.paced);
+            missed = paced.and_then(|paced| share(paced.missed, paced.due));
+            let rates = report.phases.iter().filter_map(|phase| phase.rate);
+            rate = generator::LoadRate::Scheduled(rates.fold(asked, f64::max));
+        }
         let drivers = count.unwrap_or(0);
         report.generator = generator::judge(busiest, drivers, starts, missed, calibration, rate);
         Ok(())
@@ -106,8 +96,10 @@ impl RunFacts<'_> {
             isolation.unchecked += fact.unchecked;
             isolation.lost += fact.lost;
         }
-        let examples = self.metrics.notes_of(CrossedReplyFact::NAME);
-        let examples = examples.take(isolation::EXAMPLES_MAX);
+        let examples = self
+            .metrics
+            .notes_of(CrossedReplyFact::NAME)
+            .take(isolation::EXAMPLES_MAX);
         isolation.examples = examples.map(|note| note.message.clone()).collect();
         let has_replies = report.throughput.successful_requests > 0 || isolation.lost > 0;
         if !found.is_empty() && has_replies {
@@ -116,195 +108,148 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    /// Calls that never answered, whatever they were made for.
-    pub(super) fn deadlocks(&self) -> u64 {
-        let errors = self.metrics.total().errors;
-        errors
-            .get(&ErrorCategory::Deadlock)
-            .copied()
-            .unwrap_or_default()
-    }
-
-    fn detect_deadlock(
-        &self,
-        report: &mut Report,
-        measured: &CallMetrics,
-    ) -> Result<(), FactError> {
+    fn detect_deadlock(&self, report: &mut Report) -> Result<(), FactError> {
         if let Some(ProbeFact(probe)) = self.first()? {
             report.verdicts.push(deadlock::verdict(&probe));
             report.deadlock = Some(probe);
             return Ok(());
         }
         let found: Vec<DeadlockFact> = self.all()?;
-        let kinds: Vec<hang::DeadlockKind> = found.iter().map(|one| one.kind).collect();
-        let mut tools: Vec<String> = report
-            .tools
-            .iter()
-            .filter(|(_, tool)| {
-                let errors = &tool.errors.by_category;
-                errors.contains_key(&ErrorCategory::Deadlock)
-                    || errors.contains_key(&ErrorCategory::Hang)
-            })
+        let (kinds, stuck): (Vec<_>, Vec<_>) =
+            found.into_iter().map(|one| (one.kind, one.tool)).unzip();
+        let late = [ErrorCategory::Deadlock, ErrorCategory::Hang];
+        let measured = self.tools.iter().filter(|(_, calls)| {
+            late.iter()
+                .any(|category| calls.errors.contains_key(category))
+        });
+        let all = self.metrics.tools_of(|_| self.tells_unanswered());
+        let unanswered = all.iter().filter(|(_, calls)| without_answer(calls) > 0);
+        let tools: BTreeSet<String> = measured
+            .chain(unanswered)
             .map(|(name, _)| name.clone())
+            .chain(stuck)
             .collect();
-        tools.extend(found.into_iter().map(|one| one.tool));
-        tools.extend(self.unanswered_tools());
-        tools.sort();
-        tools.dedup();
-        let late = measured.errors.get(&ErrorCategory::Hang).copied();
         let calls = deadlock::LoadCalls {
-            sent: self.metrics.total().sent,
+            sent: self.total.sent,
             deadlocks: self.deadlocks(),
-            late: late.unwrap_or_default(),
+            late: self.late(),
             unanswered: self.unanswered(),
             hung: self.hung_unanswered(),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
         if calls.sent > 0 || !self.judging().sends_bad_input {
+            let tools: Vec<String> = tools.into_iter().collect();
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));
         }
         Ok(())
     }
 
-    fn detect_violations(&self, report: &mut Report) -> Result<(), FactError> {
+    fn detect_violations(&self) -> Result<Verdict, FactError> {
         let violations: Vec<ViolationFact> = self.all()?;
         let mut counts = BTreeMap::<&str, (u64, &str)>::new();
         for violation in &violations {
-            let known = counts
+            counts
                 .entry(&violation.kind)
-                .or_insert((0, &violation.example));
-            known.0 += violation.count;
+                .or_insert((0, &violation.example))
+                .0 += violation.count;
         }
-        let was_answered = self.metrics.total().succeeded() > 0;
-        let verdict = if counts.is_empty() && self.was_killed {
+        let was_answered = self.total.succeeded() > 0;
+        let verdict = if !counts.is_empty() {
+            let list: Vec<String> = counts
+                .iter()
+                .map(|(kind, (count, example))| format!("{count} × {kind} (such as: {example})"))
+                .collect();
+            Verdict::critical(
+                "protocol",
+                format!("The server broke the protocol: {}.", list.join("; ")),
+                "`mcprove probe` with the same server shows more; keep logs on stderr",
+            )
+        } else if self.was_killed {
             Verdict::inconclusive(
                 "protocol",
                 "The run was killed before it noted whether the server kept to the protocol.",
                 "let the run end, or interrupt it once (Ctrl-C) and wait",
             )
-        } else if counts.is_empty() && self.ending.interrupted && !was_answered {
+        } else if self.ending.interrupted && !was_answered {
             Verdict::inconclusive(
                 "protocol",
                 "No call was answered before the run was interrupted, so little of the protocol could show.",
                 "give the run more time",
             )
-        } else if counts.is_empty() {
-            Verdict::pass("protocol", "The server kept to the protocol.")
         } else {
-            let list: Vec<String> = counts
-                .iter()
-                .map(|(kind, (count, example))| format!("{count} × {kind} (such as: {example})"))
-                .collect();
-            Verdict::finding(
-                "protocol",
-                Severity::Critical,
-                format!("The server broke the protocol: {}.", list.join("; ")),
-                "`mcprove probe` with the same server shows more; keep logs on stderr",
-            )
+            Verdict::pass("protocol", "The server kept to the protocol.")
         };
         let total: u64 = counts.values().map(|(count, _)| count).sum();
-        report.verdicts.push(verdict.number("violations", total));
-        Ok(())
+        Ok(verdict.number("violations", total))
     }
 
     /// Sessions that were given up, because the server did not come back.
-    fn detect_lost_sessions(&self, report: &mut Report) {
+    fn detect_lost_sessions(&self) -> Option<Verdict> {
         let count = self.metrics.count_notes(GaveUpFact::NAME);
-        if count == 0 {
-            return;
-        }
         let reason = self
             .metrics
             .notes_of(ConnectFailedFact::NAME)
             .last()
             .map_or(String::new(), |note| format!(" ({})", note.message));
-        report.verdicts.push(
-            Verdict::finding(
-                "unreachable",
-                Severity::Critical,
-                format!(
-                    "The server did not come back: {} of its sessions {} given up{reason}.",
-                    phrase::whole(count),
-                    if count == 1 { "was" } else { "were" }
-                ),
-                "look at why it ended; what was measured until then is in the report",
-            )
-            .number("sessions", count),
+        let verdict = Verdict::critical(
+            "unreachable",
+            format!(
+                "The server did not come back: {} of its sessions {} given up{reason}.",
+                phrase::whole(count),
+                if count == 1 { "was" } else { "were" }
+            ),
+            "look at why it ended; what was measured until then is in the report",
         );
+        (count > 0).then(|| verdict.number("sessions", count))
     }
 
     /// Servers that did not exit when their input closed.
-    fn detect_stays(&self, report: &mut Report) {
+    fn detect_stays(&self) -> Option<Verdict> {
         let count = self.metrics.count_notes(StayedFact::NAME);
-        let Some(first) = self.metrics.notes_of(StayedFact::NAME).next() else {
-            return;
-        };
-        report.verdicts.push(
-            Verdict::finding(
-                "ending",
-                Severity::Warning,
-                format!(
-                    "The server did not exit within {} after its input closed; it had to be terminated ({}).",
-                    first.message,
-                    times(count)
-                ),
-                "exit when reading stdin returns end of file",
-            )
-            .number("processes", count),
+        let first = self.metrics.notes_of(StayedFact::NAME).next()?;
+        let verdict = Verdict::warning(
+            "ending",
+            format!(
+                "The server did not exit within {} after its input closed; it had to be terminated ({}).",
+                first.message,
+                times(count)
+            ),
+            "exit when reading stdin returns end of file",
         );
+        Some(verdict.number("processes", count))
     }
 
     /// Many errors, where nobody said how many are too many.
-    fn detect_errors(&self, report: &mut Report) {
+    fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // Late answers are what a deadlock probe looks for, and has a verdict of its own on.
-        let judged_elsewhere = if self.judging().judges_hangs {
-            u64::from(report.hang_count)
-        } else {
-            0
-        };
+        let is_judged_elsewhere = self.judging().judges_hangs;
+        let judged_elsewhere = u64::from(report.hang_count) * u64::from(is_judged_elsewhere);
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
-        let Some(rate) = share(failed, report.throughput.total_requests) else {
-            return;
-        };
+        let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();
         let nothing_succeeded = report.throughput.successful_requests == 0;
         if has_limit || nothing_succeeded || rate < ERROR_SHARE_NOTABLE {
-            return;
+            return None;
         }
-        let severity = if rate >= ERROR_SHARE_CRITICAL {
-            Severity::Critical
-        } else {
-            Severity::Warning
-        };
-        report.verdicts.push(
-            Verdict::finding(
-                "errors",
-                severity,
-                format!("{:.1} % of the calls failed.", rate * 100.0),
-                message![
-                    "set ",
-                    setting("error_rate"),
-                    " to change the limit; the errors are listed by category"
-                ],
-            )
-            .number("error_rate", rate),
+        let verdict = Verdict::finding(
+            "errors",
+            critical_if(rate >= ERROR_SHARE_CRITICAL),
+            format!("{:.1} % of the calls failed.", rate * 100.0),
+            message![
+                "set ",
+                setting("error_rate"),
+                " to change the limit; the errors are listed by category"
+            ],
         );
+        Some(verdict.number("error_rate", rate))
     }
 
     /// Calls of the open model that could not start because the server did not keep up.
-    fn detect_dropped(&self, report: &mut Report) {
+    fn detect_dropped(&self, report: &Report) -> Option<Verdict> {
         let due = self.load_ended.map_or(0, |ended| ended.paced.due);
         let dropped = report.dropped.saturating_sub(report.missed);
-        let Some(rate) = share(dropped, due).filter(|rate| *rate >= DROPPED_SHARE_MAX) else {
-            return;
-        };
-        // What a ramp is for: to find the rate that is too much.
-        let severity = if self.judging().expects_errors {
-            Severity::Warning
-        } else {
-            Severity::Critical
-        };
+        let rate = share(dropped, due).filter(|rate| *rate >= DROPPED_SHARE_MAX)?;
         let not_started = format!(
             "{} of {} calls ({:.1} %) could not start",
             phrase::whole(dropped),
@@ -324,10 +269,26 @@ impl RunFacts<'_> {
                     " until the generator is no longer the limit"
                 ],
             )
+        } else if self.calls_met_faults() > 0 {
+            // Calls that faults hold up take the places of others.
+            Verdict::inconclusive(
+                "dropped",
+                format!(
+                    "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is inconclusive."
+                ),
+                message![
+                    "raise ",
+                    setting("max_in_flight"),
+                    ", lower ",
+                    setting("hang_timeout"),
+                    ", or aim the faults at fewer calls"
+                ],
+            )
         } else {
             Verdict::finding(
                 "dropped",
-                severity,
+                // What a ramp is for: to find the rate that is too much.
+                critical_if(!self.judging().expects_errors),
                 format!("The server does not keep up with the rate: {not_started}."),
                 message![
                     "lower ",
@@ -338,67 +299,56 @@ impl RunFacts<'_> {
                 ],
             )
         };
-        let verdict = self.excuse_dropped(verdict, &not_started);
-        report
-            .verdicts
-            .push(verdict.number("dropped", dropped).number("due", due));
+        Some(verdict.number("dropped", dropped).number("due", due))
     }
+}
 
-    /// Calls that ended in a way that no healthy server lets them end, whatever the limits.
-    fn detect_broken_calls(report: &mut Report) {
-        let count = |category| {
-            let errors = &report.errors.by_category;
-            errors.get(&category).copied().unwrap_or_default()
+/// Calls that ended in a way that no healthy server lets them end, whatever the limits.
+fn broken_calls(report: &Report) -> Vec<Verdict> {
+    let crashes = u64::from(report.crash_count);
+    [
+        (ErrorCategory::Crash, "crash", ""),
+        (
+            ErrorCategory::Malformed,
+            "malformed",
+            "were answered with something that is not a valid answer",
+        ),
+        (
+            ErrorCategory::Disconnected,
+            "disconnected",
+            "lost their connection before the answer",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(category, detector, what)| {
+        let failed = report.errors.by_category.get(&category).copied();
+        let calls = phrase::count(failed.unwrap_or_default(), "call");
+        let is_crash = category == ErrorCategory::Crash;
+        let (sentence, number, count) = if is_crash {
+            let times = times(crashes);
+            let sentence = format!("The server process crashed {times} and took {calls} with it.");
+            (sentence, "crashes", crashes)
+        } else {
+            (format!("{calls} {what}."), "calls", failed?)
         };
-        let crashes = u64::from(report.crash_count);
-        if crashes > 0 || count(ErrorCategory::Crash) > 0 {
-            let sentence = format!(
-                "The server process crashed {} and took {} with it.",
-                times(crashes),
-                phrase::count(count(ErrorCategory::Crash), "call")
-            );
-            report.verdicts.push(
-                Verdict::finding(
-                    "crash",
-                    Severity::Critical,
-                    sentence,
-                    ErrorCategory::Crash.hint(),
-                )
-                .number("crashes", crashes),
-            );
-        }
-        for (detector, category, what) in [
-            (
-                "malformed",
-                ErrorCategory::Malformed,
-                "were answered with something that is not a valid answer",
-            ),
-            (
-                "disconnected",
-                ErrorCategory::Disconnected,
-                "lost their connection before the answer",
-            ),
-        ] {
-            let failed = count(category);
-            if failed > 0 {
-                report.verdicts.push(
-                    Verdict::finding(
-                        detector,
-                        Severity::Critical,
-                        format!("{} {what}.", phrase::count(failed, "call")),
-                        category.hint(),
-                    )
-                    .number("calls", failed),
-                );
-            }
-        }
+        let verdict = Verdict::critical(detector, sentence, category.hint());
+        let is_found = failed.is_some() || is_crash && crashes > 0;
+        is_found.then(|| verdict.number(number, count))
+    })
+    .collect()
+}
+
+const fn critical_if(is_critical: bool) -> Severity {
+    if is_critical {
+        Severity::Critical
+    } else {
+        Severity::Warning
     }
 }
 
 fn times(count: u64) -> String {
-    if count == 1 {
-        "once".to_owned()
-    } else {
-        format!("{count} times")
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
     }
 }

@@ -1,28 +1,16 @@
 //! What injected faults did: to the calls that they struck, and to those that they did not.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
 use mcprove_score::percentile::is_supported;
-use mcprove_score::verdict::{Outcome, Verdict};
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::phrase;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::sparse::Stretch;
 use mcprove_trace::stream::StruckMetrics;
 
-use super::figures::share;
-use super::{ALONE, RunFacts};
+use super::ALONE;
+use crate::prelude::*;
 use crate::run::LoadFault;
-use crate::run::report::{FaultsReport, Report};
+use crate::run::report::FaultsReport;
 
 impl RunFacts<'_> {
-    /// Whether faults were to be injected.
-    pub(super) fn has_faults(&self) -> bool {
-        !self.header.faults.is_empty()
-    }
-
     /// Calls that met a fault, or were lost with a connection that one ended.
     pub(super) fn calls_met_faults(&self) -> u64 {
         let faults = &self.metrics.faults;
@@ -33,12 +21,12 @@ impl RunFacts<'_> {
 
     /// What each fault did, and a verdict on it.
     pub(super) fn detect_faults(&self, report: &mut Report) {
-        if !self.has_faults() {
+        if self.header.faults.is_empty() {
             return;
         }
         let timeline = self.fault_timeline();
         let metrics = &self.metrics.faults;
-        let impacts = fault_impact::judge_all(&self.all_fault_facts(&timeline), &timeline);
+        let impacts = fault_impact::judge_all(&self.all_fault_facts(timeline.span), &timeline);
         report
             .verdicts
             .extend(impacts.iter().flat_map(fault_impact::verdicts));
@@ -65,45 +53,40 @@ impl RunFacts<'_> {
                 }
             }
         }
-        let (from, until) = self.measured_span();
+        // When the load became another one: with more or fewer clients, another rate, or other tools.
+        let mut begins: Vec<f64> = self
+            .measured_phases()
+            .filter(|phase| phase.name != ALONE)
+            .map(|phase| phase.from.as_secs_f64())
+            .collect();
+        begins.sort_by(f64::total_cmp);
         Timeline {
             width_secs: self.metrics.faults.width().as_secs_f64(),
             stretches,
-            span: (from.as_secs_f64(), until.as_secs_f64()),
-            load_changes: self.load_changes(),
+            span: self.measured_span(),
+            load_changes: begins.into_iter().skip(1).collect(),
         }
     }
 
-    /// When the load became another one: with more or fewer clients, another rate, or other tools.
-    fn load_changes(&self) -> Vec<f64> {
-        let measured = self.measured_phases().filter(|phase| phase.name != ALONE);
-        let mut begins: Vec<Duration> = measured.map(|phase| phase.from).collect();
-        begins.sort();
-        let later = begins.into_iter().skip(1);
-        later.map(|begin| begin.as_secs_f64()).collect()
-    }
-
-    fn all_fault_facts(&self, timeline: &Timeline) -> Vec<FaultFacts> {
-        let faults = self.header.faults.iter();
-        faults
-            .map(|fault| self.fault_facts(fault, timeline))
+    fn all_fault_facts(&self, span: (f64, f64)) -> Vec<FaultFacts> {
+        self.header
+            .faults
+            .iter()
+            .map(|fault| self.fault_facts(fault, span))
             .collect()
     }
 
     /// From when until when each fault was on, or held calls up.
     pub(crate) fn fault_spans(&self) -> Vec<(f64, f64)> {
-        if !self.has_faults() {
-            return Vec::new();
-        }
-        let timeline = self.fault_timeline();
-        let facts = self.all_fault_facts(&timeline);
-        facts.iter().filter_map(FaultFacts::held_window).collect()
+        self.all_fault_facts(self.measured_span())
+            .iter()
+            .filter_map(FaultFacts::held_window)
+            .collect()
     }
 
     /// The same, without faults that were on all the time: under those the run is all of a piece.
     pub(crate) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
         let (from, until) = self.measured_span();
-        let (from, until) = (from.as_secs_f64(), until.as_secs_f64());
         let mut spans = self.fault_spans();
         spans.retain(|(on, off)| *on > from || *off < until);
         spans
@@ -112,8 +95,10 @@ impl RunFacts<'_> {
     /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
     /// differs may be its doing.
     pub(crate) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
-        let phases = self.phases.iter();
-        let phases = phases.filter(|phase| compared.contains(&phase.name.as_str()));
+        let phases = self
+            .phases
+            .iter()
+            .filter(|phase| compared.contains(&phase.name.as_str()));
         let spans: Vec<_> = phases
             .map(|phase| {
                 let until = phase.until.unwrap_or(self.ending.duration);
@@ -139,29 +124,32 @@ impl RunFacts<'_> {
         }
     }
 
-    /// From when until when calls that count were begun.
-    fn measured_span(&self) -> (Duration, Duration) {
+    /// From when until when calls that count were begun, in seconds.
+    fn measured_span(&self) -> (f64, f64) {
         let from = self
             .measured_phases()
             .map(|phase| phase.from)
             .min()
             .unwrap_or_default();
-        let ends = [
+        let until = [
             self.load_ended.map(|ended| ended.at),
             self.phase(ALONE).map(|alone| alone.from),
             Some(self.ending.duration),
-        ];
-        let until = ends.into_iter().flatten().min().unwrap_or_default();
-        (from, until.max(from))
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or_default();
+        (from.as_secs_f64(), until.max(from).as_secs_f64())
     }
 
-    fn fault_facts(&self, fault: &LoadFault, timeline: &Timeline) -> FaultFacts {
+    fn fault_facts(&self, fault: &LoadFault, (from, until): (f64, f64)) -> FaultFacts {
         let spec = &fault.spec;
         let struck = self.metrics.faults.struck.get(&spec.name);
-        let (from, until) = timeline.span;
         let window = if fault.ends_by_itself() {
-            let struck_at = struck.and_then(|struck| struck.struck_at);
-            struck_at.map(|(first, last)| (first.as_secs_f64(), last.as_secs_f64()))
+            struck
+                .and_then(|struck| struck.struck_at)
+                .map(|(first, last)| (first.as_secs_f64(), last.as_secs_f64()))
         } else {
             let start = from + fault.window.start.unwrap_or_default().as_secs_f64();
             let end = fault.window.end().map(|end| from + end.as_secs_f64());
@@ -199,42 +187,6 @@ impl RunFacts<'_> {
         );
         verdict.number("injected", hung)
     }
-
-    /// Whether nothing is known of the server because every call met a fault.
-    pub(super) fn met_only_faults(&self, attempted: u64) -> Option<Verdict> {
-        let met = self.calls_met_faults();
-        (attempted == 0 && met > 0).then(|| {
-            Verdict::inconclusive(
-                "success",
-                format!(
-                    "All {} met an injected fault, so nothing is known of the server.",
-                    phrase::count(met, "call")
-                ),
-                "aim the faults at one tool, at some calls (rate, calls), or at a time (start, duration)",
-            )
-            .number("struck", met)
-        })
-    }
-
-    /// A verdict on calls that could not start: those that faults hold up take the places of others.
-    pub(super) fn excuse_dropped(&self, verdict: Verdict, not_started: &str) -> Verdict {
-        if verdict.outcome != Outcome::Finding || self.calls_met_faults() == 0 {
-            return verdict;
-        }
-        Verdict::inconclusive(
-            verdict.detector,
-            format!(
-                "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is inconclusive."
-            ),
-            message![
-                "raise ",
-                setting("max_in_flight"),
-                ", lower ",
-                setting("hang_timeout"),
-                ", or aim the faults at fewer calls"
-            ],
-        )
-    }
 }
 
 fn struck_calls(struck: &StruckMetrics) -> StruckCalls {
@@ -242,8 +194,7 @@ fn struck_calls(struck: &StruckMetrics) -> StruckCalls {
     let p99 = struck.latency_ns.quantile(0.99);
     let mut errors = struck.errors.clone();
     errors.remove(&ErrorCategory::Cancelled);
-    #[allow(clippy::cast_precision_loss)]
-    let milliseconds = |nanoseconds: u64| nanoseconds as f64 / 1e6;
+    let milliseconds = |nanoseconds| float(nanoseconds) / 1e6;
     StruckCalls {
         calls: struck.calls(),
         ended: struck.ended(),

@@ -1,11 +1,7 @@
 //! Small sums that several parts of a report need.
 
-use std::time::Duration;
-
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::stream::CallMetrics;
-
-use crate::run::report::{PhaseReport, ProcessSample, Report};
+use crate::prelude::*;
+use crate::run::report::{PhaseReport, ProcessSample};
 
 pub(crate) fn samples(
     report: &Report,
@@ -19,27 +15,20 @@ pub(crate) fn samples(
         .collect()
 }
 
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
-    #[allow(clippy::cast_precision_loss)]
-    (whole > 0).then(|| part as f64 / whole as f64)
-}
-
 pub(crate) fn per_second(count: u64, time: Duration) -> f64 {
-    let seconds = time.as_secs_f64();
-    if seconds > 0.0 {
-        #[allow(clippy::cast_precision_loss)]
-        let count = count as f64;
-        count / seconds
-    } else {
-        0.0
+    if time.is_zero() {
+        return 0.0;
     }
+    float(count) / time.as_secs_f64()
 }
 
 /// p99, or the maximum where there are too few calls for it.
 pub(crate) fn tail_ms(phase: &PhaseReport) -> Option<f64> {
     let latency = &phase.latency_ms;
-    let tail = latency.supported(0.99).or(latency.slowest());
-    tail.map(as_milliseconds)
+    latency
+        .supported(0.99)
+        .or(latency.slowest())
+        .map(as_milliseconds)
 }
 
 /// How many values of a histogram stand for all of them where a detector wants values.

@@ -2,42 +2,35 @@
 
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Measured};
-use mcprove_score::verdict::{Severity, Verdict};
-use mcprove_settings::phrase;
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::CallMetrics;
 
-use super::RunFacts;
-use crate::run::report::{LatencyStats, Report};
+use crate::prelude::*;
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
-    pub(super) fn judge(&self, report: &mut Report, measured: &CallMetrics) {
+    pub(super) fn judge(&self, report: &mut Report) {
         let advice = report.generator.limited.then(|| {
             report
                 .generator
                 .advice
-                .clone()
-                .unwrap_or_else(|| "lower the load".into())
-                .text()
+                .as_ref()
+                .map_or("lower the load".to_owned(), Message::text)
         });
-        let advice = advice.as_deref();
-        let mut evaluations = vec![threshold::evaluate(
-            &Measured {
-                memory_growth_mb: Self::memory_growth(report),
-                ..measured_of(None, measured)
+        let limits = &self.header.thresholds;
+        let all = Measured {
+            // What the leak detector predicts where it ran, else from the first to the last sample.
+            memory_growth_mb: match &report.leak {
+                Some(leak) => leak.growth_to_gate_mb(),
+                None => report.process.growth_mb,
             },
-            &self.header.thresholds.limits(),
-            advice,
-        )];
-        let mut tools = self.metrics.tools_of(|phase| self.is_measured(phase));
-        for (tool, limits) in &self.header.thresholds.tools {
-            let calls = tools.remove(tool).unwrap_or_default();
-            let measured = measured_of(Some(tool.clone()), &calls);
-            evaluations.push(threshold::evaluate(&measured, &limits.limits(), advice));
-        }
-        for evaluation in evaluations {
+            ..measured_of(None, &self.measured)
+        };
+        let none = CallMetrics::default();
+        let tools = limits.tools.iter().map(|(tool, limits)| {
+            let calls = self.tools.get(tool).unwrap_or(&none);
+            (measured_of(Some(tool.clone()), calls), limits.limits())
+        });
+        for (measured, limits) in [(all, limits.limits())].into_iter().chain(tools) {
+            let evaluation = threshold::evaluate(&measured, &limits, advice.as_deref());
             report.threshold_violations.extend(evaluation.violations);
             for mut verdict in evaluation.inconclusive {
                 verdict.detector = format!("threshold:{}", verdict.detector);
@@ -48,48 +41,47 @@ impl RunFacts<'_> {
     }
 
     /// A run in which nothing succeeded does not pass, whatever its limits.
-    pub(super) fn judge_success(&self, report: &mut Report) {
+    fn judge_success(&self, report: &mut Report) {
         let attempted = report.throughput.total_requests;
-        let interrupted = self.ending.interrupted;
         let success = self.header.scenario.kind.as_type().success(self, report);
         if success.is_reached {
             return;
         }
-        if let Some(verdict) = self.met_only_faults(attempted) {
-            report.verdicts.push(verdict);
-            return;
-        }
-        // An interruption is not the server's fault, but no proof of anything either.
-        if interrupted && (attempted == 0 || !success.is_needed) {
-            report.verdicts.push(nothing_yet(report.unanswered));
-            return;
-        }
-        let sentence = if attempted == 0 {
-            "No call was completed.".to_owned()
-        } else {
-            format!(
-                "None of the {} succeeded.",
-                phrase::count(attempted, "call")
+        let met = self.calls_met_faults();
+        let verdict = if attempted == 0 && met > 0 {
+            let calls = phrase::count(met, "call");
+            Verdict::inconclusive(
+                "success",
+                format!("All {calls} met an injected fault, so nothing is known of the server."),
+                "aim the faults at one tool, at some calls (rate, calls), or at a time (start, duration)",
             )
+            .number("struck", met)
+        } else if self.ending.interrupted && (attempted == 0 || !success.is_needed) {
+            // An interruption is not the server's fault, but no proof of anything either.
+            nothing_yet(report.unanswered)
+        } else {
+            let sentence = match attempted {
+                0 => "No call was completed.".to_owned(),
+                calls => format!("None of the {} succeeded.", phrase::count(calls, "call")),
+            };
+            let worst = report
+                .errors
+                .by_category
+                .iter()
+                .max_by_key(|(_, count)| **count);
+            // In strict mode it is we who refuse a result.
+            let unfit = self
+                .checks
+                .iter()
+                .find(|check| check.detector == "schema" && !check.passed);
+            let hint = match (worst, unfit) {
+                (Some((ErrorCategory::ProtocolError, _)), Some(check)) => check.hint.clone(),
+                (Some((category, _)), _) => category.hint(),
+                (None, _) => "give the run more time, or look at the server's stderr".into(),
+            };
+            Verdict::critical("success", sentence, hint).number("attempted", attempted)
         };
-        let worst = report
-            .errors
-            .by_category
-            .iter()
-            .max_by_key(|(_, count)| **count)
-            .map(|(category, _)| *category);
-        // In strict mode it is we who refuse a result.
-        let mut checks = self.checks.iter();
-        let unfit = checks.find(|check| check.detector == "schema" && !check.passed);
-        let hint = match (worst, unfit) {
-            (Some(ErrorCategory::ProtocolError), Some(check)) => check.hint.clone(),
-            (Some(category), _) => category.hint(),
-            (None, _) => "give the run more time, or look at the server's stderr".into(),
-        };
-        report.verdicts.push(
-            Verdict::finding("success", Severity::Critical, sentence, hint)
-                .number("attempted", attempted),
-        );
+        report.verdicts.push(verdict);
     }
 
     /// The letters, once it is known what was found.
@@ -103,34 +95,21 @@ impl RunFacts<'_> {
             .threshold_violations
             .iter()
             .map(|violation| violation.metric.name().to_owned());
-        let median = report
-            .alone
+        let alone = report.alone.as_ref().filter(|alone| alone.count > 0);
+        // On a schedule it is a rate that breaks the server, and no number of clients.
+        let breaking = report
+            .breaking_point
             .as_ref()
-            .filter(|alone| alone.count > 0)
-            .map(|alone| as_milliseconds(alone.p50));
+            .filter(|point| point.rate_per_s.is_none());
         report.grades = grade::grade(&grade::GradeInput {
-            alone_median_ms: median,
+            alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
             attempted: report.throughput.total_requests + self.hung_unanswered(),
             failed: report.errors.total + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
-            // On a schedule it is a rate that breaks the server, and no number of clients.
-            breaking_concurrent: report
-                .breaking_point
-                .as_ref()
-                .filter(|point| point.rate_per_s.is_none())
-                .map(|point| point.concurrent),
+            breaking_concurrent: breaking.map(|point| point.concurrent),
             failures: failures.chain(violations).collect(),
         });
-    }
-
-    /// How much the memory grew: what the leak detector predicts where it ran, else from the first
-    /// to the last sample.
-    pub(super) fn memory_growth(report: &Report) -> Option<f64> {
-        match &report.leak {
-            Some(leak) => leak.growth_to_gate_mb(),
-            None => report.process.growth_mb,
-        }
     }
 }
 

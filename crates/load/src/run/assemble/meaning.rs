@@ -1,15 +1,11 @@
 //! The facts of a report, and where the clients' time went, handed to the score crate for the sentences of "What this
 //! means".
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use mcprove_score::interpret::{self, ClientTime, Facts, LoadModel, ToolFacts};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::stream::CallMetrics;
 
-use super::{ALONE, RunFacts};
-use crate::run::report::{LatencyStats, Model, Report};
+use super::ALONE;
+use crate::prelude::*;
+use crate::run::report::Model;
 
 /// Fewest calls alone that have a median to compare with.
 const ALONE_CALLS_MIN: u64 = 5;
@@ -27,9 +23,8 @@ impl RunFacts<'_> {
         let latency = &report.latency;
         let is_load = report.scenario_kind.duration().is_some();
         let measured_phases = self.measured_phases().count();
-        let tools = self.metrics.tools_of(|phase| self.is_measured(phase));
         interpret::sentences(&Facts {
-            tools: self.tool_facts(report, &tools),
+            tools: self.tool_facts(report),
             attempted: report.throughput.total_requests,
             succeeded: report.throughput.successful_requests,
             unanswered: report.unanswered,
@@ -39,7 +34,7 @@ impl RunFacts<'_> {
                 .slowest()
                 .max(report.failed.slowest())
                 .map(as_milliseconds),
-            time: self.client_time(&tools),
+            time: self.client_time(),
             errors: report.errors.by_category.clone(),
             // A rate over phases of different concurrency says nothing about any of them.
             throughput_per_s: (measured_phases == 1).then_some(report.throughput.requests_per_sec),
@@ -58,44 +53,49 @@ impl RunFacts<'_> {
         })
     }
 
-    fn tool_facts(&self, report: &Report, calls: &BTreeMap<String, CallMetrics>) -> Vec<ToolFacts> {
+    fn tool_facts(&self, report: &Report) -> Vec<ToolFacts> {
         let alone = self.tools_in(ALONE);
         // The slow tail: calls above the 99th percentile of all calls, which need not be of all tools.
         let limit = report.latency.supported(0.99);
         let limit = limit.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
-        let tools = report.tools.iter().map(|(name, tool)| {
-            let latency = &tool.latency_ms;
-            let alone = alone.and_then(|tools| tools.get(name)).cloned();
-            let alone = LatencyStats::from_histogram(alone.unwrap_or_default().latency_ns);
-            ToolFacts {
-                name: name.clone(),
-                count: tool.count,
-                errors: tool.errors.total,
-                p50_ms: at(latency, 0.5),
-                p99_ms: at(latency, 0.99),
-                alone_p50_ms: (alone.count >= ALONE_CALLS_MIN).then(|| as_milliseconds(alone.p50)),
-                in_calls_s: calls.get(name).map_or(0.0, in_calls_s),
-                slow_calls: limit.map(|limit| {
-                    let within = latency.histogram.count_between(0, limit);
-                    latency.count.saturating_sub(within)
-                }),
-            }
-        });
-        tools.collect()
+        report
+            .tools
+            .iter()
+            .map(|(name, tool)| {
+                let latency = &tool.latency_ms;
+                let alone = alone.and_then(|tools| tools.get(name)).cloned();
+                let alone = LatencyStats::from_histogram(alone.unwrap_or_default().latency_ns);
+                ToolFacts {
+                    name: name.clone(),
+                    count: tool.count,
+                    errors: tool.errors.total,
+                    p50_ms: at(latency, 0.5),
+                    p99_ms: at(latency, 0.99),
+                    alone_p50_ms: (alone.count >= ALONE_CALLS_MIN)
+                        .then(|| as_milliseconds(alone.p50)),
+                    in_calls_s: self.tools.get(name).map_or(0.0, in_calls_s),
+                    slow_calls: limit.map(|limit| {
+                        let within = latency.histogram.count_between(0, limit);
+                        latency.count.saturating_sub(within)
+                    }),
+                }
+            })
+            .collect()
     }
 
     /// Where the clients' time went; none over phases of different concurrency, of which a share says nothing.
-    fn client_time(&self, tools: &BTreeMap<String, CallMetrics>) -> Option<ClientTime> {
+    fn client_time(&self) -> Option<ClientTime> {
         let mut measured = self.measured_phases();
         let (phase, None) = (measured.next()?, measured.next()) else {
             return None;
         };
         let load_ended = self.load_ended?;
         let alone = self.phase(ALONE);
-        let drained_at = alone.map_or(self.ending.duration, |alone| alone.from);
-        let overtime = drained_at.saturating_sub(load_ended.at);
+        let overtime = alone
+            .map_or(self.ending.duration, |alone| alone.from)
+            .saturating_sub(load_ended.at);
         let in_flight = u32::try_from(load_ended.in_flight).unwrap_or(u32::MAX);
-        let in_tools: f64 = tools.values().map(in_calls_s).sum();
+        let in_tools: f64 = self.tools.values().map(in_calls_s).sum();
         Some(ClientTime {
             in_calls_s: in_tools + self.listing_s(),
             overtime_s_max: Duration::as_secs_f64(&overtime) * f64::from(in_flight),
@@ -120,10 +120,6 @@ fn at(latency: &LatencyStats, quantile: f64) -> Option<f64> {
 fn in_calls_s(calls: &CallMetrics) -> f64 {
     [&calls.latency_ns, &calls.failed_ns]
         .into_iter()
-        .map(|histogram| {
-            #[allow(clippy::cast_precision_loss)]
-            let count = histogram.len() as f64;
-            histogram.mean() * count / 1e9
-        })
+        .map(|histogram| histogram.mean() * float(histogram.len()) / 1e9)
         .sum()
 }

@@ -1,23 +1,20 @@
 //! The counts and histograms of a report.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
+use hdrhistogram::Histogram;
 use mcprove_score::coverage::coverage;
 use mcprove_score::generator::{self, LoadRate};
 use mcprove_score::grade::Grades;
 use mcprove_score::isolation::IsolationReport;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, SecondMetrics, new_histogram};
+use mcprove_settings::number::float_len;
+use mcprove_trace::stream::{SecondMetrics, new_histogram};
 
+use super::ALONE;
 use super::figures::per_second;
-use super::{ALONE, RunFacts};
 use crate::drive::context::{PhaseFact, ReconnectedFact, ServerFact};
+use crate::prelude::*;
 use crate::run::format::METRICS;
 use crate::run::report::{
-    ErrorStats, Interval, LatencyStats, Model, PhaseReport, ProcessStats, Report, RunOutcome,
-    ServerInfo, ThroughputStats, ToolReport,
+    ErrorStats, Interval, Model, PhaseReport, ProcessStats, ServerInfo, ThroughputStats, ToolReport,
 };
 
 /// The most points that a timeline has; a longer run has longer stretches.
@@ -25,32 +22,25 @@ const TIMELINE_POINTS_MAX: u64 = 600;
 
 impl RunFacts<'_> {
     /// The counts and histograms; nothing is judged yet.
-    pub(super) fn measure(&self, measured: &CallMetrics) -> Result<Report, FactError> {
+    pub(super) fn measure(&self) -> Result<Report, FactError> {
         let scenario = &self.header.scenario;
-        let metrics = self.metrics;
-        let is_measured = |phase| self.is_measured(phase);
+        let (metrics, measured) = (self.metrics, &self.measured);
         let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let stats = |histogram: &hdrhistogram::Histogram<u64>| {
-            LatencyStats::from_histogram(histogram.clone())
-        };
+        let stats = |histogram: &Histogram<u64>| LatencyStats::from_histogram(histogram.clone());
         let server: ServerFact = self.first()?.unwrap_or_default();
-        let errors = error_stats(measured);
         let ended = self.load_ended.unwrap_or_default();
         let unstarted: u64 = self.endings.iter().map(|ending| ending.unstarted).sum();
-        let late = measured.errors.get(&ErrorCategory::Hang).copied();
         let crashes = metrics.faults.sum(|struck| struck.crashes);
         let rate = scenario.load.rate;
+        let tools = self.tools.iter();
+        let phases = self.phases.iter();
         Ok(Report {
             schema: METRICS.to_owned(),
             run_id: self.header.run_id.clone(),
             started_at: self.header.started_at(),
             duration: self.ending.duration,
             scenario_kind: scenario.kind.clone(),
-            model: if rate.is_some() {
-                Model::Open
-            } else {
-                Model::Closed
-            },
+            model: rate.map_or(Model::Closed, |_| Model::Open),
             rate,
             sessions: scenario.load.sessions,
             seed: self.header.seed,
@@ -68,11 +58,11 @@ impl RunFacts<'_> {
             failed: stats(&measured.failed_ns),
             warmup: self.latency_of("warm-up"),
             alone: self.latency_of(ALONE),
-            throughput: self.throughput(measured, &errors),
-            errors,
+            throughput: self.throughput(),
+            errors: error_stats(measured),
             process: process_stats(metrics),
             deadlock_count: short(self.deadlocks()),
-            hang_count: short(late.unwrap_or_default() + self.hung_unanswered()),
+            hang_count: short(self.late() + self.hung_unanswered()),
             unanswered: self.unanswered(),
             crash_count: short(metrics.crashes.saturating_sub(crashes)),
             reconnect_count: short(metrics.count_notes(ReconnectedFact::NAME)),
@@ -80,16 +70,10 @@ impl RunFacts<'_> {
             missed: ended.paced.missed,
             in_flight_at_end: ended.in_flight,
             out_of_range: measured.out_of_range,
-            tools: metrics
-                .tools_of(is_measured)
-                .into_iter()
-                .map(|(name, calls)| (name, tool_report(&calls)))
+            tools: tools
+                .map(|(name, calls)| (name.clone(), tool_report(calls)))
                 .collect(),
-            phases: self
-                .phases
-                .iter()
-                .map(|phase| self.phase_report(phase))
-                .collect(),
+            phases: phases.map(|phase| self.phase_report(phase)).collect(),
             isolation: IsolationReport::default(),
             coverage: coverage(&[], &BTreeMap::new()),
             skipped_tools: Vec::new(),
@@ -107,17 +91,17 @@ impl RunFacts<'_> {
             spike_recovery: None,
             faults: None,
             details: BTreeMap::new(),
-            slowest: metrics.slowest_of(is_measured),
+            slowest: metrics.slowest_of(|phase| self.is_measured(phase)),
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),
             warnings: Vec::new(),
             losses: Vec::new(),
             meaning: Vec::new(),
-            trace_path: if self.header.has_trace {
-                "trace.jsonl".into()
+            trace_path: PathBuf::from(if self.header.has_trace {
+                "trace.jsonl"
             } else {
-                PathBuf::new()
-            },
+                ""
+            }),
             trace: None,
         })
     }
@@ -128,8 +112,10 @@ impl RunFacts<'_> {
         let place = usize::from(phase.index).saturating_sub(1);
         let is_load = phase.name != ALONE && !self.endings.is_empty();
         if is_load {
-            let counts = self.endings.iter();
-            counts.filter_map(|ending| ending.by_phase.get(place)).sum()
+            self.endings
+                .iter()
+                .filter_map(|ending| ending.by_phase.get(place))
+                .sum()
         } else {
             let calls = self.calls_in(phase);
             calls.succeeded() + calls.failures()
@@ -146,8 +132,7 @@ impl RunFacts<'_> {
     fn service(&self) -> Option<LatencyStats> {
         self.header.scenario.load.rate?;
         let mut sum = new_histogram();
-        let tools = self.metrics.tools_of(|phase| self.is_measured(phase));
-        for calls in tools.values() {
+        for calls in self.tools.values() {
             let histogram = calls.service_ns.as_deref().unwrap_or(&calls.latency_ns);
             // Both have three digits and grow as needed.
             let _ = sum.add(histogram);
@@ -192,15 +177,16 @@ impl RunFacts<'_> {
         }
     }
 
-    fn throughput(&self, measured: &CallMetrics, errors: &ErrorStats) -> ThroughputStats {
+    fn throughput(&self) -> ThroughputStats {
         let phases = || self.measured_phases();
         let time: Duration = phases().map(|phase| self.duration_of(phase)).sum();
         // What ended after the load would make it look faster than it was.
         let ended: u64 = phases().map(|phase| self.ended_in(phase)).sum();
         let (timeline, intervals) = self.timeline();
+        let succeeded = self.measured.succeeded();
         ThroughputStats {
-            total_requests: measured.succeeded() + errors.total,
-            successful_requests: measured.succeeded(),
+            total_requests: succeeded + self.measured.failures(),
+            successful_requests: succeeded,
             requests_per_sec: per_second(ended, time),
             timeline,
             intervals,
@@ -209,88 +195,82 @@ impl RunFacts<'_> {
 
     /// Second by second, or in longer stretches for a long run.
     fn timeline(&self) -> (Vec<(Duration, u64)>, Vec<Interval>) {
-        let mut seconds = BTreeMap::<u64, SecondMetrics>::new();
-        for ((phase, second), counts) in &self.metrics.seconds {
-            if self.is_measured(*phase) {
-                seconds.entry(*second).or_default().add(counts);
-            }
-        }
-        let (Some((first, _)), Some((last, _))) =
-            (seconds.first_key_value(), seconds.last_key_value())
-        else {
-            return (Vec::new(), Vec::new());
+        let seconds: Vec<(u64, &SecondMetrics)> = self
+            .metrics
+            .seconds
+            .iter()
+            .filter(|((phase, _), _)| self.is_measured(*phase))
+            .map(|((_, second), counts)| (*second, counts))
+            .collect();
+        let numbers = || seconds.iter().map(|(second, _)| *second);
+        let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
+            return Default::default();
         };
         let width = (last - first + 1).div_ceil(TIMELINE_POINTS_MAX).max(1);
-        let (mut points, mut intervals) = (Vec::new(), Vec::new());
-        let mut completed = 0;
-        let mut from = *first;
-        while from <= *last {
-            let mut sum = SecondMetrics::default();
-            for (_, counts) in seconds.range(from..from + width) {
-                sum.add(counts);
-            }
-            completed += sum.succeeded + sum.failed;
-            from += width;
-            points.push((Duration::from_secs(from), completed));
-            intervals.push(Interval {
-                completed: sum.succeeded + sum.failed,
-                failed: sum.failed,
-                mean_ms: mean_ms(&sum),
-            });
+        let mut stretches = BTreeMap::<u64, SecondMetrics>::new();
+        for (second, counts) in &seconds {
+            stretches
+                .entry((second - first) / width)
+                .or_default()
+                .add(counts);
         }
-        (points, intervals)
+        let mut ended = 0;
+        (0..=(last - first) / width)
+            .map(|place| {
+                let sum = stretches.remove(&place).unwrap_or_default();
+                let completed = sum.succeeded + sum.failed;
+                ended += completed;
+                let until = Duration::from_secs(first + (place + 1) * width);
+                let mean = float(sum.latency_ns) / float(sum.succeeded) / 1e6;
+                let interval = Interval {
+                    completed,
+                    failed: sum.failed,
+                    mean_ms: (sum.succeeded > 0).then_some(mean),
+                };
+                ((until, ended), interval)
+            })
+            .unzip()
     }
 }
 
 fn error_stats(calls: &CallMetrics) -> ErrorStats {
     let mut by_category = calls.errors.clone();
-    let mut examples: BTreeMap<ErrorCategory, String> = calls
-        .first_errors
-        .iter()
-        .map(|(category, (_, message))| (*category, message.clone()))
-        .collect();
     by_category.remove(&ErrorCategory::Cancelled);
-    examples.remove(&ErrorCategory::Cancelled);
+    let examples = calls.first_errors.iter();
     ErrorStats {
         total: calls.failures(),
+        examples: examples
+            .filter(|(category, _)| by_category.contains_key(category))
+            .map(|(category, (_, message))| (*category, message.clone()))
+            .collect(),
         by_category,
-        examples,
     }
 }
 
 fn tool_report(calls: &CallMetrics) -> ToolReport {
-    let errors = error_stats(calls);
     ToolReport {
-        count: calls.succeeded() + errors.total,
+        count: calls.succeeded() + calls.failures(),
         latency_ms: LatencyStats::from_histogram(calls.latency_ns.clone()),
-        errors,
+        errors: error_stats(calls),
     }
 }
 
 fn process_stats(metrics: &Metrics) -> ProcessStats {
-    let samples = metrics.usage.clone();
-    let (Some(first), Some(last)) = (samples.first(), samples.last()) else {
+    let samples = &metrics.usage;
+    let [first, shares @ ..] = samples.as_slice() else {
         return ProcessStats::default();
     };
     // The first sample has no time before it to tell a share of.
-    let shares = samples.get(1..).unwrap_or_default();
-    #[allow(clippy::cast_precision_loss)]
-    let count = shares.len().max(1) as f64;
+    let last = shares.last();
+    let cpu = shares.iter().fold(0.0, |sum, sample| sum + sample.cpu_pct);
+    let memory = samples.iter().map(|sample| sample.rss_mb);
     ProcessStats {
-        peak_rss_mb: samples
-            .iter()
-            .map(|sample| sample.rss_mb)
-            .fold(0.0, f64::max),
-        final_rss_mb: last.rss_mb,
-        growth_mb: (samples.len() > 1).then_some(last.rss_mb - first.rss_mb),
-        avg_cpu_pct: shares.iter().fold(0.0, |sum, sample| sum + sample.cpu_pct) / count,
+        peak_rss_mb: memory.fold(0.0, f64::max),
+        final_rss_mb: last.unwrap_or(first).rss_mb,
+        growth_mb: last.map(|last| last.rss_mb - first.rss_mb),
+        avg_cpu_pct: cpu / float_len(shares.len().max(1)),
         peak_threads: samples.iter().filter_map(|sample| sample.threads).max(),
         peak_descriptors: samples.iter().filter_map(|sample| sample.descriptors).max(),
-        samples,
+        samples: samples.clone(),
     }
-}
-
-fn mean_ms(counts: &SecondMetrics) -> Option<f64> {
-    #[allow(clippy::cast_precision_loss)]
-    (counts.succeeded > 0).then(|| counts.latency_ns as f64 / counts.succeeded as f64 / 1e6)
 }

@@ -7,29 +7,25 @@ pub(crate) mod figures;
 mod judge;
 mod meaning;
 mod measure;
-mod unanswered;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::Diagnostic;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::stream::{CallMetrics, Fact, FactError, Metrics, OWN_LIMIT};
+use mcprove_trace::stream::OWN_LIMIT;
 
 use super::header::{Ending, Header};
-use super::report::Report;
-use crate::drive::Scenario;
 use crate::drive::check::CheckFact;
 use crate::drive::connection_slot::GaveUpFact;
 use crate::drive::context::PhaseFact;
 use crate::drive::driver::EndingsFact;
 use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
+use crate::prelude::*;
 
 /// What a report is made of: what was measured, and the facts that the run noted.
 pub struct RunFacts<'a> {
     pub(crate) metrics: &'a Metrics,
+    /// All tool calls, and those of the phases that count, together and by tool.
+    total: CallMetrics,
+    measured: CallMetrics,
+    tools: BTreeMap<String, CallMetrics>,
     pub(crate) header: &'a Header,
     pub(crate) ending: Ending,
     /// Whether it has no end: what is only noted at the end is not known.
@@ -70,8 +66,12 @@ pub(crate) fn assemble(
     phases.reverse();
     phases.sort_by_key(|phase| phase.index);
     phases.dedup_by_key(|phase| phase.index);
+    let is_measured = |index| is_measured(&phases, index);
     let facts = RunFacts {
         metrics,
+        total: metrics.total(),
+        measured: metrics.total_of(is_measured),
+        tools: metrics.tools_of(is_measured),
         header: &header,
         was_killed: ending.is_none(),
         ending: ending.unwrap_or_else(|| cut_off(metrics)),
@@ -81,6 +81,13 @@ pub(crate) fn assemble(
         checks: metrics.facts()?,
     };
     Ok(Some(facts.report()?))
+}
+
+/// Whether the calls of a phase count.
+fn is_measured(phases: &[PhaseFact], index: u16) -> bool {
+    phases
+        .iter()
+        .any(|phase| phase.measured && phase.index == index)
 }
 
 /// The ending of a run that was killed: as far as its events go.
@@ -114,8 +121,7 @@ impl RunFacts<'_> {
     }
 
     fn report(&self) -> Result<Report, FactError> {
-        let measured = self.metrics.total_of(|phase| self.is_measured(phase));
-        let mut report = self.measure(&measured)?;
+        let mut report = self.measure()?;
         if let Some(limit) = self.first::<OwnLimit>()? {
             // What was measured with less than was asked for says nothing about the server.
             let sentence = format!("{limit}, so nothing is judged.");
@@ -124,8 +130,8 @@ impl RunFacts<'_> {
             report.verdicts.push(verdict);
             return Ok(report.conclude());
         }
-        self.detect(&mut report, &measured)?;
-        self.judge(&mut report, &measured);
+        self.detect(&mut report)?;
+        self.judge(&mut report);
         self.grade(&mut report);
         report.meaning = self.sentences(&report);
         Ok(report.conclude())
@@ -147,7 +153,7 @@ impl RunFacts<'_> {
     }
 
     fn is_measured(&self, index: u16) -> bool {
-        self.measured_phases().any(|phase| phase.index == index)
+        is_measured(&self.phases, index)
     }
 
     /// Whether sessions were given up for good.
@@ -160,12 +166,53 @@ impl RunFacts<'_> {
         let load = self.phases.iter().filter(|phase| phase.name != ALONE);
         let planned = load.filter_map(|phase| phase.until).max();
         let is_counted = self.header.scenario.load.calls.is_some();
-        planned
-            .zip(self.load_ended)
-            .is_some_and(|(planned, ended)| {
-                !is_counted && ended.at + Duration::from_millis(100) < planned
-            })
+        let ended = self.load_ended.filter(|_| !is_counted);
+        let ended = ended.map(|ended| ended.at + Duration::from_millis(100));
+        ended
+            .zip(planned)
+            .is_some_and(|(ended, planned)| ended < planned)
     }
+
+    /// Calls that never answered, whatever they were made for.
+    fn deadlocks(&self) -> u64 {
+        count_of(&self.total, ErrorCategory::Deadlock)
+    }
+
+    /// Calls that count and were answered late.
+    fn late(&self) -> u64 {
+        count_of(&self.measured, ErrorCategory::Hang)
+    }
+
+    /// Whether calls without an answer are told: where the run was interrupted or killed, and its scenario leaves none.
+    fn tells_unanswered(&self) -> bool {
+        self.ending.interrupted && !self.judging().leaves_calls
+    }
+
+    /// Calls without an answer when the run was interrupted.
+    fn unanswered(&self) -> u64 {
+        self.tells_unanswered()
+            .then(|| without_answer(&self.total))
+            .unwrap_or_default()
+            .max(self.hung_unanswered())
+    }
+
+    /// Of these, calls that were past the hang threshold.
+    fn hung_unanswered(&self) -> u64 {
+        u64::try_from(self.metrics.hung_unanswered)
+            .ok()
+            .filter(|_| self.ending.interrupted)
+            .unwrap_or_default()
+    }
+}
+
+fn count_of(calls: &CallMetrics, category: ErrorCategory) -> u64 {
+    calls.errors.get(&category).copied().unwrap_or_default()
+}
+
+/// Calls that were sent and have no end, or that we gave up.
+fn without_answer(calls: &CallMetrics) -> u64 {
+    let ended = calls.succeeded() + calls.failures() + calls.lost_to_faults;
+    calls.sent.saturating_sub(ended)
 }
 
 /// The name of the phase in which calls are made one at a time.

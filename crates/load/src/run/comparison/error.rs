@@ -1,12 +1,8 @@
 //! Why runs could not be compared.
 
-use std::io;
-use std::path::PathBuf;
-
-use mcprove_settings::message::Message;
-
 use super::Side;
-use crate::run::{FormatError, RunError};
+use crate::prelude::*;
+use crate::run::FormatError;
 
 /// Why runs could not be compared.
 #[derive(Debug, thiserror::Error)]

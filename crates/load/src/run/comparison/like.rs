@@ -1,10 +1,6 @@
 //! Whether two sets of runs did the same thing: if not, a difference says little of the servers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
-
-use crate::run::report::Report;
+use crate::prelude::*;
 
 /// The longest value that is shown whole.
 const VALUE_CHARS_MAX: usize = 60;

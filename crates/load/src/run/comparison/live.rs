@@ -1,19 +1,14 @@
 //! Comparing two servers by runs made for the purpose, in turns: A B B A A B B A …, so that what
 //! changes slowly on the machine meets both sides alike.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::SystemTime;
-
 use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
-use mcprove_settings::loss::Loss;
-use mcprove_settings::private_file;
 
 use super::{CompareError, ComparedRun, ComparisonReport, Side, Sides};
 use crate::drive::Stop;
+use crate::prelude::*;
+use crate::run::Run;
 use crate::run::directory::directory_name;
 use crate::run::execution::{draw, draw_seed};
-use crate::run::{Run, RunError};
 
 /// The most runs of one side.
 const RUNS_MAX: usize = 1000;
@@ -201,10 +196,10 @@ impl Comparer {
 
     /// Where none was given, both sides get the same seed, so that they make the same calls.
     fn share_seed(&mut self) {
-        let given = [&self.baseline, &self.current]
+        let seed = [&self.baseline, &self.current]
             .into_iter()
-            .find_map(|run| run.scenario.load.seed);
-        let seed = given.unwrap_or_else(draw_seed);
+            .find_map(|run| run.scenario.load.seed)
+            .unwrap_or_else(draw_seed);
         for run in [&mut self.baseline, &mut self.current] {
             run.scenario.load.seed.get_or_insert(seed);
         }

@@ -9,19 +9,11 @@ mod like;
 mod live;
 mod recorded;
 
-use std::io;
-use std::path::{Path, PathBuf};
-
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::compare::{self, Change, CompareLimits, Comparison, RunSample};
-use mcprove_settings::loss::Loss;
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::quantity::as_milliseconds;
 use mcprove_settings::whole_file::write_whole;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::report::Report;
+use crate::prelude::*;
 
 pub use error::CompareError;
 pub use live::{Comparer, ComparisonHandler, ComparisonProgress, order};
@@ -57,6 +49,7 @@ impl Side {
 }
 
 /// One run of a comparison.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
     /// Its ULID.
@@ -64,7 +57,6 @@ pub struct ComparedRun {
     /// The command or address.
     pub server: String,
     /// Where its files are; none if none were written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub directory: Option<PathBuf>,
     /// Whether it ended before its time.
@@ -74,6 +66,7 @@ pub struct ComparedRun {
 }
 
 /// The comparison of two sets of runs. Serialised it is of the format `comparison.v1`.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonReport {
     /// The format: `comparison.v1`.
@@ -89,12 +82,12 @@ pub struct ComparisonReport {
     /// What makes the comparison less than it seems.
     pub warnings: Vec<String>,
     /// Tools that were not called because they may write, of either side.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub skipped_tools: Vec<SkippedTool>,
     /// Whether it was interrupted before all runs were made.
     pub partial: bool,
     /// Files of the runs and of the comparison that are not complete; its own is not in the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub losses: Vec<Loss>,
 }
 

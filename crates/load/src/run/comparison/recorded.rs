@@ -1,15 +1,13 @@
 //! Comparing runs that were made before, by their directories.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use mcprove_score::compare::CompareLimits;
 
 use super::{CompareError, ComparisonReport, Gathered, Sides};
+use crate::prelude::*;
 use crate::run::directory::{RunDirectory, RunEntry, list_runs, read_metrics};
 use crate::run::format::FormatError;
 use crate::run::recompute::{RecomputeError, recompute};
-use crate::run::report::Report;
+use crate::run::trace_reader::TraceReadError;
 
 /// The most runs that are taken from one directory, the newest.
 const RUNS_PER_DIRECTORY_MAX: usize = 256;
@@ -131,7 +129,7 @@ fn read(directory: &RunDirectory) -> Result<Report, FormatError> {
     }
     match recompute(directory) {
         Ok(recomputed) => judged(recomputed.report),
-        Err(RecomputeError::Format(error)) => Err(error),
+        Err(RecomputeError::Read(TraceReadError::Format(error))) => Err(error),
         Err(error) => Err(FormatError::Unreadable(error.to_string())),
     }
 }

@@ -1,17 +1,12 @@
 //! Faults under load: what is injected, when, and what must hold around it.
 
-use std::time::Duration;
-
 use mcprove_client::server::Transport;
 use mcprove_fault::file::same_name;
 use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
-use mcprove_settings::message::Diagnostic;
 use mcprove_settings::quantity::optional_seconds;
 use mcprove_trace::Special;
-use serde::{Deserialize, Serialize};
 
-use super::error::RunError;
-use crate::drive::ScenarioKind;
+use crate::prelude::*;
 
 /// A fault of a load.
 ///
@@ -24,6 +19,7 @@ use crate::drive::ScenarioKind;
 ///     .max_recovery(Duration::from_secs(2));
 /// assert_eq!(fault.window.end(), Some(Duration::from_secs(15)));
 /// ```
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadFault {
     /// What it is and which calls it strikes.
@@ -32,16 +28,10 @@ pub struct LoadFault {
     #[serde(default)]
     pub window: FaultWindow,
     /// How soon after it p99 and errors must be back.
-    #[serde(
-        default,
-        rename = "max_recovery_secs",
-        with = "optional_seconds",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, rename = "max_recovery_secs", with = "optional_seconds")]
     pub max_recovery: Option<Duration>,
     /// Whether tools that it is not aimed at may suffer: false fails the run if one does, without a
     /// word it is a warning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others_may_suffer: Option<bool>,
 }
 

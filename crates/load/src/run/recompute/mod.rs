@@ -1,29 +1,20 @@
 //! A report computed again, from the trace of its run; from `metrics.json` where the trace is not
 //! whole.
 
-use std::path::Path;
-
-use mcprove_settings::message::Diagnostic;
-use mcprove_trace::stream::{Fact, FactError, MetricsSink, Sink};
-
 use super::assemble::{AssembleError, assemble};
 use super::directory::{RunDirectory, read_metrics};
 use super::format::FormatError;
 use super::header::Ending;
-use super::replay::Line;
-use super::report::{Report, TraceStats};
-use super::trace_lines::{Next, TraceLines, TraceReadError};
-use crate::drive::Scenario;
+use super::report::TraceStats;
+use super::trace_reader::{End, TraceReadError, TraceReader};
+use crate::prelude::*;
 
 /// Why a report could not be computed again.
 #[derive(Debug, thiserror::Error)]
 pub enum RecomputeError {
-    /// The trace could not be read.
+    /// A file could not be read, or is of another version.
     #[error(transparent)]
-    Read(TraceReadError),
-    /// A file is of another version.
-    #[error(transparent)]
-    Format(FormatError),
+    Read(#[from] TraceReadError),
     /// A scenario that was given does not fit the run.
     #[error("{0}")]
     Scenario(Diagnostic),
@@ -32,25 +23,14 @@ pub enum RecomputeError {
     Nothing(String),
 }
 
-impl From<TraceReadError> for RecomputeError {
-    fn from(error: TraceReadError) -> Self {
-        match error {
-            TraceReadError::Format(error) => Self::Format(error),
-            error => Self::Read(error),
-        }
-    }
-}
-
 impl RecomputeError {
     /// What to try next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Read(TraceReadError::Io { .. }) => "check the path and its permissions",
-            Self::Read(TraceReadError::Line { .. }) => {
+            Self::Read(error) => error.hint(
                 "the trace was changed after the run; put the line right, or remove trace.jsonl to \
-                 take the report from metrics.json"
-            }
-            Self::Format(error) | Self::Read(TraceReadError::Format(error)) => error.hint(),
+                 take the report from metrics.json",
+            ),
             Self::Scenario(_) => "give the scenario that was run, as it was then",
             Self::Nothing(_) => "the run did not end, so there is nothing to report: run it again",
         }
@@ -80,20 +60,19 @@ pub fn recompute_with(
     let metrics = read_metrics(directory);
     // Nor is it overwritten with what an older version makes of the trace.
     if let Err(error @ FormatError::Other { .. }) = metrics {
-        return Err(RecomputeError::Format(error));
+        return Err(TraceReadError::Format(error).into());
     }
     let trace = directory.trace();
     let (part, reason) = if trace.exists() {
         match read_trace(&trace, scenarios)? {
-            Reading::Whole(mut report) => {
+            (Some(mut report), None) => {
                 // What else could not be written is no event.
                 report.losses = metrics.map(|known| known.losses).unwrap_or_default();
-                return Ok(Recomputed {
-                    report: *report,
-                    warning: None,
-                });
+                let warning = None;
+                return Ok(Recomputed { report, warning });
             }
-            Reading::Incomplete(part, reason) => {
+            (part, reason) => {
+                let reason = reason.unwrap_or("it does not say what was run");
                 (part, format!("trace.jsonl is not complete: {reason}"))
             }
         }
@@ -110,88 +89,52 @@ pub fn recompute_with(
         }
         // A run that was killed has no metrics.json, but what it did is in the trace.
         (Err(_), Some(report)) => Ok(Recomputed {
-            report: *report,
+            report,
             warning: Some(format!("{reason}; the report is of what is in it")),
         }),
         (Err(error), None) => Err(RecomputeError::Nothing(format!("{reason}; {error}"))),
     }
 }
 
-/// What a trace gave.
-enum Reading {
-    /// The report.
-    Whole(Box<Report>),
-    /// The report of a part, if the beginning is there, and why it is only a part.
-    Incomplete(Option<Box<Report>>, &'static str),
-}
-
-fn read_trace(path: &Path, scenarios: &[Scenario]) -> Result<Reading, RecomputeError> {
+/// The report of what is in the trace, if its beginning is there, and why that is not all of the run, if so.
+fn read_trace(
+    path: &Path,
+    scenarios: &[Scenario],
+) -> Result<(Option<Report>, Option<&'static str>), RecomputeError> {
     let metrics = MetricsSink::new();
-    let mut shard = metrics.shard();
-    let mut lines = TraceLines::open(path)?;
-    let cut = loop {
-        let line = match lines.next()? {
-            Next::Line(line) => line,
-            Next::Cut(_) => {
-                break Some(
-                    "its last line is cut off, because the run was killed or the disk was full",
-                );
-            }
-            Next::End => {
-                break Some(
-                    "it has no end, because the run was killed or the trace could not be written",
-                );
-            }
-        };
-        let line = match Line::parse(line) {
-            Ok(line) => line,
-            Err(reason) => return Err(lines.wrong(reason).into()),
-        };
-        let event = match line.event() {
-            Ok(event) => event,
-            Err(reason) => return Err(lines.wrong(reason).into()),
-        };
-        if let Err(error) = shard.record(&event) {
-            return Err(lines.wrong(error.reason).into());
+    let mut reader = TraceReader::open(path)?;
+    // What a session that was left behind writes later is in no live report either.
+    let end = reader.read_into(&metrics, |line, _, taken| {
+        taken.map(|()| line.name() == Some(Ending::NAME))
+    })?;
+    let reason = match end {
+        End::Wanted => None,
+        End::Cut(_) => {
+            Some("its last line is cut off, because the run was killed or the disk was full")
         }
-        // What a session that was left behind writes later is in no live report either.
-        if line.name() == Some(Ending::NAME) {
-            break None;
+        End::File => {
+            Some("it has no end, because the run was killed or the trace could not be written")
         }
     };
-    let _ = shard.merge();
-    let report = assemble(&metrics.snapshot(), scenarios, None).map_err(|error| match error {
-        AssembleError::Fact(error) => find_line(path, &error),
-        AssembleError::Scenario(own) => RecomputeError::Scenario(own),
-    })?;
-    let report = report.map(|mut report| {
-        report.trace = Some(TraceStats {
-            events: lines.number,
-            bytes: lines.total,
-        });
-        Box::new(report)
-    });
-    Ok(match (report, cut) {
-        (Some(report), None) => Reading::Whole(report),
-        (report, Some(reason)) => Reading::Incomplete(report, reason),
-        (None, None) => Reading::Incomplete(None, "it does not say what was run"),
-    })
-}
-
-/// The error with the line of the trace that holds the fact.
-fn find_line(path: &Path, fact: &FactError) -> RecomputeError {
-    let found = TraceLines::open(path).and_then(|mut lines| {
-        while let Next::Line(bytes) = lines.next()? {
-            let line = Line::parse(bytes);
-            let is_it =
-                |line: &Line<'_>| line.name() == Some(fact.name) && line.data() == fact.data;
-            if line.is_ok_and(|line| is_it(&line)) {
-                break;
-            }
+    let mut report = match assemble(&metrics.snapshot(), scenarios, None) {
+        Ok(report) => report,
+        Err(AssembleError::Scenario(own)) => return Err(RecomputeError::Scenario(own)),
+        Err(AssembleError::Fact(fact)) => {
+            // The error with the line of the trace that holds the fact.
+            let mut reader = TraceReader::open(path)?;
+            reader.read_into(&MetricsSink::new(), |line, _, _| {
+                Ok(line.name() == Some(fact.name) && line.data() == fact.data)
+            })?;
+            return Err(reader.wrong(fact.to_string()).into());
         }
-        Ok(lines.wrong(fact.to_string()))
-    });
-    found.unwrap_or_else(|error| error).into()
+    };
+    if let Some(report) = &mut report {
+        report.trace = Some(TraceStats {
+            events: reader.lines,
+            bytes: reader.bytes,
+        });
+    }
+    Ok((report, reason))
 }
 
 #[cfg(test)]

@@ -178,10 +178,7 @@ async fn a_trace_that_reached_its_limit_has_no_end() {
         recorder.merge();
     }
     assert_eq!(trace.summary().dropped, 2);
-    assert!(matches!(
-        read_trace(&path, &[]).unwrap(),
-        Reading::Incomplete(..)
-    ));
+    assert!(read_trace(&path, &[]).unwrap().1.is_some());
 }
 
 #[tokio::test]

@@ -1,19 +1,10 @@
 //! What a recording amounts to: calls, latency and errors by tool, and the faults that struck.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Duration;
-
 use mcprove_recording::{ENDED, Origin, STARTED};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{CallMetrics, Fact, Metrics, MetricsSink, Sink, StrikeFact};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::stream::StrikeFact;
 
-use super::replay::Line;
-use super::report::LatencyStats;
-use super::trace_lines::{Next, TraceLines, TraceReadError};
+use super::trace_reader::{End, TraceReadError, TraceReader};
+use crate::prelude::*;
 
 /// The format of a report on a recording.
 pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";
@@ -25,13 +16,9 @@ pub struct RecordingError(#[from] TraceReadError);
 impl RecordingError {
     /// What to try next.
     pub fn hint(&self) -> &'static str {
-        match &self.0 {
-            TraceReadError::Io { .. } => "check the path and its permissions",
-            TraceReadError::Line { .. } => {
-                "give a recording of `mcprove proxy`, a log of `mcprove mock`, or the directory of a run"
-            }
-            TraceReadError::Format(error) => error.hint(),
-        }
+        self.0.hint(
+            "give a recording of `mcprove proxy`, a log of `mcprove mock`, or the directory of a run",
+        )
     }
 }
 
@@ -107,42 +94,24 @@ pub struct RecordingReport {
 /// Reads the recording at `path`. Its last line may be cut off. One that was gone on with is read as one.
 pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
     let metrics = MetricsSink::new();
-    let mut shard = metrics.shard();
-    let mut lines = TraceLines::open(path)?;
+    let mut reader = TraceReader::open(path)?;
     let mut last = Duration::ZERO;
-    let mut has_begun = false;
     // How many have begun and not ended; two processes may write one recording.
     let mut open = 0_u32;
-    loop {
-        let (line, is_cut) = match lines.next()? {
-            Next::Line(line) => (line, false),
-            Next::Cut(line) => (line, true),
-            Next::End => break,
-        };
-        let line = match Line::parse(line) {
-            Ok(line) => line,
-            Err(_) if is_cut && has_begun => break,
-            Err(reason) => return Err(lines.wrong(reason).into()),
-        };
-        let event = match line.event() {
-            Ok(event) => event,
-            Err(reason) => return Err(lines.wrong(reason).into()),
-        };
-        has_begun = true;
+    let end = reader.read_into(&metrics, |line, event, _| {
         last = last.max(event.at);
         match line.name() {
             Some(STARTED) => open += 1,
             Some(ENDED) => open = open.saturating_sub(1),
             _ => {}
         }
-        // The metrics never fail.
-        let _ = shard.record(&event);
+        Ok(false)
+    })?;
+    match end {
+        End::Cut(reason) if reader.lines == 1 => return Err(reader.wrong(reason).into()),
+        _ => {}
     }
-    let _ = shard.merge();
-    Ok(report(&metrics.snapshot(), open == 0, last.as_secs_f64()))
-}
-
-fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingReport {
+    let metrics = metrics.snapshot();
     let origin = metrics
         .notes_of(STARTED)
         .next()
@@ -161,11 +130,11 @@ fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingRep
             .map(|(name, calls)| (name, CallReport::of(&calls)))
             .collect()
     };
-    RecordingReport {
+    Ok(RecordingReport {
         schema: RECORDING_REPORT_FORMAT.to_owned(),
         origin,
-        is_whole,
-        duration_secs,
+        is_whole: open == 0,
+        duration_secs: last.as_secs_f64(),
         total: CallReport::of(&metrics.total()),
         tools: each(metrics.tools_of(|_| true)),
         methods: each(metrics.methods.clone()),
@@ -180,7 +149,7 @@ fn report(metrics: &Metrics, is_whole: bool, duration_secs: f64) -> RecordingRep
             .collect(),
         cancelled: metrics.count_notes("cancelled"),
         crashes: metrics.crashes,
-    }
+    })
 }
 
 impl CallReport {

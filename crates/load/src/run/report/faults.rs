@@ -1,11 +1,12 @@
 //! What injected faults did, in a report.
 
 use mcprove_score::fault_impact::FaultImpact;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// What injected faults did. The calls that they struck are in no other number of the report: these are
 /// of calls that met no fault, or failed as it cannot make them, and so are the limits.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultsReport {
     /// Calls that a fault struck.
@@ -20,22 +21,14 @@ pub struct FaultsReport {
     pub servers_own: u64,
     /// Connections that a fault ended and that were too many to be remembered: calls that were lost with
     /// them count against the server.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[sparse]
     pub connections_forgotten: u64,
     /// Calls that were too many different ones to tell their repetitions apart: a fault with a rate
     /// chooses among these as if each came for the first time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[sparse]
     pub calls_forgotten: u64,
     /// Processes of the server that a fault ended.
     pub crashes: u64,
     /// Fault by fault.
     pub impacts: Vec<FaultImpact>,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

@@ -1,7 +1,5 @@
 //! Latency: a histogram and what is usually asked of it.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -9,10 +7,9 @@ use hdrhistogram::serialization::{
     Deserializer as Reader, Serializer as Writer, V2DeflateSerializer,
 };
 use mcprove_score::percentile;
-use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::new_histogram;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Latency of a group of calls. The percentiles are exact to three digits; in files those without
 /// ten samples beyond them are null.
@@ -137,7 +134,7 @@ impl From<LatencyStats> for LatencyFile {
             mean: any(stats.mean),
             stddev: any(stats.stddev),
             count: stats.count,
-            histogram: encode(&stats.histogram),
+            histogram: encode_histogram(&stats.histogram),
         }
     }
 }
@@ -170,7 +167,8 @@ impl JsonSchema for LatencyStats {
     }
 }
 
-fn encode(histogram: &Histogram<u64>) -> String {
+/// As `HdrHistogram` V2, compressed, in Base64; empty without values.
+pub(crate) fn encode_histogram(histogram: &Histogram<u64>) -> String {
     if histogram.is_empty() {
         return String::new();
     }

@@ -5,11 +5,6 @@ mod faults;
 mod latency;
 mod parts;
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
 use mcprove_client::permission::SkippedTool;
 use mcprove_score::breaking_point::BreakingPoint;
 use mcprove_score::cold_start::ColdStartReport;
@@ -26,21 +21,15 @@ use mcprove_score::race::RaceReport;
 use mcprove_score::sessions::ChurnReport;
 use mcprove_score::spike_recovery::SpikeReport;
 use mcprove_score::threshold::ThresholdViolation;
-use mcprove_score::verdict::{Outcome, Verdict};
-use mcprove_settings::loss::Loss;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::seconds;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::drive::ScenarioKind;
+use crate::prelude::*;
 
 pub use faults::FaultsReport;
 pub use latency::LatencyStats;
+pub(super) use latency::encode_histogram;
 pub use mcprove_trace::stream::{ProcessSample, SlowCall};
 pub use parts::{
     ErrorStats, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
@@ -48,6 +37,7 @@ pub use parts::{
 };
 
 /// What a run found.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The format: `metrics.v1`.
@@ -68,7 +58,6 @@ pub struct Report {
     /// Whether calls followed a schedule (open) or the answers (closed).
     pub model: Model,
     /// Calls per second that were asked for, in the open model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Connections.
     pub sessions: u32,
@@ -90,27 +79,19 @@ pub struct Report {
     #[serde(rename = "latency_ms")]
     pub latency: LatencyStats,
     /// Latency from the moment of sending, in the open model.
-    #[serde(
-        rename = "service_ms",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "service_ms")]
     pub service: Option<LatencyStats>,
     /// How late calls were sent after their intended start, in the open model.
-    #[serde(
-        rename = "lateness_ms",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "lateness_ms")]
     pub lateness: Option<LatencyStats>,
     /// Time to failure of the failed calls.
     #[serde(rename = "failed_ms")]
     pub failed: LatencyStats,
     /// Latency of calls made before anything counted.
-    #[serde(rename = "warmup_ms", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "warmup_ms")]
     pub warmup: Option<LatencyStats>,
     /// Latency of calls made one at a time after the load, to grade by.
-    #[serde(rename = "alone_ms", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "alone_ms")]
     pub alone: Option<LatencyStats>,
     /// How many calls there were.
     pub throughput: ThroughputStats,
@@ -147,47 +128,37 @@ pub struct Report {
     /// Which tools were exercised.
     pub coverage: CoverageReport,
     /// Tools that were not called because they may write.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub skipped_tools: Vec<SkippedTool>,
     /// Whether the generator was the limit.
     pub generator: GeneratorReport,
     /// Marks from A to F.
     pub grades: Grades,
     /// What `cold_start` found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold_start: Option<ColdStartReport>,
     /// What `deadlock_probe` found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<DeadlockReport>,
     /// What `race_check` found, tool by tool.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub race: BTreeMap<String, RaceReport>,
     /// What `fuzzer` found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuzz: Option<FuzzReport>,
     /// What `slow_mix` found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLineReport>,
     /// What `reconnect` and `churn` found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_ends: Option<ChurnReport>,
     /// Whether memory grew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leak: Option<LeakReport>,
     /// Whether latency grew.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<DriftReport>,
     /// Where `ramp` found the server to break.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaking_point: Option<BreakingPoint>,
     /// What the burst of `spike` did to the server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spike_recovery: Option<SpikeReport>,
     /// What injected faults did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultsReport>,
     /// What scenarios and checks of other crates found, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub details: BTreeMap<String, Value>,
     /// The slowest calls, slowest first.
     pub slowest: Vec<SlowCall>,
@@ -196,11 +167,11 @@ pub struct Report {
     /// What each detector concluded.
     pub verdicts: Vec<Verdict>,
     /// What went wrong on our side without ending the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub warnings: Vec<String>,
     /// Files that are not complete, and what else of ours got lost. Those of `metrics.json` itself and of what is
     /// written with it are in the report that a run returns, not in the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub losses: Vec<Loss>,
     /// What the numbers mean, in sentences.
     pub meaning: Vec<String>,
@@ -209,7 +180,6 @@ pub struct Report {
     #[schemars(with = "String")]
     pub trace_path: PathBuf,
     /// How large the trace is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceStats>,
 }
 
@@ -304,14 +274,17 @@ impl Report {
 
     /// What is missing in the trace, if something is.
     pub(crate) fn trace_loss(&self) -> Option<&Loss> {
-        let mut losses = self.losses.iter();
-        losses.find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
+        self.losses
+            .iter()
+            .find(|loss| Path::new(&loss.file).ends_with("trace.jsonl"))
     }
 
     /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
     pub fn own_limit(&self) -> Option<OwnLimit> {
-        let mut verdicts = self.verdicts.iter();
-        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
+        let verdict = self
+            .verdicts
+            .iter()
+            .find(|verdict| verdict.detector == OWN_LIMIT)?;
         OwnLimit::of_numbers(&verdict.numbers)
     }
 

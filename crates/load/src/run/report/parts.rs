@@ -1,14 +1,7 @@
 //! The smaller parts of a report.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_settings::quantity::seconds;
-use mcprove_trace::ErrorCategory;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{LatencyStats, ProcessSample};
+use super::ProcessSample;
+use crate::prelude::*;
 
 /// Whether calls wait for answers or follow a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,6 +84,7 @@ pub struct ErrorStats {
 }
 
 /// What the server's processes used; all zero where they could not be looked at.
+#[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessStats {
     /// The most resident memory of the whole process tree.
@@ -98,15 +92,12 @@ pub struct ProcessStats {
     /// The last.
     pub final_rss_mb: f64,
     /// From the first to the last sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub growth_mb: Option<f64>,
     /// The mean share of one core.
     pub avg_cpu_pct: f64,
     /// The most threads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_threads: Option<u32>,
     /// The most open descriptors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_descriptors: Option<u32>,
     /// Everything that was sampled.
     pub samples: Vec<ProcessSample>,
@@ -124,6 +115,7 @@ pub struct ToolReport {
 }
 
 /// One phase of the load: a step of a ramp, the burst of a spike.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseReport {
     /// Its name.
@@ -131,7 +123,6 @@ pub struct PhaseReport {
     /// Calls in flight; in the open model what sets the rate.
     pub concurrent: u32,
     /// Calls per second that were scheduled, in the open model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Whether its calls count.
     pub measured: bool,

@@ -1,39 +1,11 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
 use clap::Args;
-use mcprove_load::drive::scenario::{Entry, find};
 
-use crate::load_arguments::{ALSO_REPLACED, Flag, FlagTable};
+use crate::load_arguments::{DEADLOCK_PROBE, ProbeArguments};
 use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
 use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
 use crate::{ReportArguments, ServerArguments, SessionArguments};
-
-/// The scenario.
-const SCENARIO: &str = "deadlock_probe";
-
-/// The settings of the scenario, each with a flag of its own name.
-#[derive(Debug, Clone)]
-struct ProbeTable;
-
-impl FlagTable for ProbeTable {
-    const SECTION: &'static str = "scenario";
-    const HEADING: &'static str = "Probe";
-
-    fn flags() -> Vec<Flag> {
-        let settings = find(SCENARIO).map(Entry::all_settings);
-        let flags = settings.into_iter().flatten().map(|setting| {
-            let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
-            let other = ALSO_REPLACED.iter().find(is_same);
-            let other = other.map(|(flag, _)| flag.replace('_', "-"));
-            Flag::named(
-                setting,
-                setting.name.replace('_', "-"),
-                other.into_iter().collect(),
-            )
-        });
-        flags.collect()
-    }
-}
 
 /// Arguments of `mcprove deadlock-probe`.
 #[derive(Debug, Args)]
@@ -47,7 +19,7 @@ pub struct Arguments {
     args: Option<String>,
 
     #[command(flatten)]
-    settings: SettingFlags<ProbeTable>,
+    settings: ProbeArguments,
 
     /// Explain what this command does, and do nothing
     #[arg(long = "explain", id = "explain")]
@@ -73,7 +45,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let load = LoadArguments {
         tool: arguments.tool.iter().cloned().collect(),
         args: arguments.args.iter().cloned().collect(),
-        settings: SettingFlags::of("type", SCENARIO),
+        settings: SettingFlags::of("type", DEADLOCK_PROBE),
         ..LoadArguments::default()
     };
     let flags = LoadFlags {

@@ -21,10 +21,53 @@ pub mod schema;
 pub mod score;
 pub mod validate;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Subcommand};
 
-use crate::arguments::Command;
 use crate::{ExitCode, Failure};
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// A guided half-minute on built-in servers: what mcprove finds and how it reports it
+    Demo(demo::Arguments),
+    /// Connect, list the tools, call each once with generated arguments, and show their health
+    Probe(Box<probe::Arguments>),
+    /// Make many first calls at the same instant, and report whether the server deadlocks
+    DeadlockProbe(Box<deadlock_probe::Arguments>),
+    /// Run test suites for servers and agents, or a load, and report pass or fail
+    Run(Box<run::Arguments>),
+    /// Write a first suite for a server, from its tools
+    Init(Box<init::Arguments>),
+    /// Check files without running anything: suites, load configurations, gates, faults, tools
+    Validate(validate::Arguments),
+    /// Serve the tools of a file, healthy or with faults
+    Mock(mock::Arguments),
+    /// Run a server that fails on purpose, and look into what it was asked
+    Lab(lab::Arguments),
+    /// Stand between a client and a server: record what passes, inject faults
+    Proxy(Box<proxy::Arguments>),
+    /// Score the traces of an agent: right calls, steady, recovered, truthful; no model is asked
+    Score(score::Arguments),
+    /// Recompute the report of a run from its trace, print it and regenerate its files
+    Report(report::Arguments),
+    /// Compare two sets of runs, or two servers, statistically
+    Compare(Box<compare::Arguments>),
+    /// List saved runs
+    Runs(runs::Arguments),
+    /// List the scenarios of `run`, with all options
+    ListScenarios(list_scenarios::Arguments),
+    /// Find common problems on this machine or with a server, and how to fix them
+    Doctor(Box<doctor::Arguments>),
+    /// Print a load configuration with every setting explained, to start from
+    ExampleConfig(example_config::Arguments),
+    /// Print the JSON Schema of a file format
+    Schema(schema::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+    /// Run a built-in server, healthy or faulty
+    #[command(hide = true)]
+    Fixture(fixture::Arguments),
+}
 
 /// Runs a command; `matches` is the whole command line.
 pub async fn run(command: Command, matches: &ArgMatches) -> Result<ExitCode, Failure> {

@@ -106,19 +106,17 @@ fn trace_file(
 pub fn describe(error: ProbeError) -> Failure {
     match error {
         ProbeError::Connect(error) => {
-            let is_violation = error.is_violation();
-            let failure = Failure::from(error);
-            if is_violation {
-                failure.into_finding()
-            } else {
-                failure
-            }
+            let code = match error.is_violation() {
+                true => ExitCode::Finding,
+                false => ExitCode::CouldNotRun,
+            };
+            Failure::from(error).with_code(code)
         }
         // The server was reached: that it does not list its tools is a finding.
         ProbeError::List { error, stderr } => {
             Failure::new(format!("tools/list failed: {error}"), list_hint(&error))
                 .with_stderr(&stderr)
-                .into_finding()
+                .with_code(ExitCode::Finding)
         }
         ProbeError::OwnLimit(limit) => limit.into(),
         ProbeError::Folder(_) => Failure::new(

@@ -215,7 +215,7 @@ async fn between_pipes(
         server.working_dir.clone_from(&suite.working_dir);
     }
     let file = arguments.reserve()?;
-    let stderr = PatientStderr::new()?;
+    let stderr = PatientStderr::new();
     let shown = Arc::clone(&stderr);
     let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
     let started = match stdio::start(&server, on_stderr).await {

@@ -1,6 +1,7 @@
 //! Both ends of a proxy over stdio, in the hands of the test.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use tokio::time::timeout;
 pub use crate::said::{call, cancel};
 use mcprove_recording::{Origin, Recording};
 
-use crate::stdio::{End, Outside, Passed, relay};
+use crate::stdio::{End, Outside, relay};
 use crate::summary;
 use crate::summary::NextStep;
 use crate::watch::{Settings, Watch};
@@ -93,7 +94,7 @@ impl Rig {
                     patience,
                 };
                 let (client, server) = (split(ours), split(theirs));
-                relay(&watch, &Passed::default(), client, server, outside).await
+                relay(&watch, &AtomicBool::default(), client, server, outside).await
             }
         });
         Self {

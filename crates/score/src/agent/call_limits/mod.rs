@@ -4,22 +4,11 @@
 //! characters, and the limit is on all that fit together. A limit that is not kept is one violation,
 //! however far off. This metric is our own.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::kind::{self, Kind, LIMIT_MAX};
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
+use mcprove_settings::kind::{self, LIMIT_MAX};
 use mcprove_settings::table::{map_schema, read_map};
-use mcprove_settings::tree::{Data, Field};
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::tool_name::{Fit, Tool, ToolName, check_servers, tool_of};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::check_servers;
+use crate::prelude::*;
 
 const VIOLATIONS: &str = "call_limits.violations";
 const TOTAL_CALLS: &str = "call_limits.total_calls";
@@ -131,13 +120,11 @@ impl Limit {
 
     /// The limit in plain words: `at most 3`.
     fn describe(self) -> String {
-        match (self.min, self.max) {
-            (Some(min), Some(max)) if min == max => format!("exactly {}", phrase::whole(min)),
-            (Some(min), Some(max)) => {
-                format!("{} to {}", phrase::whole(min), phrase::whole(max))
-            }
-            (Some(min), None) => format!("at least {}", phrase::whole(min)),
-            (None, Some(max)) => format!("at most {}", phrase::whole(max)),
+        match (self.min.map(whole), self.max.map(whole)) {
+            (Some(min), Some(max)) if min == max => format!("exactly {min}"),
+            (Some(min), Some(max)) => format!("{min} to {max}"),
+            (Some(min), None) => format!("at least {min}"),
+            (None, Some(max)) => format!("at most {max}"),
             (None, None) => "any number".to_owned(),
         }
     }
@@ -214,12 +201,10 @@ pub fn check_call_limits(
     check_servers(VIOLATIONS, &names, calls)?;
     let mut violations = Vec::new();
     if let Some(limit) = block.total {
-        check_possible(None, limit)?;
-        let too_many = limit.max.and_then(|max| usize::try_from(max).ok());
-        violations.extend(violation(None, limit, calls.len(), too_many));
+        let all: Vec<usize> = (0..calls.len()).collect();
+        violations.extend(violation(None, limit, &all)?);
     }
     for ((tool, limit), name) in block.tools.0.iter().zip(names) {
-        check_possible(Some(tool), *limit)?;
         let mut made: Vec<usize> = places
             .iter()
             .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes)
@@ -227,9 +212,7 @@ pub fn check_call_limits(
             .copied()
             .collect();
         made.sort_unstable();
-        let last = limit.max.and_then(|max| usize::try_from(max).ok());
-        let too_many = last.and_then(|last| made.get(last)).copied();
-        violations.extend(violation(Some(tool), *limit, made.len(), too_many));
+        violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {
         passed: violations.is_empty(),
@@ -238,36 +221,30 @@ pub fn check_call_limits(
     })
 }
 
+/// What is wrong with the calls at these places, by a limit.
 fn violation(
     tool: Option<&String>,
     limit: Limit,
-    calls: usize,
-    too_many: Option<usize>,
-) -> Option<LimitViolation> {
-    let calls = count(calls);
-    (!limit.allows(calls)).then(|| LimitViolation {
+    places: &[usize],
+) -> Result<Option<LimitViolation>, ScoreError> {
+    if let (Some(min), Some(max)) = (limit.min, limit.max)
+        && min > max
+    {
+        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
+        return Err(ScoreError::new(
+            VIOLATIONS,
+            format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
+            "swap `min` and `max`, or correct one",
+        ));
+    }
+    let calls = count(places.len());
+    let most = limit.max.and_then(|max| usize::try_from(max).ok());
+    Ok((!limit.allows(calls)).then(|| LimitViolation {
         tool: tool.cloned(),
         calls,
         limit: limit.describe(),
-        first_too_many: too_many.filter(|_| limit.max.is_some_and(|max| calls > max)),
-    })
-}
-
-fn check_possible(tool: Option<&String>, limit: Limit) -> Result<(), ScoreError> {
-    match limit {
-        Limit {
-            min: Some(min),
-            max: Some(max),
-        } if min > max => {
-            let of = tool.map_or_else(|| "all calls".to_owned(), |tool| phrase::name(tool));
-            Err(ScoreError::new(
-                VIOLATIONS,
-                format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
-                "swap `min` and `max`, or correct one",
-            ))
-        }
-        _ => Ok(()),
-    }
+        first_too_many: most.and_then(|most| places.get(most)).copied(),
+    }))
 }
 
 /// The metric `call_limits`.

@@ -13,9 +13,9 @@
 
 use std::sync::LazyLock;
 
+use crate::prelude::*;
 use mcprove_trace::word_lists::WordLists;
 use mcprove_trace::words::tokens;
-use serde_json::Value;
 
 /// The words of a lost answer, of a refusal, and of what only broke.
 static PHRASES: LazyLock<WordLists> =

@@ -1,10 +1,5 @@
 //! Finding the writes that are repeated.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::canonical::first_equal;
-use mcprove_trace::{AgentRun, FaultMark};
-
 use super::attempts::{Attempts, Repetition};
 use super::outcome::{Outcome, kept_off, outcome};
 use super::writes::{Tools, Write};
@@ -12,7 +7,7 @@ use super::{
     DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesBlock, DuplicateWritesReport, LostWrite,
     UndecidedWrite,
 };
-use crate::agent::tool_name::{Tool, tool_of};
+use crate::prelude::*;
 
 /// Finds the writes of a run that were repeated though an earlier attempt was, or may have been,
 /// executed.
@@ -54,53 +49,42 @@ pub fn find_duplicate_writes(
     let same = first_equal(&identities);
     let mut times = vec![0_usize; same.len()];
     for first in &same {
-        if let Some(times) = times.get_mut(*first) {
-            *times += 1;
-        }
+        times[*first] += 1;
     }
     for (write, first) in writes.into_iter().zip(same) {
+        let index = write.index;
         // What a fault kept from being executed is no side effect, whatever it repeats.
-        if let Some(fault) = kept_off(result_of(write.index), met(write.index)) {
-            let attempts = attempts.entry(first).or_default();
-            attempts.note_kept_off(write.index, fault);
+        if let Some(fault) = kept_off(result_of(index), met(index)) {
+            attempts.entry(first).or_default().kept_off = Some((index, fault));
             continue;
         }
         // One that is made only once needs no more.
-        if times.get(first) == Some(&1) {
+        if times[first] == 1 {
             continue;
         }
         let attempts = attempts.entry(first).or_default();
-        match attempts.repeated(write.key.as_ref(), write.is_idempotent) {
-            Some(Repetition::Duplicate {
-                repeats,
-                is_confirmed,
-                reason,
-            }) => report.add(DuplicateWrite {
-                call_index: write.index,
-                repeats,
-                name: write.call.name.clone(),
-                is_confirmed,
-                reason,
-            }),
+        match attempts.repeated(&write) {
+            Some(Repetition::Duplicate(write)) => report.add(write),
             Some(Repetition::Protected) => report.protected += 1,
             None => {}
         }
-        attempts.note(write.index, write.key, outcome_of(write.index));
+        attempts.note(index, write.key, outcome_of(index));
     }
-    let lost = attempts.values().filter_map(Attempts::lost);
-    for (call_index, fault) in lost {
-        let Some(call) = run.tool_calls.get(call_index) else {
+    for (call_index, fault) in attempts.values().filter_map(Attempts::lost) {
+        let call = &run.tool_calls[call_index];
+        // Another attempt may be one at this write: nobody knows whether that made it.
+        if unknown.get(&tool_of(call)).is_some_and(|times| *times > 1) {
+            report.lost = None;
             continue;
-        };
-        report.add_lost(
-            LostWrite {
+        }
+        report.lost = report.lost.map(|lost| lost + 1);
+        if report.lost_writes.len() < DUPLICATES_KEPT {
+            report.lost_writes.push(LostWrite {
                 call_index,
                 name: call.name.clone(),
                 fault,
-            },
-            // Another attempt may be one at this write.
-            unknown.get(&tool_of(call)).is_some_and(|times| *times > 1),
-        );
+            });
+        }
     }
     report
 }
@@ -164,18 +148,6 @@ impl DuplicateWritesReport {
         }
         if self.writes.len() < DUPLICATES_KEPT {
             self.writes.push(write);
-        }
-    }
-
-    /// Adds a write that was lost; `is_unsure` where nobody knows whether another attempt made it.
-    fn add_lost(&mut self, write: LostWrite, is_unsure: bool) {
-        self.lost = if is_unsure {
-            None
-        } else {
-            self.lost.map(|lost| lost + 1)
-        };
-        if self.lost_writes.len() < DUPLICATES_KEPT && !is_unsure {
-            self.lost_writes.push(write);
         }
     }
 }

@@ -29,14 +29,8 @@ mod outcome;
 mod report;
 mod writes;
 
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::AgentRun;
-use serde_json::json;
-
-use super::tool_name::{ToolName, check_servers, without_call};
-use super::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError, Scorecard};
+use super::tool_name::{check_servers, without_call};
+use crate::prelude::*;
 
 pub use find::find_duplicate_writes;
 pub use report::{
@@ -159,10 +153,14 @@ impl DuplicateWritesBlock {
 fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
     let is_known = report.undecided.is_none();
     let count = report.count();
-    card.set(AT_RISK, is_known.then_some(report.at_risk));
-    card.set(CONFIRMED, is_known.then_some(report.confirmed));
-    card.set(COUNT, is_known.then_some(count));
-    card.set(PROTECTED, is_known.then_some(report.protected));
+    for (target, value) in [
+        (AT_RISK, report.at_risk),
+        (CONFIRMED, report.confirmed),
+        (COUNT, count),
+        (PROTECTED, report.protected),
+    ] {
+        card.set(target, is_known.then_some(value));
+    }
     card.set(LOST, report.lost);
     // One is enough to fail, however many more there may be.
     let passed = if count > 0 {
@@ -183,7 +181,14 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
             ": the trace does not have the arguments of all writes.",
         );
         if count == 0 {
-            card.cannot_judge(unknown_arguments(write));
+            let message = format!(
+                "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
+                write.call_index,
+                phrase::name(&write.name),
+                write.repeats
+            );
+            let hint = "record the arguments of each call, or leave out the duplicate_writes block";
+            card.cannot_judge(ScoreError::new(COUNT, message, hint));
         }
     }
     let lost = report.lost_writes.iter().map(LostWrite::describe);
@@ -191,19 +196,6 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
     if *report != DuplicateWritesReport::default() {
         card.detail(report);
     }
-}
-
-fn unknown_arguments(write: &UndecidedWrite) -> ScoreError {
-    ScoreError::new(
-        COUNT,
-        format!(
-            "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
-            write.call_index,
-            phrase::name(&write.name),
-            write.repeats
-        ),
-        "record the arguments of each call, or leave out the duplicate_writes block",
-    )
 }
 
 #[cfg(test)]

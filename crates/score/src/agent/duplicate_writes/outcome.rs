@@ -1,11 +1,9 @@
 //! What became of one attempt to write.
 
-use mcprove_trace::{
-    Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, Special, ToolResult,
-};
-use serde_json::Value;
+use mcprove_trace::RealAnswer;
 
 use super::failure::doubt;
+use crate::prelude::*;
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]

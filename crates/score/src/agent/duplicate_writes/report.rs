@@ -1,9 +1,6 @@
 //! What was found of the writes of a run, for programs and in words.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_trace::FaultKind;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// Duplicates that a report and a message tell; the rest is only counted.
 pub const DUPLICATES_KEPT: usize = 20;
@@ -115,17 +112,13 @@ impl DuplicateWritesReport {
     }
 
     pub(super) fn explain(&self) -> String {
-        let mut writes: Vec<String> = self.writes.iter().map(DuplicateWrite::describe).collect();
-        let more = self.count().saturating_sub(count(self.writes.len()));
-        if more > 0 {
-            writes.push(format!("and {} more", phrase::whole(more)));
-        }
+        let writes = self.writes.iter().map(DuplicateWrite::describe);
         format!(
             "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
              whether the write was made, or send an idempotency key",
             phrase::count(self.confirmed, "write"),
-            phrase::whole(self.at_risk),
-            writes.join("; ")
+            whole(self.at_risk),
+            first_of(self.count(), writes)
         )
     }
 }

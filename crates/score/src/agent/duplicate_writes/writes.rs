@@ -1,14 +1,10 @@
 //! Which calls write, what, and with which idempotency key.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::ToolCall;
-use mcprove_trace::canonical::{self, Identity};
 use mcprove_trace::words::{seems_to_write, tokens};
-use serde_json::{Map, Value};
 
 use super::DuplicateWritesBlock;
-use crate::agent::tool_name::{Fit, Tool, ToolName, fit_any, tool_of};
+use crate::agent::tool_name::fit_any;
+use crate::prelude::*;
 
 /// The names of arguments that make a call safe to repeat, by their words.
 const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
@@ -24,14 +20,6 @@ pub struct Write<'a> {
     pub key: Option<String>,
     /// Whether its tool may be called twice without harm.
     pub is_idempotent: bool,
-}
-
-/// What a tool does, as far as it matters here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Nature {
-    Reads,
-    WritesAnew,
-    WritesTheSame,
 }
 
 /// Which tools write, by a block.
@@ -52,27 +40,27 @@ impl<'a> Tools<'a> {
 
     /// The calls that write, and what each of them writes.
     pub fn writes<'c>(&self, calls: &'c [ToolCall]) -> (Vec<Write<'c>>, Vec<Identity<'c>>) {
-        let mut tools: BTreeMap<Tool<'c>, Nature> = BTreeMap::new();
+        let mut tools: BTreeMap<Tool<'c>, (bool, bool)> = BTreeMap::new();
         let (mut writes, mut identities) = (Vec::new(), Vec::new());
         for (index, call) in calls.iter().enumerate() {
-            let nature = *tools
-                .entry(tool_of(call))
-                .or_insert_with(|| self.nature_of(call));
-            if nature != Nature::Reads {
+            let nature = tools.entry(tool_of(call));
+            let (is_write, is_idempotent) = *nature.or_insert_with(|| self.nature_of(call));
+            if is_write {
                 let (identity, key) = identify(call);
                 identities.push(identity);
                 writes.push(Write {
                     index,
                     call,
-                    key,
-                    is_idempotent: nature == Nature::WritesTheSame,
+                    key: key.or_else(|| key_beside(call)),
+                    is_idempotent,
                 });
             }
         }
         (writes, identities)
     }
 
-    fn nature_of(&self, call: &ToolCall) -> Nature {
+    /// Whether the tool of a call writes, and whether it writes the same when it is called twice.
+    fn nature_of(&self, call: &ToolCall) -> (bool, bool) {
         let is_listed = |list: &[ToolName<'_>]| fit_any(list, call) == Fit::Yes;
         // What the gates say goes first, then what the server says, then the name.
         let hints = call.annotations.unwrap_or_default();
@@ -80,20 +68,11 @@ impl<'a> Tools<'a> {
             Some(is_read_only) => !is_read_only,
             None => seems_to_write(&call.name),
         };
-        if is_listed(&self.readonly) || !(is_listed(&self.mutating) || writes()) {
-            Nature::Reads
-        } else if is_listed(&self.idempotent) || hints.idempotent_hint == Some(true) {
-            Nature::WritesTheSame
-        } else {
-            Nature::WritesAnew
-        }
+        (
+            !is_listed(&self.readonly) && (is_listed(&self.mutating) || writes()),
+            is_listed(&self.idempotent) || hints.idempotent_hint == Some(true),
+        )
     }
-}
-
-/// What a call writes, without its idempotency key, and that key: in its arguments, or beside them.
-fn identify(call: &ToolCall) -> (Identity<'_>, Option<String>) {
-    let (identity, key) = identify_arguments(call);
-    (identity, key.or_else(|| key_beside(call)))
 }
 
 /// The idempotency key in `_meta`, where names have a prefix: `com.example/idempotencyKey`.
@@ -111,22 +90,21 @@ fn key_beside(call: &ToolCall) -> Option<String> {
     (!keys.is_empty()).then(|| canonical::text(&Value::Object(keys)))
 }
 
-fn identify_arguments(call: &ToolCall) -> (Identity<'_>, Option<String>) {
-    if !may_have_key(call.args.text()) {
-        return (Identity::of(call), None);
+/// What a call writes, without the idempotency key in its arguments, and that key.
+fn identify(call: &ToolCall) -> (Identity<'_>, Option<String>) {
+    if may_have_key(call.args.text())
+        && let Value::Object(args) = call.args.value()
+    {
+        let (keys, rest): (Map<String, Value>, Map<String, Value>) = args
+            .into_iter()
+            .partition(|(name, value)| is_key(name, value));
+        if !keys.is_empty() {
+            let rest = Value::Object(rest).to_string();
+            let key = canonical::text(&Value::Object(keys));
+            return (Identity::with_args(call, rest), Some(key));
+        }
     }
-    let Value::Object(args) = call.args.value() else {
-        return (Identity::of(call), None);
-    };
-    let (keys, rest): (Map<String, Value>, Map<String, Value>) = args
-        .into_iter()
-        .partition(|(name, value)| is_key(name, value));
-    if keys.is_empty() {
-        return (Identity::of(call), None);
-    }
-    let rest = Value::Object(rest).to_string();
-    let key = canonical::text(&Value::Object(keys));
-    (Identity::with_args(call, rest), Some(key))
+    (Identity::of(call), None)
 }
 
 /// Whether a text may have the name of an idempotency key in it; most have not, and need not be

@@ -14,17 +14,9 @@
 
 mod sequence;
 
-use mcprove_settings::number::{count, float};
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
 use self::sequence::{Detour, walk, wasted};
-use super::tool_name::{ToolName, check_servers, tools_of};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::{check_servers, tools_of};
+use crate::prelude::*;
 
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;
@@ -140,29 +132,29 @@ pub fn score_golden_path(recorded: &[ToolCall], golden: &GoldenPathBlock) -> Gol
         .map(|step| step.split_by(&tools).map_or(step.written, |(_, tool)| tool))
         .collect();
     let extra_steps = count(names.len().saturating_sub(path.len()));
-    let walk = walk(recorded, &steps);
-    let backtracks = wasted(&names, &path, Detour::Return);
-    let repeats = wasted(&names, &path, Detour::Repeat);
+    let (missing, first_extra) = walk(recorded, &steps);
+    let (backtracks, first_backtrack) = wasted(&names, &path, Detour::Return);
+    let (repeated_tools, first_repeat) = wasted(&names, &path, Detour::Repeat);
     let enabled = [
         (!golden.allow_extra_steps, extra_steps),
-        (golden.penalize_backtracking, backtracks.count),
-        (golden.penalize_repeated_tools, repeats.count),
+        (golden.penalize_backtracking, backtracks),
+        (golden.penalize_repeated_tools, repeated_tools),
     ];
     let waste = enabled
         .into_iter()
         .filter(|(is_enabled, _)| *is_enabled)
         .fold(0_u64, |sum, (_, count)| sum.saturating_add(count));
     GoldenPathReport {
-        passed: waste == 0 && walk.missing.is_none(),
+        passed: waste == 0 && missing.is_none(),
         penalty: penalty(waste),
         extra_steps,
-        backtracks: backtracks.count,
-        repeated_tools: repeats.count,
+        backtracks,
+        repeated_tools,
         waste,
-        missing: walk.missing,
-        first_extra: walk.first_extra,
-        first_backtrack: backtracks.first,
-        first_repeat: repeats.first,
+        missing,
+        first_extra,
+        first_backtrack,
+        first_repeat,
     }
 }
 
@@ -237,27 +229,32 @@ fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> 
             phrase::count(count(calls), "call"),
         ));
     }
-    if report.extra_steps > 0 && !block.allow_extra_steps {
-        let more = phrase::count(report.extra_steps, "call");
-        reasons.push(format!(
-            "{more} beyond the {} of the golden path{}",
-            phrase::count(count(block.calls.len()), "step"),
-            place(report.first_extra.as_ref())
-        ));
-    }
-    if report.backtracks > 0 && block.penalize_backtracking {
-        let returns = phrase::count(report.backtracks, "return");
-        reasons.push(format!(
-            "{returns} to an earlier tool{}",
-            place(report.first_backtrack.as_ref())
-        ));
-    }
-    if report.repeated_tools > 0 && block.penalize_repeated_tools {
-        let repeats = phrase::count(report.repeated_tools, "repeat");
-        reasons.push(format!(
-            "{repeats} of the tool just called{}",
-            place(report.first_repeat.as_ref())
-        ));
+    let steps = phrase::count(count(block.calls.len()), "step");
+    let wastes = [
+        (
+            !block.allow_extra_steps,
+            (report.extra_steps, "call"),
+            format!("beyond the {steps} of the golden path"),
+            &report.first_extra,
+        ),
+        (
+            block.penalize_backtracking,
+            (report.backtracks, "return"),
+            "to an earlier tool".to_owned(),
+            &report.first_backtrack,
+        ),
+        (
+            block.penalize_repeated_tools,
+            (report.repeated_tools, "repeat"),
+            "of the tool just called".to_owned(),
+            &report.first_repeat,
+        ),
+    ];
+    for (is_enabled, (times, noun), what, first) in wastes {
+        if is_enabled && times > 0 {
+            let times = phrase::count(times, noun);
+            reasons.push(format!("{times} {what}{}", place(first.as_ref())));
+        }
     }
     reasons
 }

@@ -1,20 +1,11 @@
 //! How a sequence of tools follows another one, and where it leads back.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_trace::ToolCall;
-
 use super::{MissingStep, Step};
-use crate::agent::tool_name::{Fit, ToolName};
+use crate::prelude::*;
 
-/// How far the golden path can be followed through the recorded calls.
-pub struct Walk {
-    pub missing: Option<MissingStep>,
-    pub first_extra: Option<Step>,
-}
-
-/// Takes each step of the path at the first chance: if the path can be followed at all, then so.
-pub fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
+/// Takes each step of the path at the first chance: if the path can be followed at all, then so. The first step that is
+/// not found, and the first call that is no step.
+pub fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> (Option<MissingStep>, Option<Step>) {
     let mut steps = path.iter().enumerate().peekable();
     let mut searched_from = 0;
     let mut first_extra = None;
@@ -34,10 +25,7 @@ pub fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> Walk {
         name: step.written.to_owned(),
         searched_from,
     });
-    Walk {
-        missing,
-        first_extra,
-    }
+    (missing, first_extra)
 }
 
 /// A call that leads back.
@@ -49,35 +37,25 @@ pub enum Detour {
     Repeat,
 }
 
-/// Detours of one kind that are waste.
-pub struct Wasted {
-    pub count: u64,
-    pub first: Option<Step>,
-}
-
-/// The detours of this kind beyond those that the golden path makes to the same tool.
-pub fn wasted(names: &[&str], path: &[&str], kind: Detour) -> Wasted {
+/// The detours of this kind beyond those that the golden path makes to the same tool: how many, and the first.
+pub fn wasted(names: &[&str], path: &[&str], kind: Detour) -> (u64, Option<Step>) {
     let mut allowed: BTreeMap<&str, u64> = BTreeMap::new();
     for (_, name) in detours(path, kind) {
         *allowed.entry(name).or_default() += 1;
     }
-    let mut wasted = Wasted {
-        count: 0,
-        first: None,
-    };
-    for (call_index, name) in detours(names, kind) {
-        match allowed.get_mut(name) {
-            Some(left) if *left > 0 => *left -= 1,
-            _ => {
-                wasted.count += 1;
-                wasted.first.get_or_insert_with(|| Step {
-                    call_index,
-                    name: name.to_owned(),
-                });
-            }
+    let mut wasted = detours(names, kind);
+    wasted.retain(|(_, name)| match allowed.get_mut(name) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            false
         }
-    }
-    wasted
+        _ => true,
+    });
+    let first = wasted.first().map(|(call_index, name)| Step {
+        call_index: *call_index,
+        name: (*name).to_owned(),
+    });
+    (count(wasted.len()), first)
 }
 
 /// The places of all detours of this kind, with their tools.

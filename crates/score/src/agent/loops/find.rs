@@ -1,14 +1,8 @@
 //! Finding repeats, cycles and stagnation in the calls of one run.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_settings::number::count;
-use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, ToolCall};
-
 use super::signs::{Doubts, Sign, best_cycle, longest_stagnation, longest_streak};
 use super::{CallRange, LoopsBlock, LoopsReport};
-use crate::agent::tool_name::{Tool, tool_of};
+use crate::prelude::*;
 
 /// Names that a stretch lists.
 const NAMES_KEPT: usize = 20;
@@ -65,12 +59,15 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         cycle,
         stagnant,
     } = certain;
-    let names = |sign: Sign, calls_told: usize| {
-        calls
-            .iter()
-            .skip(sign.first)
-            .take(calls_told)
-            .map(|call| call.name.as_str())
+    let names = |sign: Sign, told: usize| {
+        let calls = calls.iter().skip(sign.first).take(told);
+        calls.map(|call| call.name.clone())
+    };
+    let range = |sign: Sign, names: Vec<String>| CallRange {
+        first: sign.first,
+        last: sign.first + (sign.length * sign.times).saturating_sub(1),
+        times: count(sign.times),
+        names,
     };
     let mut known_names = BTreeSet::new();
     LoopsReport {
@@ -82,11 +79,12 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         first_unknown: blurred
             .filter(|_| !is_known)
             .map(|blurred| blurred.first_unknown),
-        repeats: (repeats.times > 1).then(|| told(repeats, names(repeats, 1))),
-        cycle: (cycle.times > 0).then(|| told(cycle, names(cycle, cycle.length))),
+        repeats: (repeats.times > 1).then(|| range(repeats, names(repeats, 1).collect())),
+        cycle: (cycle.times > 0).then(|| range(cycle, names(cycle, cycle.length).collect())),
         stagnant: (stagnant.times > 0).then(|| {
-            let each = names(stagnant, stagnant.times).filter(|name| known_names.insert(*name));
-            told(stagnant, each.take(NAMES_KEPT))
+            let each = names(stagnant, stagnant.times);
+            let once = each.filter(|name| known_names.insert(name.clone()));
+            range(stagnant, once.take(NAMES_KEPT).collect())
         }),
     }
 }
@@ -154,16 +152,5 @@ impl Signs {
         count(self.repeats.times) > block.max_repeats
             || count(self.cycle.times) > block.max_cycle_repeats
             || count(self.stagnant.times) > block.max_stagnation
-    }
-}
-
-/// The calls of a sign, told by these names.
-fn told<'a>(sign: Sign, names: impl Iterator<Item = &'a str>) -> CallRange {
-    let calls = sign.length * sign.times;
-    CallRange {
-        first: sign.first,
-        last: sign.first + calls.saturating_sub(1),
-        times: count(sign.times),
-        names: names.map(str::to_owned).collect(),
     }
 }

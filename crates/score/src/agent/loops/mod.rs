@@ -20,15 +20,7 @@
 mod find;
 mod signs;
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use super::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError};
+use crate::prelude::*;
 
 pub use find::find_loops;
 
@@ -101,45 +93,44 @@ pub struct CallRange {
 impl LoopsReport {
     /// Which limits are exceeded, by which calls.
     fn reasons(&self, block: &LoopsBlock) -> Vec<String> {
-        let beyond = |stretch: &Option<CallRange>, limit: u64| {
-            let stretch = stretch.clone();
-            stretch.filter(|stretch| stretch.times > limit)
+        let mut reasons = Vec::new();
+        let mut look = |range: &Option<CallRange>, limit: u64, words: fn(&CallRange) -> String| {
+            if let Some(range) = range.as_ref().filter(|range| range.times > limit) {
+                let limit = whole(limit);
+                reasons.push(format!("{}, and at most {limit} are allowed", words(range)));
+            }
         };
-        let repeats = beyond(&self.repeats, block.max_repeats).map(|stretch| {
+        look(&self.repeats, block.max_repeats, |range| {
             format!(
-                "call {}, {}, was made {} times in a row with the same arguments (calls {} to {}), \
-                 and at most {} are allowed",
-                stretch.first,
-                phrase::names(&stretch.names),
-                phrase::whole(stretch.times),
-                stretch.first,
-                stretch.last,
-                phrase::whole(block.max_repeats)
+                "call {}, {}, was made {} times in a row with the same arguments (calls {} to {})",
+                range.first,
+                phrase::names(&range.names),
+                whole(range.times),
+                range.first,
+                range.last,
             )
         });
-        let cycle = beyond(&self.cycle, block.max_cycle_repeats).map(|stretch| {
+        look(&self.cycle, block.max_cycle_repeats, |range| {
             format!(
-                "calls {} to {} go through the same {} calls ({}) {} times, and at most {} are allowed",
-                stretch.first,
-                stretch.last,
-                stretch.names.len(),
-                phrase::names(&stretch.names),
-                phrase::whole(stretch.times),
-                phrase::whole(block.max_cycle_repeats)
+                "calls {} to {} go through the same {} calls ({}) {} times",
+                range.first,
+                range.last,
+                range.names.len(),
+                phrase::names(&range.names),
+                whole(range.times),
             )
         });
-        let stagnant = beyond(&self.stagnant, block.max_stagnation).map(|stretch| {
+        look(&self.stagnant, block.max_stagnation, |range| {
             format!(
                 "calls {} to {} ({}) brought nothing new: each repeats an earlier call and got the \
-                 same or an error, {} in a row, and at most {} are allowed",
-                stretch.first,
-                stretch.last,
-                phrase::names(&stretch.names),
-                phrase::whole(stretch.times),
-                phrase::whole(block.max_stagnation)
+                 same or an error, {} in a row",
+                range.first,
+                range.last,
+                phrase::names(&range.names),
+                whole(range.times),
             )
         });
-        [repeats, cycle, stagnant].into_iter().flatten().collect()
+        reasons
     }
 }
 

@@ -1,8 +1,7 @@
 //! The longest streak, the best cycle and the longest stagnation, each in one pass over the calls.
 
-use mcprove_trace::{Json, ToolResult};
-
 use super::CYCLE_CALLS_MAX;
+use crate::prelude::*;
 
 /// So many calls from one on, so many times in a row; none, where there is no such thing.
 #[derive(Clone, Copy, Default)]
@@ -12,18 +11,23 @@ pub struct Sign {
     pub times: usize,
 }
 
+impl Sign {
+    fn of(first: usize, length: usize, times: usize) -> Self {
+        Self {
+            first,
+            length,
+            times,
+        }
+    }
+}
+
 /// The longest streak of the same call; the first of several.
 pub fn longest_streak(same: &[usize]) -> Sign {
     let (mut first, mut longest) = (0, Sign::default());
     for streak in same.chunk_by(usize::eq) {
         let times = streak.len();
         if times > longest.times {
-            let length = 1;
-            longest = Sign {
-                first,
-                length,
-                times,
-            };
+            longest = Sign::of(first, 1, times);
         }
         first += times;
     }
@@ -39,10 +43,10 @@ pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
         // The last call that is not the same as the one just before.
         let mut changed = 0;
         for (index, call) in same.iter().enumerate() {
-            if index > 0 && same.get(index - 1) != Some(call) {
+            if index > 0 && same[index - 1] != *call {
                 changed = index;
             }
-            let is_again = index >= length && same.get(index - length) == Some(call);
+            let is_again = index >= length && same[index - length] == *call;
             if !is_again {
                 again = 0;
                 continue;
@@ -51,13 +55,9 @@ pub fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
             let first = index + 1 - again - length;
             let times = (again + length) / length;
             // Where nothing changes it is a repeated call, not a cycle, unless nobody can tell.
-            let may_change = changed > first || is_doubtful.get(index) == Some(&true);
+            let may_change = changed > first || is_doubtful[index];
             if times > best.times.max(1) && may_change {
-                best = Sign {
-                    first,
-                    length,
-                    times,
-                };
+                best = Sign::of(first, length, times);
             }
         }
     }
@@ -122,47 +122,32 @@ pub fn longest_stagnation(
     let mut brought: Vec<Brought<'_>> = vec![Brought::default(); same.len()];
     let mut hidden: Vec<Hidden<'_>> = vec![Hidden::default(); same.len()];
     let mut longest = Sign::default();
-    let mut current = Sign::default();
-    for (index, &first) in same.iter().enumerate() {
-        let result = results.get(index).copied().flatten();
-        let Some(before) = brought.get_mut(first) else {
-            continue;
-        };
+    let mut times = 0;
+    for (index, (&first, &result)) in same.iter().zip(results).enumerate() {
+        let before = &mut brought[first];
         let last = before.result.map(|(place, _)| place);
         let brings = brings((index, result), before);
-        let is_new = first == index
-            || match doubts {
-                // What it repeats, and so what it brings, is not known of a blurred one.
-                Doubts::Together(is_doubtful) => brings && is_doubtful.get(index) != Some(&true),
-                // What a hidden call in between got is the last result, if it was the same call.
-                Doubts::Apart { tools, .. } => {
-                    let hidden = tools.get(index).and_then(|tool| hidden.get(*tool));
-                    let result = result.and_then(success);
-                    brings
-                        || hidden
-                            .zip(result)
-                            .is_some_and(|(it, result)| it.differs(last, result))
+        let success = result.and_then(success);
+        let is_new = match doubts {
+            // What it repeats, and so what it brings, is not known of a blurred one.
+            Doubts::Together(is_doubtful) => brings && !is_doubtful[index],
+            // What a hidden call in between got is the last result, if it was the same call.
+            Doubts::Apart { tools, is_hidden } => {
+                let hidden = &mut hidden[tools[index]];
+                let differs = success.is_some_and(|result| hidden.differs(last, result));
+                if let Some(result) = success.filter(|_| is_hidden[index]) {
+                    hidden.add(index, result);
                 }
-            };
-        if let Doubts::Apart { tools, is_hidden } = doubts
-            && is_hidden.get(index) == Some(&true)
-            && let Some(hidden) = tools.get(index).and_then(|tool| hidden.get_mut(*tool))
-            && let Some(result) = result.and_then(success)
-        {
-            hidden.add(index, result);
-        }
-        if is_new {
-            current.times = 0;
+                brings || differs
+            }
+        };
+        if first == index || is_new {
+            times = 0;
             continue;
         }
-        current.times += 1;
-        if current.times > longest.times {
-            let (first, length) = (index + 1 - current.times, 1);
-            longest = Sign {
-                first,
-                length,
-                ..current
-            };
+        times += 1;
+        if times > longest.times {
+            longest = Sign::of(index + 1 - times, 1, times);
         }
     }
     longest

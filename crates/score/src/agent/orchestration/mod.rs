@@ -5,16 +5,7 @@
 //! 1 when none failed. Where the trace does not say of one call whether it failed, the value is
 //! unknown: that call may be one more failure, or what makes one good. The name is that of mcptest.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::number::{count, share};
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use super::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError};
+use crate::prelude::*;
 
 const ERROR_RECOVERY: &str = "orchestration.error_recovery";
 

@@ -1,16 +1,13 @@
 //! Holding calls against rules.
 
-use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
 use mcprove_trace::words::fits;
-use serde_json::Value;
 
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
-use crate::agent::tool_name::{Fit, ToolName};
-use crate::gate::{Answer, Matcher, Path, ScoreError};
+use crate::gate::Answer;
+use crate::prelude::*;
 
 /// A rule with its paths read.
-pub struct Compiled<'a> {
+struct Compiled<'a> {
     rule: &'a Rule,
     tool: ToolName<'a>,
     predicates: Vec<(Path, &'a Matcher)>,
@@ -38,10 +35,8 @@ pub fn check_permissions(
     block: &PermissionsBlock,
 ) -> Result<PermissionsReport, ScoreError> {
     let deny = compile(&block.deny, "deny")?;
-    let allow = match &block.allow {
-        Some(rules) => Some(compile(rules, "allow")?),
-        None => None,
-    };
+    let allow = block.allow.as_deref().map(|rules| compile(rules, "allow"));
+    let allow = allow.transpose()?;
     let mut report = PermissionsReport::default();
     for (call_index, call) in calls.iter().enumerate() {
         let Some(reason) = judge(call_index, call, &deny, allow.as_deref())? else {
@@ -61,25 +56,22 @@ pub fn check_permissions(
     Ok(report)
 }
 
-pub fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
-    let mut compiled = Vec::with_capacity(rules.len());
-    for (index, rule) in rules.iter().enumerate() {
-        let mut predicates = Vec::with_capacity(rule.args.0.len());
-        for (path, matcher) in &rule.args.0 {
-            let path = Path::parse(path).map_err(|error| {
+fn compile<'a>(rules: &'a [Rule], list: &str) -> Result<Vec<Compiled<'a>>, ScoreError> {
+    let compile = |(index, rule): (usize, &'a Rule)| {
+        let predicates = rule.args.0.iter().map(|(path, matcher)| {
+            let parsed = Path::parse(path).map_err(|error| {
                 let message = format!("{list}[{index}] has a wrong path, {path:?}: {error}");
-                ScoreError::new(VIOLATIONS, message, error.hint())
-            })?;
-            predicates.push((path, matcher));
-        }
-        let tool = ToolName::pattern(&rule.tool);
-        compiled.push(Compiled {
-            rule,
-            tool,
-            predicates,
+                ScoreError::new(VIOLATIONS, message, error.hint)
+            });
+            Ok((parsed?, matcher))
         });
-    }
-    Ok(compiled)
+        Ok(Compiled {
+            rule,
+            tool: ToolName::pattern(&rule.tool),
+            predicates: predicates.collect::<Result<_, ScoreError>>()?,
+        })
+    };
+    rules.iter().enumerate().map(compile).collect()
 }
 
 /// Why a call is not permitted; `None` when it is.
@@ -105,11 +97,11 @@ fn judge(
         let verdicts: Vec<Fit> = allow.iter().map(|rule| rule.matches(call)).collect();
         if verdicts.iter().all(|verdict| *verdict == Fit::No) {
             let reason = if allow.is_empty() {
-                "is not allowed: `allow` has no rules".to_owned()
+                "is not allowed: `allow` has no rules"
             } else {
-                "is allowed by no rule of `allow`".to_owned()
+                "is allowed by no rule of `allow`"
             };
-            return Ok(Some(reason));
+            return Ok(Some(reason.to_owned()));
         }
         if !verdicts.contains(&Fit::Yes) {
             let place = verdicts.iter().position(|verdict| *verdict == Fit::Unknown);
@@ -126,19 +118,19 @@ impl Compiled<'_> {
     fn matches(&self, call: &ToolCall) -> Fit {
         match self.fit_tool(call) {
             Fit::No => Fit::No,
-            fit => fit.and(self.fit_arguments(call)),
+            fit => fit.min(self.fit_arguments(call)),
         }
     }
 
     /// Whether a call is of the tool and the server of the rule.
-    pub fn fit_tool(&self, call: &ToolCall) -> Fit {
+    fn fit_tool(&self, call: &ToolCall) -> Fit {
         let server = match (self.rule.server.as_deref(), &call.server) {
             // Whichever it is, `*` fits.
             (None | Some("*"), _) => Fit::Yes,
             (Some(_), None) => Fit::Unknown,
             (Some(wanted), Some(server)) => Fit::of(fits(wanted, server)),
         };
-        self.tool.fit(call).and(server)
+        self.tool.fit(call).min(server)
     }
 
     fn fit_arguments(&self, call: &ToolCall) -> Fit {
@@ -157,14 +149,7 @@ impl Compiled<'_> {
                 Ok(Answer::No | Answer::NoByKind) | Err(_) => Fit::No,
             }
         });
-        fits.fold(Fit::Yes, Fit::and)
-    }
-
-    /// For each predicate the path, and whether these arguments have something there.
-    pub fn paths_in<'a>(&'a self, args: &'a Value) -> impl Iterator<Item = bool> {
-        self.predicates
-            .iter()
-            .map(|(path, _)| path.resolve(args).is_ok())
+        fits.min().unwrap_or(Fit::Yes)
     }
 
     fn cannot_judge(&self, index: usize, call: &ToolCall) -> ScoreError {
@@ -194,4 +179,46 @@ impl Compiled<'_> {
             hint,
         )
     }
+}
+
+/// Tells of each argument of a rule of `deny` that no call of its tool has, in any run. An argument
+/// that is absent matches nothing, so that a misspelt one lets everything through.
+pub fn note_absent(
+    block: &PermissionsBlock,
+    runs: &[AgentRun],
+    card: &mut Scorecard,
+) -> Result<(), ScoreError> {
+    for (place, compiled) in compile(&block.deny, "deny")?.into_iter().enumerate() {
+        let rule = compiled.rule;
+        let mut is_called = false;
+        let mut has = vec![false; rule.args.0.len()];
+        for call in runs
+            .iter()
+            .flat_map(|run| &run.tool_calls)
+            .filter(|call| !call.args.is_null())
+        {
+            if has.iter().all(|has| *has) {
+                break;
+            }
+            if compiled.fit_tool(call) == Fit::Yes {
+                is_called = true;
+                let args = call.args.value();
+                for (has, (path, _)) in has.iter_mut().zip(&compiled.predicates) {
+                    *has |= path.resolve(&args).is_ok();
+                }
+            }
+        }
+        let absent = (rule.args.0)
+            .keys()
+            .zip(has)
+            .filter(|(_, has)| is_called && !has);
+        for (path, _) in absent {
+            card.note(format!(
+                "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
+                phrase::text(path),
+                phrase::name(&rule.tool)
+            ));
+        }
+    }
+    Ok(())
 }

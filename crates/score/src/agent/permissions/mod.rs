@@ -7,24 +7,11 @@
 //! decides, cannot be judged. This metric is our own.
 
 mod check;
-mod misspelt;
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::kind::Kind;
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
 use mcprove_settings::table::Row;
-use mcprove_settings::tree::{Data, Field};
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::{About, Case, Metric, Need, Target};
 use crate::gate::file::matcher;
-use crate::gate::{Matcher, Path, RunCard, ScoreError, Scorecard};
+use crate::prelude::*;
 
 pub use check::check_permissions;
 
@@ -127,16 +114,12 @@ impl Violation {
 
 impl PermissionsReport {
     fn explain(&self) -> String {
-        let mut calls: Vec<String> = self.calls.iter().map(Violation::describe).collect();
-        let more = self.violations.saturating_sub(count(self.calls.len()));
-        if more > 0 {
-            calls.push(format!("and {} more", phrase::whole(more)));
-        }
+        let calls = self.calls.iter().map(Violation::describe);
         format!(
             "{} {} not permitted: {}",
             phrase::count(self.violations, "call"),
-            phrase::are(self.violations),
-            calls.join("; ")
+            are(self.violations),
+            first_of(self.violations, calls)
         )
     }
 }
@@ -188,7 +171,7 @@ impl Metric for Permissions {
     ) -> Result<(), ScoreError> {
         self.score_runs(case, card);
         case.block.map_or(Ok(()), |block| {
-            misspelt::note_absent(block, &case.trace.runs, card)
+            check::note_absent(block, &case.trace.runs, card)
         })
     }
 }
@@ -219,7 +202,7 @@ impl SettingType for Predicates {
         for field in fields {
             if let Err(error) = Path::parse(&field.name) {
                 let message = format!("{:?} is not a path: {error}", field.name);
-                reader.problem(&field.span, message, error.hint().to_owned());
+                reader.problem(&field.span, message, error.hint);
             }
             if let Some(matcher) = matcher(reader, &field.value) {
                 predicates.insert(field.name.clone(), matcher);

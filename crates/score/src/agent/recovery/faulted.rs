@@ -1,12 +1,7 @@
 //! Which calls of a run met a fault, and what each of them says.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultMark, Special};
-
-use super::effect::Effect;
 use super::{FaultedCall, RecoveryObservation, UnsettledCall, score_recovery};
+use crate::prelude::*;
 
 /// The calls that met a fault, or may have.
 #[derive(Default)]
@@ -28,11 +23,10 @@ impl Faulted {
         let mut faulted = Self::default();
         for mark in marks {
             let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
-            let effect = Effect::of(mark, *met_before, max_detection_ms);
+            faulted.add(mark, *met_before, max_detection_ms);
             if mark.kind.special() == Special::Recovers {
                 *met_before += 1;
             }
-            faulted.add(mark, effect, max_detection_ms);
         }
         faulted.find_repetitions(run);
         faulted
@@ -49,45 +43,40 @@ impl Faulted {
         let mut next = vec![None; same.len()];
         let mut after: BTreeMap<usize, usize> = BTreeMap::new();
         for (index, first) in same.iter().enumerate().rev() {
-            let found = after.insert(*first, index);
-            if let Some(next) = next.get_mut(index) {
-                *next = found;
-            }
+            next[index] = after.insert(*first, index);
         }
         for call in self.calls.iter_mut().filter(|call| is_watched(call)) {
             call.repeated_by = next.get(call.call_index).copied().flatten();
         }
     }
 
-    fn add(&mut self, mark: &FaultMark, effect: Effect, max_detection_ms: u64) {
-        let is_real_clock = mark.is_real_clock();
-        let unsettled = |untold: &str| UnsettledCall {
-            call_index: mark.call_index,
-            fault: mark.fault.clone(),
-            kind: mark.kind,
-            untold: untold.to_owned(),
-            watched_ms: mark.watched_ms,
-            left_ms: mark.left_ms,
+    fn add(&mut self, mark: &FaultMark, met_before: u64, max_detection_ms: u64) {
+        let mut unsettled = |untold: &str| {
+            self.unsettled.push(UnsettledCall {
+                call_index: mark.call_index,
+                fault: mark.fault.clone(),
+                kind: mark.kind,
+                untold: untold.to_owned(),
+                watched_ms: mark.watched_ms,
+                left_ms: mark.left_ms,
+            });
         };
-        let detected_ms = match effect {
-            _ if is_cut_short(mark, max_detection_ms) => {
-                self.unsettled.push(unsettled("detected_ms"));
-                return;
-            }
-            _ if is_left(mark) => mark.left_ms,
-            _ if is_real_clock => after_start(mark.detected_ms),
-            Effect::TimesOut => Some(max_detection_ms),
-            Effect::AnswersAtOnce => Some(0),
-            Effect::Nothing => {
-                // A `recover_after` that has recovered does not strike any more.
-                if mark.delay_ms.is_some() {
-                    self.waited_out.push(mark.call_index);
+        let is_real_clock = mark.is_real_clock();
+        let detected_ms = if is_cut_short(mark, max_detection_ms) {
+            return unsettled("detected_ms");
+        } else if is_left(mark) {
+            mark.left_ms
+        } else if is_real_clock {
+            after_start(mark.detected_ms)
+        } else {
+            match noticed_ms(mark, met_before, max_detection_ms) {
+                Ok(Some(time)) => Some(time),
+                Ok(None) => {
+                    // A `recover_after` that has recovered does not strike any more.
+                    let waited_out = mark.delay_ms.map(|_| mark.call_index);
+                    return self.waited_out.extend(waited_out);
                 }
-                return;
-            }
-            Effect::Unknown(untold) => {
-                self.unsettled.push(unsettled(untold));
-                return;
+                Err(untold) => return unsettled(untold),
             }
         };
         let observation = RecoveryObservation {
@@ -108,6 +97,25 @@ impl Faulted {
             report: score_recovery(&observation),
         });
     }
+}
+
+/// When a fault is noticed in virtual time ([`observe_run`](super::observe_run) has the table), which `met_before`
+/// calls met before; none where it does nothing, and an error with what it depends on where that is not told.
+fn noticed_ms(
+    mark: &FaultMark,
+    met_before: u64,
+    max_detection_ms: u64,
+) -> Result<Option<u64>, &'static str> {
+    let times_out = if mark.kind.special() == Special::Recovers {
+        met_before < mark.failures.ok_or("failures")?
+    } else if mark.kind.executes() == Execution::Late {
+        mark.delay_ms.ok_or("delay_ms")? >= max_detection_ms
+    } else if mark.kind.is_silent() {
+        true
+    } else {
+        return Ok(Some(0));
+    };
+    Ok(times_out.then_some(max_detection_ms))
 }
 
 /// Whether nobody knows if a fault was noticed within the budget: nobody had by the end of the recording, which

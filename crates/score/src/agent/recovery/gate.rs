@@ -1,13 +1,8 @@
 //! The default gate of the block `recovery`, and its failures in words.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, FaultKind, StopReason};
-use serde_json::json;
-
 use super::watched::{never_noticed, watched};
 use super::{CLEAN_TIMEOUT, FaultedCall, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery};
-use crate::gate::{RunCard, Scorecard};
+use crate::prelude::*;
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
 pub fn default_gate(
@@ -16,11 +11,32 @@ pub fn default_gate(
     block: &RecoveryBlock,
     card: &mut RunCard<'_>,
 ) {
-    if let Some(message) = not_recovered(run, recovery) {
+    if let Some(why) = why_not_recovered(run, recovery) {
+        let hint = if recovery.is_watched() && run.stop_reason().is_none() {
+            ", and where it told its user of the failure instead, score its own trace, which has the reply"
+        } else {
+            ""
+        };
+        let message = format!("{why}; look at what it does after that call{hint}");
         card.fail(RECOVERED, 1, 0, message);
     }
     too_slow(run, recovery, block, card);
-    if let Some(message) = not_clean(run, recovery, block) {
+    let budget = block.max_detection_ms;
+    let mut calls = recovery.calls.iter();
+    if block.require_clean_timeout
+        && let Some(call) = calls.find(|call| !call.report.clean_timeout)
+    {
+        // Only a little more than the budget, by a real clock: most likely the budget is the very timeout of
+        // the client.
+        let is_near = |time: u64| time > budget && time <= budget.saturating_add(budget / 10);
+        let time = call.report.time_to_detection_ms;
+        let hint = if call.is_real_clock && time.is_some_and(is_near) {
+            ": a budget must be a little longer than that timeout, because a message takes time too"
+        } else {
+            ""
+        };
+        let late = noticed_late(run, call, budget);
+        let message = format!("{late}; look at the timeout that it sets{hint}");
         card.fail(CLEAN_TIMEOUT, 1, 0, message);
     }
 }
@@ -72,16 +88,6 @@ pub fn tell_found(
     card.tell_first(count(found.len()), "late call", found);
 }
 
-fn not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
-    let hint = if recovery.is_watched() && run.stop_reason().is_none() {
-        ", and where it told its user of the failure instead, score its own trace, which has the reply"
-    } else {
-        ""
-    };
-    let why = why_not_recovered(run, recovery)?;
-    Some(format!("{why}; look at what it does after that call{hint}"))
-}
-
 /// Why a run did not recover; `None` if it did, or if that is unknown.
 fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
     if recovery.recovered != Some(false) {
@@ -112,21 +118,15 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     if time <= limit {
         return;
     }
-    let timed_out = recovery.calls.iter().filter(|call| {
-        !call.is_real_clock
-            && call
-                .report
-                .time_to_detection_ms
-                .is_some_and(|time| time > 0)
-    });
-    let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
-    let slowest = recovery
-        .calls
-        .iter()
-        .find(|call| call.is_real_clock && call.report.time_to_recovery_ms == Some(time));
+    let calls = || recovery.calls.iter();
+    let slowest =
+        calls().find(|call| call.is_real_clock && call.report.time_to_recovery_ms == Some(time));
     let reason = if let Some(call) = slowest {
         format!("{}, by the clock of the run", met_by(run, call))
     } else {
+        let timed_out = calls()
+            .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0));
+        let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
         format!(
             "{} timed out, after {} each",
             phrase::places("call", &timed_out),
@@ -139,29 +139,6 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
         milliseconds(limit),
     );
     card.fail(RECOVERY, json!({ "maximum": limit }), time, message);
-}
-
-fn not_clean(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock) -> Option<String> {
-    if !block.require_clean_timeout {
-        return None;
-    }
-    let unclean = |call: &&FaultedCall| !call.report.clean_timeout;
-    let call = recovery.calls.iter().find(unclean)?;
-    let hint = if is_near_miss(call, block.max_detection_ms) {
-        ": a budget must be a little longer than that timeout, because a message takes time too"
-    } else {
-        ""
-    };
-    let late = noticed_late(run, call, block.max_detection_ms);
-    Some(format!("{late}; look at the timeout that it sets{hint}"))
-}
-
-/// Whether a real clock measured only a little more than the budget: most likely the budget is the very
-/// timeout of the client.
-fn is_near_miss(call: &FaultedCall, max_detection_ms: u64) -> bool {
-    let most = max_detection_ms.saturating_add(max_detection_ms / 10);
-    let time = call.report.time_to_detection_ms;
-    call.is_real_clock && time.is_some_and(|time| time > max_detection_ms && time <= most)
 }
 
 fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> String {
@@ -186,11 +163,8 @@ pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -
         || "not in the trace".to_owned(),
         |recorded| phrase::name(&recorded.name),
     );
-    let fault = match fault {
-        // A fault without a name of its own has that of its kind.
-        Some(fault) if fault.parse() == Ok(kind) => {
-            format!("the fault {}", kind.name())
-        }
+    // A fault without a name of its own has that of its kind.
+    let fault = match fault.filter(|fault| fault.parse() != Ok(kind)) {
         Some(fault) => format!("{} ({})", phrase::name(fault), kind.name()),
         None => format!("the fault {}", kind.name()),
     };

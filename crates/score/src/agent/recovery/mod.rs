@@ -6,7 +6,6 @@
 //! `require_clean_timeout` asks for it. Rules and names are those of mcptest, after the failure
 //! injection of `ToolMisuseBench` (arXiv:2604.01508).
 
-mod effect;
 mod faulted;
 mod gate;
 mod observe;
@@ -15,14 +14,7 @@ mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use super::{About, Case, Metric, Target};
-use crate::gate::{Gates, RunCard, ScoreError, Scorecard};
+use crate::prelude::*;
 
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;

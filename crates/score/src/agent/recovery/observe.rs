@@ -22,11 +22,9 @@
 //! user; what came of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
-use mcprove_trace::{AgentRun, FaultKind, Heard, StopReason};
-use serde::{Deserialize, Serialize};
-
 use super::RecoveryReport;
 use super::faulted::Faulted;
+use crate::prelude::*;
 
 /// How a run took its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,16 +127,11 @@ pub struct FaultedCall {
 }
 
 impl FaultedCall {
-    /// Whether nobody can tell if its altered reply was noticed: it was not asked for again with
-    /// success, and only its traffic was watched.
-    fn may_be_unnoticed(&self) -> bool {
-        let is_altered = self.kind.heard() == Heard::Altered;
-        is_altered && self.watched_ms.is_some() && !self.report.recovered
-    }
-
-    /// Whether nobody can tell if the agent recovered: only its traffic was watched.
+    /// Whether nobody can tell if the agent recovered, because only its traffic was watched: it gave up, or its
+    /// altered reply, which it did not ask for again with success, may have been noticed or not.
     pub(super) fn is_unknown(&self) -> bool {
-        self.is_given_up || self.may_be_unnoticed()
+        let is_altered = self.kind.heard() == Heard::Altered;
+        self.is_given_up || (is_altered && self.watched_ms.is_some() && !self.report.recovered)
     }
 }
 
@@ -166,6 +159,7 @@ pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
     let recovered = recovered(run, &calls, !unsettled.is_empty());
     let reports = || calls.iter().map(|call| &call.report);
     let detections = reports().map(|report| report.time_to_detection_ms);
+    let hangs = reports().map(|report| report.user_visible_hang_ms);
     let is_settled = unsettled.is_empty();
     let is_timed = is_settled && !calls.iter().any(|call| call.is_left);
     RunRecovery {
@@ -176,12 +170,7 @@ pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
             .and_then(|times| times.into_iter().max()),
         time_to_recovery_ms: (recovered == Some(true) && !calls.is_empty() && is_settled)
             .then(|| time_to_recovery(&calls)),
-        user_visible_hang_ms: is_timed.then(|| {
-            reports()
-                .map(|report| report.user_visible_hang_ms)
-                .max()
-                .unwrap_or(0)
-        }),
+        user_visible_hang_ms: is_timed.then(|| hangs.max().unwrap_or(0)),
         recovered,
         clean_timeout: if reports().all(|report| report.clean_timeout) {
             is_settled.then_some(true)
@@ -231,14 +220,11 @@ fn ended_normally(run: &AgentRun) -> Option<bool> {
 /// When a run that recovered had done so. A real clock has measured each recovery from its own call
 /// on, and those overlap; timeouts come one after the other, and add up.
 fn time_to_recovery(calls: &[FaultedCall]) -> u64 {
-    let (mut measured, mut timeouts) = (0, 0_u64);
-    for FaultedCall { report, .. } in calls {
-        match report.time_to_recovery_ms {
-            Some(time) => measured = time.max(measured),
-            None => {
-                timeouts = timeouts.saturating_add(report.time_to_detection_ms.unwrap_or(0));
-            }
-        }
-    }
-    timeouts.max(measured)
+    let reports = || calls.iter().map(|call| call.report);
+    let measured = reports().filter_map(|report| report.time_to_recovery_ms);
+    let timeouts = reports()
+        .filter(|report| report.time_to_recovery_ms.is_none())
+        .filter_map(|report| report.time_to_detection_ms)
+        .fold(0, u64::saturating_add);
+    measured.fold(timeouts, u64::max)
 }

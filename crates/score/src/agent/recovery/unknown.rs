@@ -1,47 +1,38 @@
 //! What a trace must tell for a gate on recovery, and does not.
 
-use mcprove_trace::{AgentRun, Heard, StopReason};
-
 use super::gate::{met, met_by, milliseconds};
 use super::{HANG, RECOVERED, RunRecovery};
-use crate::gate::ScoreError;
+use crate::prelude::*;
 
 /// What cannot be judged of one run under the block.
 pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
     errors.extend(recovery.unsettled.first().map(|call| {
         let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
-        if let Some(left) = call.left_ms {
-            return ScoreError::new(
-                HANG,
+        let untold = &call.untold;
+        let (why, hint) = match (call.left_ms, call.watched_ms) {
+            (Some(left), _) => (
                 format!(
-                    "{met}, and the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not",
+                    "the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not",
                     milliseconds(left)
                 ),
-                "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks",
-            );
-        }
-        if let Some(watched) = call.watched_ms {
-            return ScoreError::new(
-                HANG,
+                "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks".to_owned(),
+            ),
+            (None, Some(watched)) => (
                 format!(
-                    "{met}, and the recording ends {} after the call began, before the timeout budget is used up",
+                    "the recording ends {} after the call began, before the timeout budget is used up",
                     milliseconds(watched)
                 ),
-                "record until the client is done, or lower max_detection_ms",
-            );
-        }
-        ScoreError::new(
-            HANG,
-            format!(
-                "{met}, and the trace does not have its {}, so that nobody knows what it did",
-                call.untold
+                "record until the client is done, or lower max_detection_ms".to_owned(),
             ),
-            format!(
-                "add {} to the mark in faults, or detected_ms and recovered_ms by a real clock",
-                call.untold
+            (None, None) => (
+                format!("the trace does not have its {untold}, so that nobody knows what it did"),
+                format!(
+                    "add {untold} to the mark in faults, or detected_ms and recovered_ms by a real clock"
+                ),
             ),
-        )
+        };
+        ScoreError::new(HANG, format!("{met}, and {why}"), hint)
     }));
     errors
 }

@@ -1,48 +1,48 @@
 //! What came of a call that met a fault while a real clock watched, in one sentence.
 
-use mcprove_trace::{AgentRun, Heard};
-
 use super::gate::{met, met_by, milliseconds};
 use super::{FaultedCall, UnsettledCall};
+use crate::prelude::*;
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.
 pub fn watched(run: &AgentRun, call: &FaultedCall) -> String {
     let report = &call.report;
     let detection = report.time_to_detection_ms;
-    let mut told = Vec::new();
-    let is_waited_for = detection.is_some() && detection == report.time_to_recovery_ms;
-    match (detection.map(milliseconds), call.kind.heard()) {
-        (Some(time), Heard::Right) if is_waited_for => {
-            told.push(format!("it was waited for, and answered after {time}"));
+    let is_altered = call.kind.heard() == Heard::Altered;
+    let is_waited_for = call.kind.heard() == Heard::Right
+        && detection.is_some()
+        && detection == report.time_to_recovery_ms;
+    let noticed = match detection.map(milliseconds) {
+        Some(time) if is_waited_for => format!("it was waited for, and answered after {time}"),
+        Some(time) if is_altered => format!("an altered reply came after {time}"),
+        Some(time) if call.is_left => {
+            format!("noticed by the time the client left, after {time}")
         }
-        (Some(time), Heard::Altered) => told.push(format!("an altered reply came after {time}")),
-        (Some(time), _) if call.is_left => {
-            told.push(format!("noticed by the time the client left, after {time}"));
-        }
-        (Some(time), _) => told.push(format!("noticed after {time}")),
-        (None, _) => {
+        Some(time) => format!("noticed after {time}"),
+        None => {
             let watched = call.watched_ms.map_or_else(String::new, |time| {
                 format!(" in the {} until the recording ended", milliseconds(time))
             });
-            told.push(format!("never noticed{watched}"));
+            format!("never noticed{watched}")
         }
-    }
-    told.extend(
-        call.repeated_by
-            .map(|by| format!("made again by call {by}")),
-    );
-    match report.time_to_recovery_ms.map(milliseconds) {
-        _ if is_waited_for && call.kind.heard() == Heard::Right => {}
-        Some(time) => told.push(format!("recovered after {time}")),
-        None if call.kind.heard() == Heard::Altered => {
-            told.push("taken as it was, as far as can be seen".to_owned());
-        }
+    };
+    let repeated = call
+        .repeated_by
+        .map(|by| format!("made again by call {by}"));
+    let recovered = match report.time_to_recovery_ms.map(milliseconds) {
+        Some(time) => format!("recovered after {time}"),
+        None if is_altered => "taken as it was, as far as can be seen".to_owned(),
         None if call.is_unknown() => {
-            told.push("and nothing was called any more, as far as can be seen".to_owned());
+            "and nothing was called any more, as far as can be seen".to_owned()
         }
-        None => told.push("not recovered".to_owned()),
-    }
+        None => "not recovered".to_owned(),
+    };
+    let recovered = (!is_waited_for).then_some(recovered);
+    let told: Vec<String> = [Some(noticed), repeated, recovered]
+        .into_iter()
+        .flatten()
+        .collect();
     format!("{}: {}", met_by(run, call), told.join(", "))
 }
 

@@ -21,14 +21,8 @@ mod power;
 
 pub use power::{ReliabilityError, confidence_band, recommend_runs};
 
-use mcprove_settings::number::float;
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-
-use super::{About, Case, Metric, Target};
 use crate::compare::proportion::wilson;
-use crate::gate::{ScoreError, Scorecard};
+use crate::prelude::*;
 
 /// Up to this k, kᵏ · 100 fits into 128 bits, and the curve is computed in whole numbers. Beyond it no
 /// value but 0 and 100 comes near a whole one, so that floating point cuts it right.

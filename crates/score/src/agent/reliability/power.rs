@@ -5,7 +5,7 @@
 //! those of mcptest. Once there are runs, Wilson's interval tells more
 //! ([`summarize`](super::summarize)).
 
-use mcprove_settings::number::float;
+use crate::prelude::*;
 
 /// Counts up to here are exact in floating point (2^53).
 const RUNS_MAX: f64 = 9_007_199_254_740_992.0;

@@ -10,12 +10,11 @@
 //! that diverge do so at place 0 or 1. Where the same tool is called at the same place and the trace
 //! does not tell the arguments of one, their consistency is unknown. The targets are those of mcptest.
 
-use mcprove_settings::number::{count, float, float_len, mean, ratio};
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::number::mean;
 
 use super::identity::{Numbering, Path, UNKNOWN};
 use super::sequence::{Aligner, steps};
+use crate::prelude::*;
 
 /// Steps of 128 places each that are spent on sequences; about two seconds. 20 runs of 10,000
 /// unrelated calls take 150 million, 20 of 100,000 would take 15 billion.
@@ -99,15 +98,16 @@ pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consi
     if places(paths) > limits.places {
         return Some(consistency);
     }
-    let mut ways = Ways::default();
     // All of them, also after one that is unknown: where they part is known all the same.
-    let shares: Vec<Option<f64>> = pairs(paths)
-        .map(|(one, other)| ways.compare(one, other))
+    let compared: Vec<(Option<f64>, Option<usize>)> = pairs(paths)
+        .map(|(one, other)| compare(one, other))
         .collect();
-    let shares: Option<Vec<f64>> = shares.into_iter().collect();
+    let shares: Option<Vec<f64>> = compared.iter().map(|(share, _)| *share).collect();
     consistency.has_unknown_arguments = shares.is_none();
     consistency.argument_consistency = shares.and_then(mean);
-    consistency.early_divergence = Some(ways.early > ways.diverging - ways.early);
+    let diverging = || compared.iter().filter_map(|(_, place)| *place);
+    let early = diverging().filter(|place| *place < EARLY).count();
+    consistency.early_divergence = Some(early > diverging().count() - early);
     let work = pairs(paths)
         .map(|(one, other)| steps(&one.tools, &other.tools))
         .fold(0, u64::saturating_add);
@@ -126,56 +126,40 @@ pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consi
 /// Each path with each later one.
 fn pairs(paths: &[Path]) -> impl Iterator<Item = (&Path, &Path)> {
     paths.iter().enumerate().flat_map(move |(index, one)| {
-        let later = paths.get(index + 1..).unwrap_or_default();
-        later.iter().map(move |other| (one, other))
+        let later = paths[index + 1..].iter();
+        later.map(move |other| (one, other))
     })
 }
 
 /// What comparing all pairs costs, in places.
 fn places(paths: &[Path]) -> u64 {
-    let mut lengths: Vec<usize> = paths.iter().map(|path| path.tools.len()).collect();
-    lengths.sort_unstable_by(|one, other| other.cmp(one));
-    let mut places = 0_u64;
+    let mut lengths: Vec<u64> = paths.iter().map(|path| count(path.tools.len())).collect();
+    lengths.sort_unstable();
     // Longest first: each run is the shorter one in its pairs with all before it.
-    for (before, length) in (0_u64..).zip(lengths) {
-        let cost = count(length).saturating_add(PAIR_PLACES);
-        places = places.saturating_add(before.saturating_mul(cost));
-    }
-    places
+    let costs = (0_u64..).zip(lengths.into_iter().rev());
+    let costs = costs.map(|(before, length)| before.saturating_mul(length + PAIR_PLACES));
+    costs.fold(0, u64::saturating_add)
 }
 
-/// Where pairs part.
-#[derive(Default)]
-struct Ways {
-    diverging: u64,
-    /// Those of them that diverge early.
-    early: u64,
-}
-
-impl Ways {
-    /// Notes where a pair parts; the share of the places with the same tool that have the same
-    /// arguments too, where they are known.
-    fn compare(&mut self, one: &Path, other: &Path) -> Option<f64> {
-        let (mut aligned, mut equal, mut unknown) = (0, 0, 0_u64);
-        let mut divergence = None;
-        let names = one.tools.iter().zip(&other.tools);
-        let arguments = one.arguments.iter().zip(&other.arguments);
-        for (place, (names, arguments)) in names.zip(arguments).enumerate() {
-            if names.0 == names.1 {
-                aligned += 1;
-                equal += u64::from(arguments.0 == arguments.1);
-                unknown += u64::from(*arguments.0 == UNKNOWN || *arguments.1 == UNKNOWN);
-            } else {
-                divergence.get_or_insert(place);
-            }
+/// The share of the places with the same tool that have the same arguments too, where they are known, and where
+/// the pair parts.
+fn compare(one: &Path, other: &Path) -> (Option<f64>, Option<usize>) {
+    let (mut aligned, mut equal, mut unknown) = (0, 0, 0_u64);
+    let mut divergence = None;
+    let names = one.tools.iter().zip(&other.tools);
+    let arguments = one.arguments.iter().zip(&other.arguments);
+    for (place, (names, arguments)) in names.zip(arguments).enumerate() {
+        if names.0 == names.1 {
+            aligned += 1;
+            equal += u64::from(arguments.0 == arguments.1);
+            unknown += u64::from(*arguments.0 == UNKNOWN || *arguments.1 == UNKNOWN);
+        } else {
+            divergence.get_or_insert(place);
         }
-        if one.tools.len() != other.tools.len() {
-            divergence.get_or_insert(one.tools.len().min(other.tools.len()));
-        }
-        if let Some(place) = divergence {
-            self.diverging += 1;
-            self.early += u64::from(place < EARLY);
-        }
-        (unknown == 0).then(|| ratio(float(equal), float(aligned)).unwrap_or(1.0))
     }
+    if one.tools.len() != other.tools.len() {
+        divergence.get_or_insert(one.tools.len().min(other.tools.len()));
+    }
+    let share = (unknown == 0).then(|| ratio(float(equal), float(aligned)).unwrap_or(1.0));
+    (share, divergence)
 }

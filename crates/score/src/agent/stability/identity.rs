@@ -3,11 +3,10 @@
 //! Unknown arguments may be the same as any. A trace has millions of calls: they are numbered once,
 //! and numbers are compared from there on.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
 
-use mcprove_trace::canonical::{self, fingerprint};
-use mcprove_trace::{AgentRun, Json, ToolCall};
+use crate::prelude::*;
+use mcprove_trace::canonical::{fingerprint, same_text};
 
 /// The number of arguments that the trace does not tell.
 pub const UNKNOWN: u32 = u32::MAX;
@@ -16,7 +15,9 @@ pub const UNKNOWN: u32 = u32::MAX;
 #[derive(Default)]
 pub struct Numbering<'a> {
     tools: BTreeMap<&'a str, u32>,
-    arguments: BTreeMap<Arguments<'a>, u32>,
+    /// By fingerprint; but for chance there is one of each.
+    arguments: BTreeMap<u64, Vec<(&'a str, u32)>>,
+    next_argument: u32,
 }
 
 /// What a run calls, as numbers.
@@ -43,7 +44,8 @@ impl<'a> Numbering<'a> {
     }
 
     fn tool(&mut self, name: &'a str) -> u32 {
-        let next = number(self.tools.len());
+        // More different things than numbers would not fit into memory.
+        let next = u32::try_from(self.tools.len()).unwrap_or(u32::MAX);
         *self.tools.entry(name).or_insert(next)
     }
 
@@ -51,130 +53,64 @@ impl<'a> Numbering<'a> {
         if arguments.is_null() {
             return UNKNOWN;
         }
-        let next = number(self.arguments.len());
-        *self
-            .arguments
-            .entry(Arguments::of(arguments))
-            .or_insert(next)
+        let text = arguments.text();
+        let alike = self.arguments.entry(fingerprint(text)).or_default();
+        let is_same = |(known, _): &&(&str, u32)| same_text(known, text);
+        if let Some((_, number)) = alike.iter().find(is_same) {
+            return *number;
+        }
+        let number = self.next_argument;
+        self.next_argument = number.saturating_add(1);
+        alike.push((text, number));
+        number
     }
 }
 
-/// More different things than numbers would not fit into memory.
-fn number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
+/// What a call is: its tool, server and arguments.
+type Call<'a> = (u32, Option<&'a str>, u32);
 
 impl Path {
     /// How many different tools the run calls.
     pub fn distinct_tools(&self) -> usize {
-        distinct(self.tools.clone())
+        self.tools.iter().collect::<BTreeSet<&u32>>().len()
     }
 
     /// How many of the run's calls are different ones: at least, where each one with unknown
     /// arguments repeats another one of its tool, and at most, where none does.
-    pub fn distinct_calls(&self, calls: &[ToolCall]) -> Distinct {
-        let mut identities: Vec<_> = self.identities(calls).collect();
+    pub fn distinct_calls(&self, calls: &[ToolCall]) -> (usize, usize) {
+        let mut identities: Vec<Call<'_>> = self.identities(calls).collect();
         identities.sort_unstable();
         let (mut least, mut most) = (0, 0);
-        // Sorted, the unknown ones of a tool come after its known ones.
-        let tools = identities.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
-        for of_tool in tools {
+        for of_tool in identities.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            // Sorted, the unknown ones of a tool come after its known ones.
             let known = of_tool.partition_point(|call| call.2 != UNKNOWN);
-            let unknown = of_tool.len() - known;
-            let different = distinct(of_tool.get(..known).unwrap_or_default().to_vec());
+            let different = of_tool[..known].chunk_by(|one, other| one == other).count();
             least += different.max(1);
-            most += different + unknown;
+            most += different + of_tool.len() - known;
         }
-        Distinct { least, most }
+        (least, most)
     }
 
     /// The call that is made most often, by its first place, and how often; the earliest of several.
     pub fn most_repeated(&self, calls: &[ToolCall]) -> Option<(usize, usize)> {
-        let mut repeats = BTreeMap::new();
-        let known = |(_, identity): &(usize, (u32, Option<&str>, u32))| identity.2 != UNKNOWN;
-        for (place, identity) in self.identities(calls).enumerate().filter(known) {
-            let (_, times) = repeats.entry(identity).or_insert((place, 0));
-            *times += 1;
+        let mut repeats: BTreeMap<Call<'_>, (usize, usize)> = BTreeMap::new();
+        for (place, call) in self.identities(calls).enumerate() {
+            if call.2 != UNKNOWN {
+                repeats.entry(call).or_insert((place, 0)).1 += 1;
+            }
         }
         repeats
             .into_values()
             .max_by_key(|(place, times)| (*times, Reverse(*place)))
     }
 
-    fn identities<'a>(
-        &'a self,
-        calls: &'a [ToolCall],
-    ) -> impl Iterator<Item = (u32, Option<&'a str>, u32)> {
+    fn identities<'a>(&'a self, calls: &'a [ToolCall]) -> impl Iterator<Item = Call<'a>> {
         let numbers = self.tools.iter().zip(&self.arguments);
-        let servers = calls.iter().map(|call| call.server.as_deref());
         numbers
-            .zip(servers)
-            .map(|((tool, arguments), server)| (*tool, server, *arguments))
+            .zip(calls)
+            .map(|((tool, arguments), call)| (*tool, call.server.as_deref(), *arguments))
     }
 }
-
-/// How many calls are different ones, as far as the trace tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Distinct {
-    pub least: usize,
-    pub most: usize,
-}
-
-/// How many different things there are among these.
-fn distinct<Thing: Ord>(mut things: Vec<Thing>) -> usize {
-    things.sort_unstable();
-    things.dedup();
-    things.len()
-}
-
-/// Arguments that are equal when their canonical JSON is, in an order that means nothing.
-struct Arguments<'a> {
-    fingerprint: u64,
-    text: &'a str,
-}
-
-impl<'a> Arguments<'a> {
-    fn of(arguments: &'a Json) -> Self {
-        let text = arguments.text();
-        Self {
-            fingerprint: fingerprint(text),
-            text,
-        }
-    }
-
-    /// The canonical text; what is no JSON is only the same as itself.
-    fn canonical(&self) -> String {
-        let value = serde_json::from_str(self.text);
-        value.map_or_else(|_| self.text.to_owned(), |value| canonical::text(&value))
-    }
-}
-
-impl Ord for Arguments<'_> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_fingerprint = self.fingerprint.cmp(&other.fingerprint);
-        by_fingerprint.then_with(|| {
-            if self.text == other.text {
-                Ordering::Equal
-            } else {
-                self.canonical().cmp(&other.canonical())
-            }
-        })
-    }
-}
-
-impl PartialOrd for Arguments<'_> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Arguments<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Arguments<'_> {}
 
 #[cfg(test)]
 mod tests {
@@ -219,8 +155,7 @@ mod tests {
             call("b", None, json!({})),
         ]);
         let path = Numbering::default().path(&run);
-        let distinct = path.distinct_calls(&run.tool_calls);
-        assert_eq!((distinct.least, distinct.most), (4, 4));
+        assert_eq!(path.distinct_calls(&run.tool_calls), (4, 4));
         assert_eq!(path.distinct_tools(), 2);
         let repeated = path.most_repeated(&run.tool_calls);
         assert_eq!(repeated, Some((0, 2)), "the earlier of two");
@@ -251,7 +186,7 @@ mod tests {
             let run = run(calls);
             let path = Numbering::default().path(&run);
             let distinct = path.distinct_calls(&run.tool_calls);
-            assert_eq!((distinct.least, distinct.most), expected, "{run:?}");
+            assert_eq!(distinct, expected, "{run:?}");
             assert!(
                 path.most_repeated(&run.tool_calls)
                     .is_none_or(|(_, times)| times == 1)
@@ -261,13 +196,9 @@ mod tests {
 
     #[test]
     fn an_equal_fingerprint_is_not_enough() {
-        let arguments = |text| Arguments {
-            fingerprint: 1,
-            text,
-        };
-        assert!(arguments(r#"{"a":1,"b":2}"#) == arguments(r#"{"b":2.0,"a":1}"#));
-        assert!(arguments("[1]") != arguments("[2]"));
-        assert!(arguments("no JSON") != arguments("[2]"));
+        assert!(same_text(r#"{"a":1,"b":2}"#, r#"{"b":2.0,"a":1}"#));
+        assert!(!same_text("[1]", "[2]"));
+        assert!(!same_text("no JSON", "[2]"));
     }
 
     proptest! {

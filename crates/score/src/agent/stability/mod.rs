@@ -22,15 +22,11 @@ pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consist
 pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
 
 use mcprove_settings::number::mean;
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde_json::json;
 
 use self::consistency::{LIMITS, score_paths};
 use self::identity::{Numbering, Path};
-use self::session::{has_no_course, score_path};
-use super::{About, Case, Metric, Target};
-use crate::gate::{ScoreError, Scorecard};
+use self::session::{explain, has_no_course, score_path};
+use crate::prelude::*;
 
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;
@@ -44,7 +40,6 @@ const DIVERGENCE: &str = "stability.early_divergence";
 const TOOL_USAGE: &str = "stability.tool_usage_stability";
 const RESPONSES: &str = "stability.response_consistency";
 const REDUNDANCY: &str = "stability.redundancy";
-const COST: &str = "stability.cost_per_progress";
 
 /// The runs' weakest scores, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,7 +112,10 @@ impl Metric for Stability {
                 REDUNDANCY,
                 "the share of a run's calls that are no repeats, 0 to 1",
             ),
-            Target::lowest(COST, "how little a run spent per different call, 0 to 1"),
+            Target::lowest(
+                "stability.cost_per_progress",
+                "how little a run spent per different call, 0 to 1",
+            ),
         ],
         default_gate: "`stability.weakest_score` is at least 0.5; needs two runs",
         over_all_runs: true,
@@ -143,9 +141,7 @@ impl Metric for Stability {
         let numbered = runs.iter().zip(&paths);
         let sessions: Vec<SessionStability> =
             numbered.map(|(run, path)| score_path(run, path)).collect();
-        put(&sessions, card);
-        note_one_turn(runs, card);
-        card.note_runs();
+        put(runs, &sessions, card);
         let weakest: Vec<f64> = sessions.iter().map(|one| one.weakest_score).collect();
         if let Some(spread) = spread(&weakest) {
             card.set(SCORE, spread.mean);
@@ -163,47 +159,43 @@ impl Metric for Stability {
     }
 }
 
-/// Puts the targets of each run on the card, and says which are left out of its weakest.
-fn put(sessions: &[SessionStability], card: &mut Scorecard) {
-    type Score = fn(&SessionStability) -> Option<f64>;
-    let unknown: [(Score, &str, &str); 3] = [
+/// Puts the targets of each run on the card, and says which are left out of its weakest, and which runs are steady
+/// only because they have no course.
+fn put(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Scorecard) {
+    type IsNoted = fn(&AgentRun, &SessionStability) -> bool;
+    let notes: [(IsNoted, &str, &str); 4] = [
         (
-            |one| one.response_consistency,
+            |_, session| session.response_consistency.is_none(),
             "stability.response_consistency is unknown for ",
             ", and left out of the weakest score: the trace does not have the turns.",
         ),
         (
-            |one| one.redundancy,
+            |_, session| session.redundancy.is_none(),
             "stability.redundancy is unknown for ",
             ", and left out of the weakest score: the trace does not have all arguments.",
         ),
         (
-            |one| one.cost_per_progress,
+            |_, session| session.cost_per_progress.is_none(),
             "stability.cost_per_progress is unknown for ",
             ", and left out of the weakest score: the trace does not have the tokens, or not all arguments.",
         ),
+        (
+            |run, _| run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run),
+            "Every sub-score of stability is 1 for ",
+            " by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
+        ),
     ];
-    let numbered = || sessions.iter().enumerate();
-    for (index, session) in numbered() {
+    for (index, session) in sessions.iter().enumerate() {
         card.run(&Stability::ABOUT, index).put(session);
     }
-    for (score, begin, end) in unknown {
-        for (index, _) in numbered().filter(|(_, session)| score(session).is_none()) {
-            card.run(&Stability::ABOUT, index).note(begin, end);
+    for (is_noted, begin, end) in notes {
+        for (index, (run, session)) in runs.iter().zip(sessions).enumerate() {
+            if is_noted(run, session) {
+                card.run(&Stability::ABOUT, index).note(begin, end);
+            }
         }
     }
-}
-
-/// Says which runs are steady only because they have no course.
-fn note_one_turn(runs: &[AgentRun], card: &mut Scorecard) {
-    for (index, run) in runs.iter().enumerate() {
-        if run.tool_calls.len() >= CALLS_FOR_TOOL_USAGE && has_no_course(run) {
-            card.run(&Stability::ABOUT, index).note(
-                "Every sub-score of stability is 1 for ",
-                " by definition: there are fewer than two turns of the assistant, whatever the calls are. Look at loops for calls that are repeated.",
-            );
-        }
-    }
+    card.note_runs();
 }
 
 /// Says what was not computed because it would take too long.
@@ -242,10 +234,9 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
         }
         if weakest < WEAKEST_SCORE_MIN {
             let message = format!(
-                "{} is {}, and at least {WEAKEST_SCORE_MIN} is needed: {}",
-                which.name(),
-                phrase::decimal(weakest, 3),
-                which.explain(recorded),
+                "{which} is {}, and at least {WEAKEST_SCORE_MIN} is needed: {}",
+                decimal(weakest, 3),
+                explain(which, recorded),
             );
             let expected = json!({ "minimum": WEAKEST_SCORE_MIN });
             let mut card = card.run(&Stability::ABOUT, run);

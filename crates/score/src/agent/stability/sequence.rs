@@ -8,17 +8,13 @@
 //! Longest Common Subsequence Problem*, 2001; Hyyrö 2004). Words without a mark change only by a carry,
 //! and are skipped without one. What both sequences begin and end with is common and left out first.
 
-use mcprove_settings::number::count;
+use crate::prelude::*;
 
 /// Places in one word of a column.
 const WORD: usize = 128;
 
-/// The places of one element within one word.
-#[derive(Clone, Copy)]
-struct Marks {
-    word: usize,
-    bits: u128,
-}
+/// The places of one element within one word: its number, and the bits.
+type Marks = (usize, u128);
 
 /// Finds longest common subsequences of sequences of small numbers, one pair after another.
 pub struct Aligner {
@@ -43,34 +39,24 @@ impl Aligner {
             return ends;
         }
         for (place, element) in longer.iter().enumerate() {
-            self.mark(*element, place);
+            let marks = &mut self.marks[index(*element)];
+            let (word, bit) = (place / WORD, 1 << (place % WORD));
+            match marks.last_mut() {
+                Some((last, bits)) if *last == word => *bits |= bit,
+                _ => marks.push((word, bit)),
+            }
         }
         self.column.clear();
         self.column.resize(longer.len().div_ceil(WORD), u128::MAX);
         for element in shorter {
-            if let Some(marks) = self.marks.get(index(*element)) {
-                step(&mut self.column, marks);
-            }
+            step(&mut self.column, &self.marks[index(*element)]);
         }
         for element in longer {
-            if let Some(marks) = self.marks.get_mut(index(*element)) {
-                marks.clear();
-            }
+            self.marks[index(*element)].clear();
         }
         // Places beyond the end are never marked, so that their bits stay ones.
         let zeros = self.column.iter().map(|word| word.count_zeros());
         ends + zeros.map(index).sum::<usize>()
-    }
-
-    fn mark(&mut self, element: u32, place: usize) {
-        let Some(marks) = self.marks.get_mut(index(element)) else {
-            return;
-        };
-        let (word, bit) = (place / WORD, 1 << (place % WORD));
-        match marks.last_mut() {
-            Some(last) if last.word == word => last.bits |= bit,
-            _ => marks.push(Marks { word, bits: bit }),
-        }
     }
 }
 
@@ -95,18 +81,13 @@ fn trim<'a>(one: &'a [u32], other: &'a [u32]) -> (usize, &'a [u32], &'a [u32]) {
     };
     let same = |(a, b): &(&u32, &u32)| a == b;
     let start = shorter.iter().zip(longer).take_while(same).count();
-    let shorter = shorter.get(start..).unwrap_or_default();
-    let longer = longer.get(start..).unwrap_or_default();
-    let end = shorter
-        .iter()
-        .rev()
-        .zip(longer.iter().rev())
-        .take_while(same)
-        .count();
+    let (shorter, longer) = (&shorter[start..], &longer[start..]);
+    let backwards = shorter.iter().rev().zip(longer.iter().rev());
+    let end = backwards.take_while(same).count();
     (
         start + end,
-        shorter.get(..shorter.len() - end).unwrap_or_default(),
-        longer.get(..longer.len() - end).unwrap_or_default(),
+        &shorter[..shorter.len() - end],
+        &longer[..longer.len() - end],
     )
 }
 
@@ -114,21 +95,19 @@ fn trim<'a>(one: &'a [u32], other: &'a [u32]) -> (usize, &'a [u32], &'a [u32]) {
 fn step(column: &mut [u128], marks: &[Marks]) {
     let mut carry = false;
     let mut next = 0;
-    for Marks { word, bits } in marks {
+    for (word, bits) in marks {
         // First whether words were skipped: that is foreseeable, where the carry is not.
         if *word > next && carry {
-            carry = carry_through(column.get_mut(next..*word).unwrap_or_default());
+            carry = carry_through(&mut column[next..*word]);
         }
-        let Some(value) = column.get_mut(*word) else {
-            return;
-        };
+        let value = &mut column[*word];
         let (sum, over) = value.carrying_add(*value & bits, carry);
         *value = sum | (*value & !bits);
         carry = over;
         next = word + 1;
     }
     if carry {
-        carry_through(column.get_mut(next..).unwrap_or_default());
+        carry_through(&mut column[next..]);
     }
 }
 

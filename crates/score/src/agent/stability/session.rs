@@ -14,12 +14,8 @@
 //! where arguments are unknown, whether a call is a repeat, too.
 //! The formulas are those of mcptest, after the Agent Stability Index (arXiv:2601.04170).
 
-use mcprove_settings::number::{count, float, float_len, ratio};
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde::{Deserialize, Serialize};
-
-use super::identity::{Distinct, Numbering, Path};
+use super::identity::{Numbering, Path};
+use crate::prelude::*;
 
 /// Tokens per distinct call from which on `cost_per_progress` falls.
 pub const TOKENS_PER_CALL: f64 = 2000.0;
@@ -56,86 +52,65 @@ impl SessionStability {
         }
     }
 
-    /// The sub-scores that are known, in the order of the table.
-    fn known(&self) -> impl Iterator<Item = (SubScore, f64)> {
+    /// The sub-scores that are known, by name, in the order of the table.
+    fn known(&self) -> impl Iterator<Item = (&'static str, f64)> {
         [
-            (SubScore::ToolUsage, Some(self.tool_usage_stability)),
-            (SubScore::Responses, self.response_consistency),
-            (SubScore::Redundancy, self.redundancy),
-            (SubScore::Cost, self.cost_per_progress),
+            (TOOL_USAGE, Some(self.tool_usage_stability)),
+            (RESPONSES, self.response_consistency),
+            (REDUNDANCY, self.redundancy),
+            ("cost_per_progress", self.cost_per_progress),
         ]
         .into_iter()
         .filter_map(|(which, score)| Some((which, score?)))
     }
 
     /// The weakest sub-score as the default gate sees it, for a run of so many calls.
-    pub(super) fn weakest_to_gate(&self, calls: usize) -> Option<(SubScore, f64)> {
+    pub(super) fn weakest_to_gate(&self, calls: usize) -> Option<(&'static str, f64)> {
         self.known()
-            .filter(|(which, _)| *which != SubScore::ToolUsage || calls >= CALLS_FOR_TOOL_USAGE)
+            .filter(|(which, _)| *which != TOOL_USAGE || calls >= CALLS_FOR_TOOL_USAGE)
             .min_by(|(_, one), (_, other)| one.total_cmp(other))
     }
 }
 
-/// One of the four.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SubScore {
-    ToolUsage,
-    Responses,
-    Redundancy,
-    Cost,
-}
+const TOOL_USAGE: &str = "tool_usage_stability";
+const RESPONSES: &str = "response_consistency";
+const REDUNDANCY: &str = "redundancy";
 
-impl SubScore {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ToolUsage => "tool_usage_stability",
-            Self::Responses => "response_consistency",
-            Self::Redundancy => "redundancy",
-            Self::Cost => "cost_per_progress",
+/// What in the run makes a sub-score low, and what to look at.
+pub fn explain(sub_score: &str, run: &AgentRun) -> String {
+    let calls = &run.tool_calls;
+    let path = Numbering::default().path(run);
+    let (_, distinct) = path.distinct_calls(calls);
+    let made = phrase::count(count(calls.len()), "call");
+    match sub_score {
+        TOOL_USAGE => format!(
+            "{made} use {}; look at whether the agent tries one tool after the other",
+            phrase::count(count(path.distinct_tools()), "different tool"),
+        ),
+        RESPONSES => {
+            let mut lengths = lengths(run).unwrap_or_default();
+            lengths.sort_unstable();
+            format!(
+                "the assistant's turns are between {} and {} characters long; look at the longest and the shortest",
+                whole(lengths.first().copied().unwrap_or_default()),
+                whole(lengths.last().copied().unwrap_or_default()),
+            )
         }
-    }
-
-    /// What in the run makes this sub-score low, and what to look at.
-    pub fn explain(self, run: &AgentRun) -> String {
-        let calls = &run.tool_calls;
-        let path = Numbering::default().path(run);
-        let distinct = path.distinct_calls(calls).most;
-        match self {
-            Self::ToolUsage => format!(
-                "{} use {}; look at whether the agent tries one tool after the other",
-                phrase::count(count(calls.len()), "call"),
-                phrase::count(count(path.distinct_tools()), "different tool"),
-            ),
-            Self::Responses => {
-                let lengths = lengths(run).unwrap_or_default();
-                let (shortest, longest) = lengths
-                    .iter()
-                    .min()
-                    .zip(lengths.iter().max())
-                    .map_or((0, 0), |(min, max)| (*min, *max));
-                format!(
-                    "the assistant's turns are between {} and {} characters long; look at the longest and the shortest",
-                    phrase::whole(shortest),
-                    phrase::whole(longest),
-                )
-            }
-            Self::Redundancy => {
-                let (place, times) = path.most_repeated(calls).unwrap_or_default();
-                let name = calls.get(place).map_or("", |call| call.name.as_str());
-                format!(
-                    "only {} of {} are different; call {place} ({}) is made {}; look at what it returns",
-                    phrase::whole(count(distinct)),
-                    phrase::count(count(calls.len()), "call"),
-                    phrase::name(name),
-                    phrase::count(count(times), "time"),
-                )
-            }
-            Self::Cost => format!(
-                "{} for {}; look at what the agent does between its calls",
-                phrase::count(tokens(run).unwrap_or_default(), "token"),
-                phrase::count(count(distinct), "different call"),
-            ),
+        REDUNDANCY => {
+            let (place, times) = path.most_repeated(calls).unwrap_or_default();
+            let name = calls.get(place).map_or("", |call| call.name.as_str());
+            format!(
+                "only {} of {made} are different; call {place} ({}) is made {}; look at what it returns",
+                whole(count(distinct)),
+                phrase::name(name),
+                phrase::count(count(times), "time"),
+            )
         }
+        _ => format!(
+            "{} for {}; look at what the agent does between its calls",
+            phrase::count(tokens(run).unwrap_or_default(), "token"),
+            phrase::count(count(distinct), "different call"),
+        ),
     }
 }
 
@@ -166,27 +141,25 @@ pub fn score_path(run: &AgentRun, path: &Path) -> SessionStability {
         return session;
     }
     let calls = run.tool_calls.len();
-    let Distinct { least, most } = path.distinct_calls(&run.tool_calls);
+    let (least, most) = path.distinct_calls(&run.tool_calls);
+    // The score, where it is the same with as few and with as many different calls as there may be.
+    let agreed = |score: &dyn Fn(f64) -> f64| {
+        let [least, most] = [least, most].map(|distinct| score(float_len(distinct)));
+        least.total_cmp(&most).is_eq().then_some(least)
+    };
     session.tool_usage_stability = tool_usage_stability(path.distinct_tools(), calls);
     session.response_consistency = lengths(run).map(|lengths| response_consistency(&lengths));
-    session.redundancy = agreed([least, most].map(|distinct| redundancy(distinct, calls)));
+    session.redundancy = agreed(&|distinct| ratio(distinct, float_len(calls)).unwrap_or(1.0));
     session.cost_per_progress = if calls == 0 {
         Some(1.0)
     } else {
-        let costs = |tokens| [least, most].map(|distinct| cost_per_progress(tokens, distinct));
-        tokens(run).and_then(|tokens| agreed(costs(tokens)))
+        tokens(run).and_then(|tokens| {
+            let cost = |distinct: f64| (float(tokens) / distinct).max(TOKENS_PER_CALL);
+            agreed(&|distinct| TOKENS_PER_CALL / cost(distinct))
+        })
     };
     session.weakest_score = session.known().map(|(_, score)| score).fold(1.0, f64::min);
     session
-}
-
-/// The score, where it is the same with as few and with as many different calls as there may be.
-fn agreed([least, most]: [f64; 2]) -> Option<f64> {
-    least.total_cmp(&most).is_eq().then_some(least)
-}
-
-fn redundancy(distinct: usize, calls: usize) -> f64 {
-    ratio(float_len(distinct), float_len(calls)).unwrap_or(1.0)
 }
 
 /// Whether the run has one turn, or nothing at all. An agent that called no tool gave its answer in
@@ -211,25 +184,19 @@ fn lengths(run: &AgentRun) -> Option<Vec<u64>> {
     let texts = run.turns()?.iter().filter(|turn| turn.role == "assistant");
     let texts = texts.filter_map(|turn| turn.text.as_deref());
     // Some formats write an empty text into a turn that only calls tools.
-    Some(
-        texts
-            .filter(|text| !text.is_empty())
-            .map(|text| count(text.chars().count()))
-            .collect(),
-    )
+    let lengths = texts.map(|text| count(text.chars().count()));
+    Some(lengths.filter(|length| *length > 0).collect())
 }
 
 fn response_consistency(lengths: &[u64]) -> f64 {
     if lengths.len() < 2 {
         return 1.0;
     }
-    let count = float_len(lengths.len());
-    let mean = lengths.iter().map(|length| float(*length)).sum::<f64>() / count;
-    let squares = lengths
-        .iter()
-        .map(|length| float(*length) - mean)
-        .map(|distance| distance * distance);
-    let deviation = (squares.sum::<f64>() / count).sqrt();
+    let mean_of =
+        |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / float_len(lengths.len());
+    let mean = mean_of(&mut lengths.iter().map(|length| float(*length)));
+    let distances = lengths.iter().map(|length| float(*length) - mean);
+    let deviation = mean_of(&mut distances.map(|distance| distance * distance)).sqrt();
     // No length is zero, so that the mean is not.
     1.0 - ratio(deviation, mean).unwrap_or(0.0).min(1.0)
 }
@@ -237,9 +204,4 @@ fn response_consistency(lengths: &[u64]) -> f64 {
 /// The tokens of the run, where they are known.
 fn tokens(run: &AgentRun) -> Option<u64> {
     run.conversation.as_ref()?.tokens?.sum()
-}
-
-fn cost_per_progress(tokens: u64, distinct: usize) -> f64 {
-    let per_call = float(tokens) / float_len(distinct);
-    TOKENS_PER_CALL / per_call.max(TOKENS_PER_CALL)
 }

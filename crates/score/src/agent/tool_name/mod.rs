@@ -5,13 +5,8 @@
 //! this tool, whatever is in it; else each `__` in it may be where the server ends. A call whose server
 //! is unknown may or may not be meant by a name with a server, and nobody can tell.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::phrase;
+use crate::prelude::*;
 use mcprove_trace::words::fits;
-use mcprove_trace::{AgentRun, ToolCall};
-
-use crate::gate::ScoreError;
 
 /// What stands between a server and its tool.
 pub(crate) const SEPARATOR: &str = "__";
@@ -34,16 +29,6 @@ impl Fit {
     /// Of a condition.
     pub(crate) fn of(fits: bool) -> Self {
         if fits { Self::Yes } else { Self::No }
-    }
-
-    /// Whether one of both is meant.
-    pub(crate) fn or(self, other: Self) -> Self {
-        self.max(other)
-    }
-
-    /// Whether both are meant.
-    pub(crate) fn and(self, other: Self) -> Self {
-        self.min(other)
     }
 }
 
@@ -108,7 +93,8 @@ impl<'a> ToolName<'a> {
                 None if self.has_stars && *wanted == "*" => Fit::Yes,
                 None => Fit::Unknown,
             })
-            .fold(Fit::No, Fit::or)
+            .max()
+            .unwrap_or(Fit::No)
     }
 
     /// The server and the tool that are meant, by the first of these calls that is; `None` where the
@@ -175,10 +161,8 @@ fn parts(written: &str) -> Vec<(&str, &str)> {
 
 /// Whether one of these names means a call.
 pub(crate) fn fit_any(names: &[ToolName<'_>], call: &ToolCall) -> Fit {
-    names
-        .iter()
-        .map(|name| name.fit(call))
-        .fold(Fit::No, Fit::or)
+    let fits = names.iter().map(|name| name.fit(call));
+    fits.max().unwrap_or(Fit::No)
 }
 
 /// Those of a list that mean no call of any run.
@@ -187,17 +171,12 @@ pub(crate) fn without_call<'a>(written: &'a [String], runs: &[AgentRun]) -> Vec<
         return Vec::new();
     }
     let tools = tools_of(runs.iter().flat_map(|run| &run.tool_calls));
-    written
-        .iter()
-        .map(|name| ToolName::pattern(name))
-        .filter(|name| {
-            tools
-                .iter()
-                .map(|(tool, server)| name.fit_tool(tool, *server))
-                .all(|fit| fit == Fit::No)
-        })
-        .map(|name| name.written)
-        .collect()
+    let mut names = ToolName::patterns(written);
+    names.retain(|name| {
+        let mut tools = tools.iter();
+        tools.all(|(tool, server)| name.fit_tool(tool, *server) == Fit::No)
+    });
+    names.into_iter().map(|name| name.written).collect()
 }
 
 /// What is wrong where one of these names has a server and a call of that tool does not.

@@ -9,12 +9,6 @@
 /// Pairs of an expected and a recorded call that are looked at; about a second.
 pub const ALIGNMENT_PAIRS_MAX: usize = 5_000_000;
 
-/// An expected call at a place, and what comes after it.
-struct Link {
-    expected: u32,
-    next: Option<u32>,
-}
-
 /// Which of so many expected calls are found in order, as many as possible; `fitting` says, ascending,
 /// at which places each of them may be. `None` beyond [`ALIGNMENT_PAIRS_MAX`].
 pub fn longest<'a>(expected: usize, fitting: impl Fn(usize) -> &'a [usize]) -> Option<Vec<bool>> {
@@ -24,31 +18,29 @@ pub fn longest<'a>(expected: usize, fitting: impl Fn(usize) -> &'a [usize]) -> O
     if pairs > ALIGNMENT_PAIRS_MAX {
         return None;
     }
-    let mut links: Vec<Link> = Vec::new();
+    // An expected call at a place, and the link of what comes after it.
+    let mut links: Vec<(u32, Option<u32>)> = Vec::new();
     // The latest place at which so many, and one more, can begin, descending; and the link there.
     let mut heads: Vec<(usize, u32)> = Vec::new();
     for index in (0..expected).rev() {
         // Ascending: a place never follows another one of the same expected call.
-        for place in fitting(index) {
-            let length = heads.partition_point(|(head, _)| head > place);
-            let after = length.checked_sub(1).and_then(|before| heads.get(before));
+        for &place in fitting(index) {
+            let length = heads.partition_point(|(head, _)| *head > place);
+            let after = heads[..length].last().map(|(_, link)| *link);
             let link = u32::try_from(links.len()).ok()?;
-            links.push(Link {
-                expected: u32::try_from(index).ok()?,
-                next: after.map(|(_, link)| *link),
-            });
+            links.push((u32::try_from(index).ok()?, after));
             match heads.get_mut(length) {
-                Some(head) => *head = (*place, link),
-                None => heads.push((*place, link)),
+                Some(head) => *head = (place, link),
+                None => heads.push((place, link)),
             }
         }
     }
     let mut chosen = vec![false; expected];
     let mut next = heads.last().map(|(_, link)| *link);
     while let Some(link) = next {
-        let link = links.get(usize::try_from(link).ok()?)?;
-        *chosen.get_mut(usize::try_from(link.expected).ok()?)? = true;
-        next = link.next;
+        let (index, after) = links[usize::try_from(link).ok()?];
+        chosen[usize::try_from(index).ok()?] = true;
+        next = after;
     }
     Some(chosen)
 }

@@ -1,205 +1,157 @@
 //! The modes in which the order does not count: unordered, superset and subset. Each expected call
 //! is paired with a recorded one of its own, as many as possible ([`maximum_matching`]).
 
-use mcprove_settings::phrase;
-use mcprove_trace::ToolCall;
-
-use super::fitting::{Comparisons, TooMany, fitting, kinds_of, places_by_name};
-use super::reference::{Doubt, Plan, Reference};
+use super::plan::{COMPARISONS_MAX, Plan, Reference, fitting, kinds_of, places_by_name};
 use super::report::{Mismatch, Mismatches};
 use crate::matching::maximum_matching;
+use crate::prelude::*;
 
 /// Which expected calls have which recorded ones.
-pub struct Pairs {
+pub struct Pairs<'a> {
+    plan: &'a Plan,
+    calls: &'a [ToolCall],
     /// For each expected call the recorded one.
     call_of: Vec<Option<usize>>,
     /// For each recorded call whether it is taken.
     is_taken: Vec<bool>,
 }
 
-/// The recorded calls of one tool.
-struct Made<'a> {
-    calls: &'a [ToolCall],
-    /// The places of those of the tool.
-    places: &'a [usize],
-    doubt: Doubt,
-}
-
-impl Pairs {
-    /// Pairs off as many calls as possible.
-    pub fn find(plan: &Plan, calls: &[ToolCall], doubt: Doubt) -> Result<Self, TooMany> {
+impl<'a> Pairs<'a> {
+    /// Pairs off as many calls as possible that fit at least so well; `None` where that takes too long.
+    pub fn find(plan: &'a Plan, calls: &'a [ToolCall], least: Fit) -> Option<Self> {
         let mut pairs = Self {
+            plan,
+            calls,
             call_of: vec![None; plan.references.len()],
             is_taken: vec![false; calls.len()],
         };
         let by_name = places_by_name(calls, 0);
-        let mut comparisons = Comparisons::new();
+        let mut comparisons = COMPARISONS_MAX;
         for (name, demands) in &plan.tools {
             if let Some(places) = by_name.get(name.as_str()) {
-                let made = Made {
-                    calls,
-                    places,
-                    doubt,
-                };
-                pairs.of_tool(plan, demands, &made, &mut comparisons)?;
+                pairs.of_tool(demands, places, least, &mut comparisons)?;
             }
         }
-        Ok(pairs)
+        Some(pairs)
     }
 
     /// Pairs the calls of one tool: first the expected ones that not every call fits, then those that
     /// take whatever is left. So the latter are never in the way, and the sum is the largest.
     fn of_tool(
         &mut self,
-        plan: &Plan,
         demands: &[Vec<usize>],
-        made: &Made<'_>,
-        comparisons: &mut Comparisons,
-    ) -> Result<(), TooMany> {
-        let is_free =
-            |indices: &&Vec<usize>| plan.first_of(indices).is_some_and(Reference::is_free);
+        places: &[usize],
+        least: Fit,
+        comparisons: &mut usize,
+    ) -> Option<()> {
+        let is_free = |indices: &&Vec<usize>| self.plan.first_of(indices).is_free();
         let (free, picky): (Vec<&Vec<usize>>, Vec<&Vec<usize>>) = demands.iter().partition(is_free);
         if !picky.is_empty() {
-            self.of_picky(plan, &picky, made, comparisons)?;
-        }
-        let left: Vec<usize> = made
-            .places
-            .iter()
-            .copied()
-            .filter(|place| self.is_left(*place))
-            .collect();
-        for (index, place) in free.into_iter().flatten().zip(left) {
-            self.pair(*index, place);
-        }
-        Ok(())
-    }
-
-    fn of_picky(
-        &mut self,
-        plan: &Plan,
-        demands: &[&Vec<usize>],
-        made: &Made<'_>,
-        comparisons: &mut Comparisons,
-    ) -> Result<(), TooMany> {
-        let kinds = kinds_of(made.calls, made.places);
-        let (demands, references): (Vec<&Vec<usize>>, Vec<&Reference>) = demands
-            .iter()
-            .filter_map(|indices| Some((*indices, plan.first_of(indices)?)))
-            .unzip();
-        let supply: Vec<usize> = demands.iter().map(|indices| indices.len()).collect();
-        let room: Vec<usize> = kinds.iter().map(|kind| kind.places.len()).collect();
-        let enough = supply.iter().sum();
-        let fits = fitting(&references, &kinds, enough, made.doubt, comparisons)?;
-        let matching = maximum_matching(&supply, &room, &fits);
-        let mut left: Vec<_> = kinds.iter().map(|kind| kind.places.iter()).collect();
-        for (indices, partners) in demands.into_iter().zip(matching) {
-            let mut indices = indices.iter();
-            for (kind, amount) in partners {
-                let Some(places) = left.get_mut(kind) else {
-                    continue;
-                };
-                for (index, place) in indices.by_ref().take(amount).zip(places) {
-                    self.pair(*index, *place);
+            let kinds = kinds_of(self.calls, places);
+            let references: Vec<&Reference> =
+                picky.iter().map(|it| self.plan.first_of(it)).collect();
+            let supply: Vec<usize> = picky.iter().map(|indices| indices.len()).collect();
+            let room: Vec<usize> = kinds.iter().map(|kind| kind.places.len()).collect();
+            let enough = supply.iter().sum();
+            let fits = fitting(&references, &kinds, enough, least, comparisons)?;
+            let mut left: Vec<_> = kinds.iter().map(|kind| kind.places.iter()).collect();
+            let matching = maximum_matching(&supply, &room, &fits);
+            for (indices, partners) in picky.into_iter().zip(matching) {
+                let mut indices = indices.iter();
+                for (kind, amount) in partners {
+                    for (index, place) in indices.by_ref().take(amount).zip(&mut left[kind]) {
+                        self.pair(*index, *place);
+                    }
                 }
             }
         }
-        Ok(())
+        let left = places.iter().filter(|place| !self.is_taken[**place]);
+        let left: Vec<&usize> = left.collect();
+        for (index, place) in free.into_iter().flatten().zip(left) {
+            self.pair(*index, *place);
+        }
+        Some(())
     }
 
     fn pair(&mut self, index: usize, place: usize) {
-        if let Some(call) = self.call_of.get_mut(index) {
-            *call = Some(place);
-        }
-        if let Some(is_taken) = self.is_taken.get_mut(place) {
-            *is_taken = true;
-        }
-    }
-
-    fn is_left(&self, place: usize) -> bool {
-        self.is_taken.get(place) == Some(&false)
+        self.call_of[index] = Some(place);
+        self.is_taken[place] = true;
     }
 
     /// For unordered and superset: the expected calls that have no recorded one.
-    pub fn missing(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
+    pub fn missing(&self) -> Mismatches {
         let mut mismatches = Mismatches::default();
-        for (index, (reference, call)) in plan.references.iter().zip(&self.call_of).enumerate() {
-            if call.is_none() {
-                mismatches.add(|| self.explain_missing(reference, index, calls));
-            }
+        let expected = self.plan.references.iter().zip(&self.call_of).enumerate();
+        for (index, (reference, _)) in expected.filter(|(_, (_, call))| call.is_none()) {
+            mismatches.add(|| self.explain_missing(reference, index));
         }
         mismatches
     }
 
-    fn explain_missing(&self, reference: &Reference, index: usize, calls: &[ToolCall]) -> Mismatch {
+    fn explain_missing(&self, reference: &Reference, index: usize) -> Mismatch {
         let name = phrase::name(&reference.name);
-        let same_name = || {
-            calls
-                .iter()
-                .enumerate()
-                .filter(|(_, call)| call.name == reference.name)
-        };
-        if let Some((place, call)) = same_name().find(|(place, _)| self.is_left(*place)) {
-            let (diffs, words) = reference.difference(call).unwrap_or_default();
+        let calls = self.calls.iter().enumerate();
+        let same_name: Vec<(usize, &ToolCall)> = calls
+            .filter(|(_, call)| call.name == reference.name)
+            .collect();
+        let mut left = same_name.iter().filter(|(place, _)| !self.is_taken[*place]);
+        if let Some((place, call)) = left.next() {
+            let (diffs, words) = reference.difference(call);
             let reason = format!(
                 "no call is left that fits expected call {index}, {name}: call {place} is one, but {words}"
             );
-            return Mismatch {
-                diffs,
-                ..Mismatch::new(Some(index), Some(place), reason)
-            };
+            return Mismatch::new(Some(index), Some(*place), diffs, reason);
         }
-        let reason = match same_name().count() {
+        let alone = format!("expected call {index}, {name}, has no call of its own");
+        let reason = match same_name.len() {
             0 => format!("expected call {index}, {name}, was never made"),
-            1 => format!(
-                "expected call {index}, {name}, has no call of its own: the only call of the tool is taken by another expected call"
-            ),
-            made => format!(
-                "expected call {index}, {name}, has no call of its own: all {made} calls of the tool are taken by other expected calls"
-            ),
+            1 => format!("{alone}: the only call of the tool is taken by another expected call"),
+            made => {
+                format!("{alone}: all {made} calls of the tool are taken by other expected calls")
+            }
         };
-        Mismatch::new(Some(index), None, reason)
+        Mismatch::new(Some(index), None, Vec::new(), reason)
     }
 
     /// For subset: the recorded calls that have no expected one.
-    pub fn extra(&self, plan: &Plan, calls: &[ToolCall]) -> Mismatches {
+    pub fn extra(&self) -> Mismatches {
         let mut mismatches = Mismatches::default();
-        for (place, call) in calls.iter().enumerate() {
-            if self.is_left(place) {
-                mismatches.add(|| self.explain_extra(plan, place, call));
+        for (place, call) in self.calls.iter().enumerate() {
+            if !self.is_taken[place] {
+                mismatches.add(|| self.explain_extra(place, call));
             }
         }
         mismatches
     }
 
-    fn explain_extra(&self, plan: &Plan, place: usize, call: &ToolCall) -> Mismatch {
+    fn explain_extra(&self, place: usize, call: &ToolCall) -> Mismatch {
         let name = phrase::name(&call.name);
-        let same_name = || {
-            plan.references
-                .iter()
-                .zip(&self.call_of)
-                .enumerate()
-                .filter(|(_, (reference, _))| reference.name == call.name)
-        };
-        let nearest = same_name().find(|(_, (_, paired))| paired.is_none());
-        if let Some((index, (reference, _))) = nearest {
-            let (diffs, words) = reference.difference(call).unwrap_or_default();
+        let references = self.plan.references.iter().enumerate();
+        let same_name: Vec<(usize, &Reference)> = references
+            .filter(|(_, reference)| reference.name == call.name)
+            .collect();
+        let mut left = same_name
+            .iter()
+            .filter(|(index, _)| self.call_of[*index].is_none());
+        let (diffs, reason) = if let Some((index, reference)) = left.next() {
+            let (diffs, words) = reference.difference(call);
             let reason = format!(
                 "call {place}, {name}, fits no expected call that is left: compared with expected call {index}, {words}"
             );
-            return Mismatch {
-                diffs,
-                ..Mismatch::new(None, Some(place), reason)
+            (diffs, reason)
+        } else {
+            let extra = format!("call {place}, {name}, is one too many");
+            let reason = match same_name.len() {
+                0 => format!("call {place}, {name}, is not among the expected calls"),
+                1 => {
+                    format!("{extra}: the only expected call of the tool is taken by another call")
+                }
+                many => format!(
+                    "{extra}: all {many} expected calls of the tool are taken by other calls"
+                ),
             };
-        }
-        let reason = match same_name().count() {
-            0 => format!("call {place}, {name}, is not among the expected calls"),
-            1 => format!(
-                "call {place}, {name}, is one too many: the only expected call of the tool is taken by another call"
-            ),
-            expected => format!(
-                "call {place}, {name}, is one too many: all {expected} expected calls of the tool are taken by other calls"
-            ),
+            (Vec::new(), reason)
         };
-        Mismatch::new(None, Some(place), reason)
+        Mismatch::new(None, Some(place), diffs, reason)
     }
 }

@@ -20,36 +20,22 @@
 
 mod alignment;
 mod any_order;
-mod fitting;
-mod mode;
-mod reference;
+mod in_order;
+mod plan;
 mod report;
 mod shape;
-mod strict;
-mod subsequence;
-
-use serde_json::json;
 
 pub use alignment::ALIGNMENT_PAIRS_MAX;
-pub use fitting::COMPARISONS_MAX;
-pub use mode::Mode;
+pub use plan::COMPARISONS_MAX;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
-pub(crate) use shape::shape_schema;
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
 use mcprove_settings::table::Row;
-use mcprove_trace::ToolCall;
 
 use self::any_order::Pairs;
-use self::fitting::TooMany;
-use self::reference::{Doubt, Plan};
+use self::plan::Plan;
 use self::report::Mismatches;
-use super::tool_name::Fit;
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{ScoreError, Scorecard};
+use crate::prelude::*;
 
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
@@ -63,6 +49,53 @@ pub struct TrajectoryBlock {
     /// The expected calls, in order.
     #[setting(required = true)]
     pub calls: Vec<ExpectedCall>,
+}
+
+/// How expected calls line up with recorded ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// One for one.
+    #[default]
+    #[serde(alias = "exact_sequence")]
+    Strict,
+    /// In order, with other calls between.
+    Subsequence,
+    /// In any order, with other calls besides.
+    Unordered,
+    /// As `unordered`: the reference is a lower bound.
+    Superset,
+    /// No call besides the reference.
+    Subset,
+}
+
+impl Mode {
+    /// The mode of this name; `exact-sequence` is `strict`, and `-` is accepted for `_`.
+    ///
+    /// ```
+    /// use mcprove_score::agent::trajectory::Mode;
+    ///
+    /// assert_eq!(Mode::parse("exact-sequence"), Some(Mode::Strict));
+    /// assert_eq!(Mode::parse("sequence"), None);
+    /// ```
+    pub fn parse(name: &str) -> Option<Self> {
+        serde_json::from_value(json!(name.replace('-', "_"))).ok()
+    }
+}
+
+impl SettingType for Mode {
+    const KIND: Kind = Kind::OneOf(&[
+        "strict",
+        "exact_sequence",
+        "subsequence",
+        "unordered",
+        "superset",
+        "subset",
+    ]);
+
+    fn from_data(data: Data) -> Option<Self> {
+        Self::parse(Node::new(data).text()?)
+    }
 }
 
 /// A call that is expected.
@@ -125,7 +158,7 @@ fn validate(
 ) -> Result<TrajectoryReport, TrajectoryError> {
     let resolved = plan.resolve(calls);
     let plan = resolved.as_ref().unwrap_or(plan);
-    let mismatches = compare(mode, plan, calls, Doubt::Differs)?;
+    let mismatches = compare(mode, plan, calls, Fit::Yes)?;
     let mut certainty = if mismatches.is_at_most {
         Certainty::AtMost
     } else {
@@ -135,9 +168,16 @@ fn validate(
     if mismatches.count > 0
         && let Some((call_index, expected_index)) = plan.first_doubt(calls)
     {
-        let at_least = compare(mode, plan, calls, Doubt::Fits)?.count;
+        let at_least = compare(mode, plan, calls, Fit::Unknown)?.count;
         if at_least == 0 {
-            return Err(unknown(plan, calls, call_index, expected_index));
+            let call = &calls[call_index];
+            let is_server = plan.references[expected_index].fit_server(call) == Fit::Unknown;
+            return Err(TrajectoryError::Unknown {
+                call_index,
+                name: call.name.clone(),
+                expected_index,
+                untold: if is_server { "server" } else { "arguments" },
+            });
         }
         if at_least < mismatches.count {
             certainty = Certainty::Unknown;
@@ -154,43 +194,25 @@ fn validate(
     })
 }
 
-/// The mismatches, where what the trace does not say is taken so.
+/// The mismatches, where a call is taken for the expected one that fits at least so well: what the trace does
+/// not say fits, or differs.
 fn compare(
     mode: Mode,
     plan: &Plan,
     calls: &[ToolCall],
-    doubt: Doubt,
+    least: Fit,
 ) -> Result<Mismatches, TrajectoryError> {
-    let pairs = || Pairs::find(plan, calls, doubt);
+    let pairs = || Pairs::find(plan, calls, least);
     let mismatches = match mode {
-        Mode::Strict => strict::strict(plan, calls, doubt),
-        Mode::Subsequence => subsequence::subsequence(plan, calls, doubt),
-        Mode::Unordered | Mode::Superset => pairs().map(|pairs| pairs.missing(plan, calls)),
-        Mode::Subset => pairs().map(|pairs| pairs.extra(plan, calls)),
+        Mode::Strict => in_order::strict(plan, calls, least),
+        Mode::Subsequence => in_order::subsequence(plan, calls, least),
+        Mode::Unordered | Mode::Superset => pairs().map(|pairs| pairs.missing()),
+        Mode::Subset => pairs().map(|pairs| pairs.extra()),
     };
-    mismatches.map_err(|TooMany| TrajectoryError::TooLarge {
+    mismatches.ok_or(TrajectoryError::TooLarge {
         expected_calls: plan.references.len(),
         recorded_calls: calls.len(),
     })
-}
-
-fn unknown(
-    plan: &Plan,
-    calls: &[ToolCall],
-    call_index: usize,
-    expected_index: usize,
-) -> TrajectoryError {
-    let call = calls.get(call_index);
-    let reference = plan.references.get(expected_index);
-    let is_server = call
-        .zip(reference)
-        .is_some_and(|(call, reference)| reference.fit_server(call) == Fit::Unknown);
-    TrajectoryError::Unknown {
-        call_index,
-        name: call.map(|call| call.name.clone()).unwrap_or_default(),
-        expected_index,
-        untold: if is_server { "server" } else { "arguments" },
-    }
 }
 
 /// The metric `trajectory`.
@@ -290,7 +312,7 @@ fn explain(report: &TrajectoryReport) -> String {
     };
     format!(
         "in mode {}, {counted}{}",
-        report.mode.name(),
+        json!(report.mode).as_str().unwrap_or_default(),
         first.map_or("", |first| first.reason.as_str())
     )
 }

@@ -1,10 +1,7 @@
 //! What came of comparing calls with the expected ones.
 
-use mcprove_settings::phrase;
-use serde::{Deserialize, Serialize};
-
 use super::{COMPARISONS_MAX, Mode};
-use crate::gate::Difference;
+use crate::prelude::*;
 
 /// Mismatches of one run that a report describes; the rest is only counted.
 pub const MISMATCHES_KEPT: usize = 20;
@@ -64,11 +61,16 @@ pub struct Mismatch {
 
 impl Mismatch {
     /// One between these places, for this reason.
-    pub(super) fn new(expected: Option<usize>, recorded: Option<usize>, reason: String) -> Self {
+    pub(super) fn new(
+        expected_index: Option<usize>,
+        recorded_index: Option<usize>,
+        diffs: Vec<Difference>,
+        reason: String,
+    ) -> Self {
         Self {
-            expected_index: expected,
-            recorded_index: recorded,
-            diffs: Vec::new(),
+            expected_index,
+            recorded_index,
+            diffs,
             reason,
         }
     }

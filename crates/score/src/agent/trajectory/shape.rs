@@ -1,19 +1,7 @@
 //! What the arguments of an expected call must look like.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::registry::nearest;
-use mcprove_settings::setting::{Setting, SettingType};
-use mcprove_settings::tree::Field;
-use mcprove_trace::{Json, canonical};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-
-use crate::agent::tool_name::Fit;
 use crate::gate::file;
-use crate::gate::{Difference, Matcher, MatcherError};
+use crate::prelude::*;
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
 pub const DIFFERENCES_KEPT: usize = 5;
@@ -55,47 +43,45 @@ impl ArgumentShape {
     /// assert_eq!(error, r#"no shape of arguments is called "subst"; did you mean "subset"?"#);
     /// ```
     pub fn from_value(value: &Value) -> Result<Self, String> {
-        match value {
-            Value::String(name) => match name.as_str() {
-                "any" => Ok(Self::Any),
-                "ignore" => Ok(Self::Ignore),
-                _ => Err(unknown(name)),
-            },
-            Value::Object(fields) => Self::from_fields(fields),
-            _ => Err(format!("it is {value}, {}", how_to())),
-        }
-    }
-
-    fn from_fields(fields: &Map<String, Value>) -> Result<Self, String> {
-        let mut fields = fields.iter();
-        let (Some((name, given)), None) = (fields.next(), fields.next()) else {
-            return Err(format!("the map must have exactly one key, {}", how_to()));
-        };
-        match name.replace('-', "_").as_str() {
-            "exact" => Ok(Self::Exact(given.clone())),
-            "subset" => Ok(Self::Subset(given.clone())),
-            "schema" => Ok(Self::Schema(given.clone())),
-            "one_of" => match given {
-                Value::Array(items) => Self::one_of(items),
-                _ => Err("one_of needs a list of shapes or values".into()),
-            },
-            "any" | "ignore" => Err(format!("write {name} as a text, not as a key")),
-            _ => Err(unknown(name)),
-        }
-    }
-
-    fn one_of(items: &[Value]) -> Result<Self, String> {
-        if items.is_empty() {
-            return Err(NO_ALTERNATIVES.into());
-        }
-        let alternatives = items.iter().map(|item| {
-            if is_shape(item) {
-                Self::from_value(item)
-            } else {
-                Ok(Self::Exact(item.clone()))
+        let (name, given) = match value {
+            Value::String(name) => (name, None),
+            Value::Object(fields) => {
+                let mut fields = fields.iter();
+                match (fields.next(), fields.next()) {
+                    (Some((name, given)), None) => (name, Some(given)),
+                    _ => return Err(format!("the map must have exactly one key, {HOW_TO}")),
+                }
             }
-        });
-        Ok(Self::OneOf(alternatives.collect::<Result<_, _>>()?))
+            _ => return Err(format!("it is {value}, {HOW_TO}")),
+        };
+        match (name.replace('-', "_").as_str(), given) {
+            ("any", None) => Ok(Self::Any),
+            ("ignore", None) => Ok(Self::Ignore),
+            ("any" | "ignore", Some(_)) => Err(format!("write {name} as a text, not as a key")),
+            ("exact", Some(given)) => Ok(Self::Exact(given.clone())),
+            ("subset", Some(given)) => Ok(Self::Subset(given.clone())),
+            ("schema", Some(given)) => Ok(Self::Schema(given.clone())),
+            ("one_of", Some(Value::Array(items))) if items.is_empty() => {
+                Err(NO_ALTERNATIVES.into())
+            }
+            ("one_of", Some(Value::Array(items))) => {
+                let alternatives = items.iter().map(|item| {
+                    if is_shape(item) {
+                        Self::from_value(item)
+                    } else {
+                        Ok(Self::Exact(item.clone()))
+                    }
+                });
+                alternatives.collect::<Result<_, _>>().map(Self::OneOf)
+            }
+            ("one_of", Some(_)) => Err("one_of needs a list of shapes or values".into()),
+            (normal, _) => Err(match nearest(NAMES.into_iter(), normal) {
+                Some(close) => {
+                    format!("no shape of arguments is called {name:?}; did you mean {close:?}?")
+                }
+                None => format!("no shape of arguments is called {name:?}: {HOW_TO}"),
+            }),
+        }
     }
 
     /// The shape as it is written.
@@ -106,47 +92,28 @@ impl ArgumentShape {
 
 const NO_ALTERNATIVES: &str = "one_of has no alternatives, so that no call can fit";
 
+const HOW_TO: &str =
+    "write any, ignore, { exact: … }, { subset: … }, { schema: … } or { one_of: [ … ] }";
+
 /// Whether an element of `one_of` is a shape, not a value.
 fn is_shape(item: &Value) -> bool {
+    let (texts, keys) = NAMES.split_at(2);
     match item {
-        Value::String(name) => matches!(name.as_str(), "any" | "ignore"),
+        Value::String(name) => texts.contains(&name.as_str()),
         Value::Object(fields) => {
-            let name = fields.keys().next().map(|name| name.replace('-', "_"));
-            fields.len() == 1
-                && name.is_some_and(|name| {
-                    matches!(name.as_str(), "exact" | "subset" | "schema" | "one_of")
-                })
+            let is_key = |name: &String| keys.contains(&name.replace('-', "_").as_str());
+            fields.len() == 1 && fields.keys().all(is_key)
         }
         _ => false,
     }
 }
 
-fn unknown(name: &str) -> String {
-    match nearest(NAMES.into_iter(), &name.replace('-', "_")) {
-        Some(close) => format!("no shape of arguments is called {name:?}; did you mean {close:?}?"),
-        None => format!("no shape of arguments is called {name:?}: {}", how_to()),
-    }
-}
-
-fn how_to() -> &'static str {
-    "write any, ignore, { exact: … }, { subset: … }, { schema: … } or { one_of: [ … ] }"
-}
-
-/// A shape that is ready to be compared with.
-#[derive(Debug, Clone)]
-pub enum Shape {
-    /// Whatever the arguments are.
-    Free,
-    /// Equal to a value, which has this canonical text.
-    Equal(Matcher, String),
-    /// Any of these.
-    AnyOf(Alternatives),
-}
-
-/// Several shapes, of which one is enough.
+/// A shape that is ready to be compared with: some alternatives, of which one is enough.
 #[derive(Debug, Clone, Default)]
-pub struct Alternatives {
-    /// All of them.
+pub struct Shape {
+    /// Whether it fits whatever the arguments are; the rest does not matter then.
+    pub is_free: bool,
+    /// All alternatives.
     matchers: Vec<Matcher>,
     /// The canonical texts of those that must be equal: looked up, however many they are.
     equal: BTreeSet<String>,
@@ -154,127 +121,90 @@ pub struct Alternatives {
     others: Vec<usize>,
 }
 
-impl Alternatives {
-    fn accept(&self, arguments: &Value) -> bool {
-        let is_equal =
-            || !self.equal.is_empty() && self.equal.contains(&canonical::text(arguments));
-        let others = self.others.iter();
-        let mut others = others.filter_map(|place| self.matchers.get(*place));
-        is_equal() || others.any(|matcher| matcher.is_match(arguments))
-    }
-}
-
 impl Shape {
     /// Compiles a shape, with all its alternatives: what is wrong with one of them is told even if
     /// another fits anything.
     pub fn compile(shape: &ArgumentShape) -> Result<Self, MatcherError> {
-        if let ArgumentShape::Exact(value) = shape {
-            return Ok(Self::Equal(
-                Matcher::new("exact", value)?,
-                canonical::text(value),
-            ));
-        }
-        let mut alternatives = Alternatives::default();
-        let is_free = collect(shape, &mut alternatives)?;
-        Ok(if is_free {
-            Self::Free
+        let mut compiled = Self::default();
+        compiled.add(shape)?;
+        Ok(compiled)
+    }
+
+    fn add(&mut self, shape: &ArgumentShape) -> Result<(), MatcherError> {
+        let (name, value) = match shape {
+            ArgumentShape::Any | ArgumentShape::Ignore => {
+                self.is_free = true;
+                return Ok(());
+            }
+            ArgumentShape::OneOf(shapes) if shapes.is_empty() => {
+                let hint = "name at least one, or write any";
+                return Err(MatcherError::new(NO_ALTERNATIVES, hint));
+            }
+            ArgumentShape::OneOf(shapes) => {
+                return shapes.iter().try_for_each(|shape| self.add(shape));
+            }
+            ArgumentShape::Exact(value) => ("exact", value),
+            ArgumentShape::Subset(value) => ("subset", value),
+            ArgumentShape::Schema(value) => ("schema", value),
+        };
+        if name == "exact" {
+            self.equal.insert(canonical::text(value));
         } else {
-            Self::AnyOf(alternatives)
-        })
+            self.others.push(self.matchers.len());
+        }
+        self.matchers.push(Matcher::new(name, value)?);
+        Ok(())
+    }
+
+    /// The canonical text of the only value that fits, where there is only one.
+    pub fn only_value(&self) -> Option<&str> {
+        let is_only = !self.is_free && self.matchers.len() == 1;
+        self.equal.first().filter(|_| is_only).map(String::as_str)
     }
 
     /// Whether these arguments fit, where they are known.
-    pub fn fit(&self, arguments: &Arguments) -> Fit {
-        let fits = match (self, &arguments.0) {
-            (Self::Free, _) => true,
-            (_, None) => return Fit::Unknown,
-            (Self::Equal(matcher, _), Some(value)) => matcher.is_match(value),
-            (Self::AnyOf(alternatives), Some(value)) => alternatives.accept(value),
-        };
-        Fit::of(fits)
+    pub fn fit(&self, arguments: Option<&Value>) -> Fit {
+        match arguments {
+            _ if self.is_free => Fit::Yes,
+            None => Fit::Unknown,
+            Some(value) => {
+                let is_equal =
+                    || !self.equal.is_empty() && self.equal.contains(&canonical::text(value));
+                let mut others = self.others.iter().map(|place| &self.matchers[*place]);
+                Fit::of(is_equal() || others.any(|matcher| matcher.is_match(value)))
+            }
+        }
     }
 
     /// How arguments differ that do not fit: from each alternative.
-    pub fn differences(&self, arguments: &Arguments) -> Vec<Difference> {
-        let matchers = match self {
-            Self::Free => return Vec::new(),
-            Self::Equal(matcher, _) => std::slice::from_ref(matcher),
-            Self::AnyOf(alternatives) => alternatives.matchers.as_slice(),
-        };
-        let Some(value) = &arguments.0 else {
-            return Vec::new();
-        };
-        let differences = matchers
-            .iter()
-            .take(DIFFERENCES_KEPT)
-            .filter_map(|matcher| {
-                let mut difference = matcher.matches(value).err()?;
-                difference.path.insert_str(0, "args");
-                Some(difference)
-            });
-        differences.collect()
+    pub fn differences(&self, arguments: &Value) -> Vec<Difference> {
+        let matchers = self.matchers.iter().take(DIFFERENCES_KEPT);
+        let differences = matchers.filter_map(|matcher| matcher.matches(arguments).err());
+        differences
+            .map(|difference| Difference {
+                path: format!("args{}", difference.path),
+                ..difference
+            })
+            .collect()
     }
 
     /// How many alternatives there are.
     pub fn alternatives(&self) -> usize {
-        match self {
-            Self::Free | Self::Equal(..) => 1,
-            Self::AnyOf(alternatives) => alternatives.matchers.len(),
-        }
+        self.matchers.len()
     }
 
     /// How many comparisons it takes to tell whether arguments fit.
-    pub fn comparisons(&self) -> usize {
-        match self {
-            Self::Free => 0,
-            Self::Equal(..) => 1,
-            Self::AnyOf(alternatives) => {
-                alternatives.others.len() + usize::from(!alternatives.equal.is_empty())
-            }
+    pub fn cost(&self) -> usize {
+        if self.is_free {
+            return 0;
         }
+        self.others.len() + usize::from(!self.equal.is_empty())
     }
 }
 
-/// Adds the matchers of a shape; true if it fits anything.
-fn collect(shape: &ArgumentShape, alternatives: &mut Alternatives) -> Result<bool, MatcherError> {
-    let (name, value) = match shape {
-        ArgumentShape::Any | ArgumentShape::Ignore => return Ok(true),
-        ArgumentShape::Exact(value) => ("exact", value),
-        ArgumentShape::Subset(value) => ("subset", value),
-        ArgumentShape::Schema(value) => ("schema", value),
-        ArgumentShape::OneOf(shapes) if shapes.is_empty() => {
-            let hint = "name at least one, or write any";
-            return Err(MatcherError::new(NO_ALTERNATIVES, hint));
-        }
-        ArgumentShape::OneOf(shapes) => {
-            let mut is_free = false;
-            for shape in shapes {
-                is_free |= collect(shape, alternatives)?;
-            }
-            return Ok(is_free);
-        }
-    };
-    if matches!(shape, ArgumentShape::Exact(_)) {
-        alternatives.equal.insert(canonical::text(value));
-    } else {
-        alternatives.others.push(alternatives.matchers.len());
-    }
-    alternatives.matchers.push(Matcher::new(name, value)?);
-    Ok(false)
-}
-
-/// The arguments of a recorded call, looked into once; `None` where they are unknown.
-pub struct Arguments(Option<Value>);
-
-impl Arguments {
-    pub fn of(text: &Json) -> Self {
-        Self((!text.is_null()).then(|| text.value()))
-    }
-
-    /// The canonical text.
-    pub fn canonical(&self) -> Option<String> {
-        self.0.as_ref().map(canonical::text)
-    }
+/// The arguments of a recorded call; `None` where they are unknown.
+pub fn arguments_of(call: &ToolCall) -> Option<Value> {
+    (!call.args.is_null()).then(|| call.args.value())
 }
 
 impl SettingType for ArgumentShape {
@@ -286,12 +216,13 @@ impl SettingType for ArgumentShape {
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let value = file::json(reader, &field.value)?;
         let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
-        Self::from_value(&value)
+        let shape = Self::from_value(&value)
             .map_err(|message| MatcherError::new(message, how_to))
-            .and_then(|shape| check_schemas(&shape).map(|()| shape))
+            .and_then(|shape| check_schemas(&shape).map(|()| shape));
+        shape
             .map_err(|error| {
-                let hint = error.hint().to_owned();
-                reader.problem(&field.value.span, format!("`args`: {error}"), hint);
+                let message = format!("`args`: {error}");
+                reader.problem(&field.value.span, message, error.hint);
             })
             .ok()
     }
@@ -305,27 +236,4 @@ fn check_schemas(shape: &ArgumentShape) -> Result<(), MatcherError> {
         ArgumentShape::OneOf(shapes) => shapes.iter().try_for_each(check_schemas),
         _ => Ok(()),
     }
-}
-
-/// The JSON Schema of a shape.
-pub fn shape_schema() -> Value {
-    let (any, schema) = (json!({}), json!({ "type": ["object", "boolean"] }));
-    let keys = [
-        ("exact", any.clone(), "the arguments are equal to this"),
-        ("subset", any, "the arguments have this in them"),
-        (
-            "schema",
-            schema,
-            "the arguments are valid by this JSON Schema",
-        ),
-        (
-            "one_of",
-            json!({ "type": "array" }),
-            "the arguments are of one of these shapes, or equal to one of these values",
-        ),
-    ];
-    json!({
-        "description": "What the arguments of a call must be",
-        "anyOf": [{ "enum": ["any", "ignore"] }, file::one_key(keys)],
-    })
 }

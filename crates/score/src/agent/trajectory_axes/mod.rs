@@ -11,19 +11,10 @@
 //! calls, retries and unrelated calls in another order change nothing; where each call is the
 //! contract, [`trajectory`](super::trajectory) is the metric. The axes are those of mcptest.
 
-mod edges;
-
-use mcprove_settings::number::count;
-use mcprove_settings::setting::Settings;
 use mcprove_settings::table::Row;
-use mcprove_trace::{AgentRun, ToolCall};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use self::edges::{Spans, broken_dependency, broken_order};
-use super::tool_name::{ToolName, check_servers};
-use super::{About, Case, Metric, Need, Target};
-use crate::gate::{RunCard, ScoreError};
+use super::tool_name::check_servers;
+use crate::prelude::*;
 
 /// Unsatisfied edges of one axis that a report names; the rest is only counted.
 pub const UNSATISFIED_KEPT: usize = 20;
@@ -163,12 +154,69 @@ pub fn score_trajectory_axes(
     calls: &[ToolCall],
     block: &TrajectoryAxesBlock,
 ) -> TrajectoryAxesReport {
-    let spans = Spans::of(calls);
-    let dependencies = block.dependencies.iter();
-    let orders = block.order.iter();
+    let mut spans: BTreeMap<Tool<'_>, Span> = BTreeMap::new();
+    for (index, call) in calls.iter().enumerate() {
+        spans.entry(tool_of(call)).or_insert((index, index)).1 = index;
+    }
+    let dependencies = block.dependencies.iter().map(|edge| {
+        let (earlier, later) = (&edge.producer, &edge.consumer);
+        broken(&spans, earlier, later, |(_, produced), (_, consumed)| {
+            (consumed <= produced).then(|| {
+                format!(
+                    "{} was last called at call {consumed}, not after {}, whose output it reads and which was last called at call {produced}",
+                    phrase::name(later),
+                    phrase::name(earlier),
+                )
+            })
+        })
+    });
+    let orders = block.order.iter().map(|edge| {
+        let (earlier, later) = (&edge.first, &edge.second);
+        broken(&spans, earlier, later, |(first, _), (_, second)| {
+            (first >= second).then(|| {
+                format!(
+                    "{} was first called at call {first}, not before {}, which was last called at call {second}",
+                    phrase::name(earlier),
+                    phrase::name(later),
+                )
+            })
+        })
+    });
     TrajectoryAxesReport {
-        dependency: Axis::over(dependencies.map(|edge| broken_dependency(edge, &spans))),
-        order: Axis::over(orders.map(|edge| broken_order(edge, &spans))),
+        dependency: Axis::over(dependencies),
+        order: Axis::over(orders),
+    }
+}
+
+/// Where a tool was called first and last.
+type Span = (usize, usize);
+
+/// Why an edge does not hold: one of its tools was never called, or, by where both were, they came in the wrong order.
+fn broken(
+    spans: &BTreeMap<Tool<'_>, Span>,
+    earlier: &str,
+    later: &str,
+    wrong_order: impl Fn(Span, Span) -> Option<String>,
+) -> Option<String> {
+    let span_of = |written: &str| {
+        let name = ToolName::exact(written);
+        let fitting = spans
+            .iter()
+            .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
+        fitting
+            .map(|(_, span)| *span)
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    };
+    let [first, second] = [earlier, later].map(phrase::name);
+    match (span_of(earlier), span_of(later)) {
+        (Some(earlier), Some(later)) => wrong_order(earlier, later),
+        (None, None) if earlier != later => Some(format!("{first} and {second} were never called")),
+        (None, _) => Some(format!(
+            "{first} was never called, but must come before {second}"
+        )),
+        (Some(_), None) => Some(format!(
+            "{second} was never called, but must come after {first}"
+        )),
     }
 }
 

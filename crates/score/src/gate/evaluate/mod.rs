@@ -2,16 +2,10 @@
 //! target, with a path into it where it is a list, or a path into each run. What leads nowhere, is
 //! unknown or was not computed is an error, under `not` too.
 
-use mcprove_settings::number::count;
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::AgentTrace;
-use serde_json::{Value, json};
-
 use super::document::document;
 use super::judge::{as_asked, compare};
 use super::{Expectation, GateFailure, GateId, Path, PathError, ScoreError, Scorecard};
-use crate::agent::{About, AnyMetric, Scope, Target};
+use crate::prelude::*;
 
 /// What came of holding a value against an expectation.
 type Judged = Result<Option<GateFailure>, ScoreError>;
@@ -54,24 +48,20 @@ fn judge_path(
     let name = &expectation.target;
     let path = match Path::parse(name) {
         Ok(path) => path,
-        Err(error) => {
-            let error = ScoreError::new(name, error.to_string(), error.hint());
-            return vec![(None, Err(error))];
-        }
+        Err(error) => return vec![(None, Err(error.about(name)))],
     };
-    let judge = |run| {
-        let document = document(run, &path).ok_or_else(|| unknown(name))?;
-        let value = path.resolve(&document).map_err(|error| {
-            ScoreError::new(name, error.to_string(), hint(name, &error, metrics))
-        })?;
-        compare(expectation, &value)
+    let judge = |(index, run): (usize, &AgentRun)| {
+        let judged = document(run, &path).ok_or_else(|| unknown(name));
+        let judged = judged.and_then(|document| {
+            let value = path.resolve(&document).map_err(|error| ScoreError {
+                hint: hint(name, &error, metrics),
+                ..error.about(name)
+            })?;
+            compare(expectation, &value)
+        });
+        (Some(index), judged)
     };
-    trace
-        .runs
-        .iter()
-        .enumerate()
-        .map(|(index, run)| (Some(index), judge(run)))
-        .collect()
+    trace.runs.iter().enumerate().map(judge).collect()
 }
 
 /// A target that an expectation names, and the way into its value.
@@ -111,7 +101,7 @@ impl Named {
         // The value stands under a key of its own, so that the way begins with one.
         let found = Path::parse(&format!("value{}", self.rest))
             .and_then(|path| path.resolve(&json!({ "value": value })));
-        found.map_err(|error| ScoreError::new(self.target.name, error.to_string(), error.hint()))
+        found.map_err(|error| error.about(self.target.name))
     }
 
     fn judge(&self, expectation: &Expectation, card: &Scorecard) -> Vec<(Option<usize>, Judged)> {
@@ -121,14 +111,27 @@ impl Named {
         }
         let runs = 0..card.runs.len();
         if runs.clone().all(|run| !card.is_applicable(run, name)) {
-            return vec![(None, Err(not_applicable(name)))];
+            let error = ScoreError::new(
+                name,
+                "not applicable in any run, so it cannot be judged",
+                "check that these are the right traces",
+            );
+            return vec![(None, Err(error))];
         }
         if runs.clone().all(|run| card.run_value(run, name).is_none()) {
             return vec![(None, self.not_computed(card))];
         }
         let judge = |run| match card.run_value(run, name) {
             None => self.not_computed(card),
-            Some(Value::Null) if card.has_never_happened(run, name) => Ok(Some(never(expectation))),
+            Some(Value::Null) if card.has_never_happened(run, name) => {
+                let matcher = &expectation.matcher;
+                Ok(Some(GateFailure {
+                    target: expectation.target.clone(),
+                    expected: matcher.to_value(),
+                    message: format!("expected {}, but it never happened", matcher.describe()),
+                    ..GateFailure::default()
+                }))
+            }
             Some(Value::Null) if has_error(self.metric, Some(run), card) => Ok(None),
             Some(value) => self.compare(expectation, value),
         };
@@ -142,7 +145,12 @@ impl Named {
         let runs = card.runs.len();
         match card.value(name) {
             _ if runs < runs_min && !has_error(self.metric, None, card) => {
-                Err(too_few_runs(name, runs, runs_min))
+                let [wanted, runs] = [runs_min, runs].map(|runs| phrase::count(count(runs), "run"));
+                Err(ScoreError::new(
+                    name,
+                    format!("needs {wanted}, got {runs}"),
+                    "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
+                ))
             }
             None => self.not_computed(card),
             Some(value) => self.compare(expectation, value),
@@ -183,16 +191,6 @@ fn has_error(metric: &About, run: Option<usize>, card: &Scorecard) -> bool {
         .any(|target| target.split('.').next() == Some(metric.name))
 }
 
-fn never(expectation: &Expectation) -> GateFailure {
-    let matcher = &expectation.matcher;
-    GateFailure {
-        target: expectation.target.clone(),
-        expected: matcher.to_value(),
-        message: format!("expected {}, but it never happened", matcher.describe()),
-        ..GateFailure::default()
-    }
-}
-
 fn unknown(name: &str) -> ScoreError {
     ScoreError::new(
         name,
@@ -201,29 +199,12 @@ fn unknown(name: &str) -> ScoreError {
     )
 }
 
-fn not_applicable(name: &str) -> ScoreError {
-    ScoreError::new(
-        name,
-        "not applicable in any run, so it cannot be judged",
-        "check that these are the right traces",
-    )
-}
-
-fn too_few_runs(name: &str, runs: usize, wanted: usize) -> ScoreError {
-    let words = |runs: usize| phrase::count(count(runs), "run");
-    ScoreError::new(
-        name,
-        format!("needs {}, got {}", words(wanted), words(runs)),
-        "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
-    )
-}
-
 /// What to try when a path leads nowhere: perhaps a target was meant.
 fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> String {
     let known = metrics.iter().flat_map(|metric| metric.about().targets);
     match nearest(known.map(|target| target.name), name) {
         Some(close) => format!("did you mean {close:?}?"),
-        None => error.hint().to_owned(),
+        None => error.hint.clone(),
     }
 }
 

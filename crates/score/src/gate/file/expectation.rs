@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use mcprove_settings::reader::Reader;
 use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::Value;
 
-use crate::gate::{Expectation, Matcher, Path, Step};
+use crate::gate::{Expectation, Step};
+use crate::prelude::*;
 
 /// The target as it is known; else what is wrong with it, and what to try.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (String, String)>;
@@ -40,7 +38,14 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
     let section = table::section(reader, &node, LABEL, KEYS);
     let target = table::required(reader, &section, "target");
     let target = target.zip(section.get("target"));
-    let target = target.and_then(|(target, field)| read_target(reader, field, &target, resolve));
+    // What is no target is a problem: nothing could be judged by it.
+    let target = target.and_then(|(target, field)| match resolve(&target) {
+        Ok(target) => Some(target),
+        Err((message, hint)) => {
+            reader.problem(&field.value.span, message, hint);
+            None
+        }
+    });
     let matcher = if let Some(field) = section.get("matcher") {
         matcher(reader, &field.value)
     } else {
@@ -55,30 +60,14 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
     })
 }
 
-/// The target with `_` for `-`. What is none is a problem: nothing could be judged by it.
-fn read_target(
-    reader: &mut Reader<'_>,
-    field: &Field,
-    target: &str,
-    resolve: Resolve<'_>,
-) -> Option<String> {
-    match resolve(target) {
-        Ok(target) => Some(target),
-        Err((message, hint)) => {
-            reader.problem(&field.value.span, message, hint);
-            None
-        }
-    }
-}
-
 /// A matcher; what is wrong with it is told where it stands.
 pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
     let value = json(reader, node)?;
     match Matcher::from_value(&value) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
-            let span = span_of(node, error.place());
-            reader.problem(&span, error.to_string(), error.hint().to_owned());
+            let span = span_of(node, &error.place);
+            reader.problem(&span, error.to_string(), error.hint);
             None
         }
     }
@@ -89,12 +78,19 @@ pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
 fn span_of(matcher: &Node, place: &str) -> Range<usize> {
     let path = Path::parse(place);
     let steps = path.as_ref().map_or(&[][..], Path::steps);
+    let spelled = |field: &Field| field.name.replace('-', "_");
     let mut found = matcher;
     for step in steps {
+        let name = match step {
+            Step::Key(name) => name,
+            _ => "length",
+        };
         let next = match (step, &found.data) {
             (Step::Index(index), Data::List(nodes)) => nodes.get(*index),
-            (Step::Key(name), Data::Table(fields)) => value_of(fields, name),
-            (Step::Length, Data::Table(fields)) => value_of(fields, "length"),
+            (Step::Key(_) | Step::Length, Data::Table(fields)) => {
+                let field = fields.iter().find(|field| spelled(field) == name);
+                field.map(|field| &field.value)
+            }
             _ => None,
         };
         let Some(next) = next else { break };
@@ -105,23 +101,12 @@ fn span_of(matcher: &Node, place: &str) -> Range<usize> {
         Some(Step::Key(name)) => name == "not",
         Some(_) => false,
     };
+    let is_unknown = |field: &&Field| Matcher::entries().all(|(known, _)| known != spelled(field));
     let unknown = match &found.data {
-        Data::Table(fields) if is_matcher => fields.iter().find(|field| !is_known(&field.name)),
+        Data::Table(fields) if is_matcher => fields.iter().find(is_unknown),
         _ => None,
     };
     unknown.map_or(&found.span, |field| &field.span).clone()
-}
-
-fn value_of<'n>(fields: &'n [Field], name: &str) -> Option<&'n Node> {
-    let field = fields
-        .iter()
-        .find(|field| field.name.replace('-', "_") == name)?;
-    Some(&field.value)
-}
-
-fn is_known(name: &str) -> bool {
-    let name = name.replace('-', "_");
-    Matcher::entries().any(|(known, _)| known == name)
 }
 
 /// A value as JSON.

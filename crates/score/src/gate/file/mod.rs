@@ -9,16 +9,15 @@ mod schema;
 mod target;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Document, Field, Node};
+use mcprove_settings::tree::Document;
 
 use super::Gates;
-use crate::agent::{About, AnyMetric, METRICS, Need, with_own};
+use crate::agent::{METRICS, with_own};
+use crate::prelude::*;
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};
-pub(crate) use schema::one_key;
 pub use schema::{block_properties, definitions, schema};
 
 /// The key that every block has, and the block for whatever metric.

@@ -1,30 +1,31 @@
 //! The JSON Schema of a gates file, for editors and other programs: `gates.v1`.
 //!
-//! It is made from the table of keys. It cannot say all that the reader checks (which targets there
-//! are, what is a path), but takes everything that the reader takes.
+//! What is always the same is in `schema.json`; the rest is made from the table of keys. It cannot say all that
+//! the reader checks (which targets there are, what is a path), but takes everything that the reader takes.
+
+use std::sync::LazyLock;
 
 use mcprove_settings::table::{map_schema, spellings};
 use schemars::Schema;
-use serde_json::{Map, Value, json};
 
 use super::EXPECT;
+use crate::agent::METRICS;
 use crate::agent::call_limits::limit_schema;
-use crate::agent::trajectory::shape_schema;
-use crate::agent::{AnyMetric, METRICS};
-use crate::gate::Matcher;
+use crate::prelude::*;
+
+/// The parts of `schema.json`.
+static PARTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schema.json")).unwrap_or_default());
+
+fn part(name: &str) -> Value {
+    PARTS[name].clone()
+}
 
 /// The schema.
 pub fn schema() -> Schema {
-    let schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Gates",
-        "description": "What `mcprove score` holds agent traces to, in YAML.",
-        "type": "object",
-        "properties": block_properties("#/properties"),
-        "minProperties": 1,
-        "additionalProperties": false,
-        "$defs": definitions(),
-    });
+    let mut schema = part("gates");
+    schema["properties"] = block_properties("#/properties").into();
+    schema["$defs"] = definitions().into();
     Schema::try_from(schema).unwrap_or_default()
 }
 
@@ -46,9 +47,9 @@ pub fn block_properties(place: &str) -> Map<String, Value> {
 /// What the blocks refer to, below `$defs`.
 pub fn definitions() -> Map<String, Value> {
     [
-        ("shape", shape_schema()),
+        ("shape", part("shape")),
         ("limit", limit_schema()),
-        ("expectation", expectation()),
+        ("expectation", part("expectation")),
         ("matcher", matcher()),
     ]
     .map(|(name, schema)| (name.to_owned(), schema))
@@ -80,68 +81,20 @@ fn block_schema(metric: &dyn AnyMetric) -> Value {
 }
 
 fn expectations(description: &str) -> Value {
-    json!({
-        "type": "array",
-        "items": { "$ref": "#/$defs/expectation" },
-        "minItems": 1,
-        "description": description,
-    })
-}
-
-fn expectation() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "target": {
-                "type": "string",
-                "minLength": 1,
-                "description": "A target such as stability.score, or a path into a run such as \
-                                tool_calls[0].name",
-            },
-            "matcher": { "$ref": "#/$defs/matcher" },
-        },
-        "required": ["target", "matcher"],
-        "additionalProperties": false,
-    })
+    let mut expectations = part("expectations");
+    expectations["description"] = description.into();
+    expectations
 }
 
 /// A map with exactly one matcher.
 fn matcher() -> Value {
-    let entries = Matcher::entries().map(|(name, explanation)| (name, given(name), explanation));
-    let mut schema = one_key(entries);
-    schema["description"] = "Exactly one matcher".into();
+    let mut schema = part("matcher");
+    for (name, explanation) in Matcher::entries() {
+        let mut given = PARTS["beside a matcher"][name].clone();
+        given["description"] = explanation.into();
+        for name in spellings(name) {
+            schema["properties"][name] = given.clone();
+        }
+    }
     schema
-}
-
-/// A map with exactly one of these keys, which have these schemas and mean this.
-pub fn one_key(keys: impl IntoIterator<Item = (&'static str, Value, &'static str)>) -> Value {
-    let mut properties = Map::new();
-    for (name, mut schema, explanation) in keys {
-        schema["description"] = explanation.into();
-        properties.extend(spellings(name).map(|name| (name, schema.clone())));
-    }
-    json!({
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": false,
-        "minProperties": 1,
-        "maxProperties": 1,
-    })
-}
-
-/// What can stand beside the name of a matcher, as far as that is more than any value.
-fn given(matcher: &str) -> Value {
-    let inner = || json!({ "$ref": "#/$defs/matcher" });
-    match matcher {
-        "schema" => json!({ "type": ["object", "boolean"] }),
-        "regex" | "starts_with" => json!({ "type": "string" }),
-        "one_of" => json!({ "type": "array", "minItems": 1 }),
-        "not" => inner(),
-        "all_of" | "any_of" => json!({ "type": "array", "items": inner(), "minItems": 1 }),
-        "length" => json!({ "anyOf": [
-            { "type": "number", "minimum": 0 },
-            { "type": "object", "minProperties": 1 },
-        ] }),
-        _ => json!({}),
-    }
 }

@@ -4,13 +4,11 @@ use std::sync::LazyLock;
 
 use mcprove_settings::reader::near;
 use mcprove_settings::text::shorten;
-use mcprove_trace::AgentRun;
 use schemars::schema_for;
-use serde_json::Value;
 
-use crate::agent::AnyMetric;
 use crate::gate::evaluate::Named;
-use crate::gate::{Path, PathError, Step};
+use crate::gate::{PathError, Step};
+use crate::prelude::*;
 
 /// How much of a wrong target is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -33,29 +31,24 @@ pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (Stri
         parse(&spelled)?;
         return Ok(spelled);
     }
-    let targets = || targets(metrics);
-    let mut families = targets().filter_map(|name| name.split('.').next());
-    let (first, _) = target.split_at(target.find(['.', '[']).unwrap_or(target.len()));
+    let targets = metrics.iter().flat_map(|metric| metric.about().targets);
+    let targets: Vec<&str> = targets.map(|target| target.name).collect();
+    let mut families = targets.iter().filter_map(|name| name.split('.').next());
+    let (first, rest) = target.split_at(target.find(['.', '[']).unwrap_or(target.len()));
     let family = first.replace('-', "_");
     if families.any(|known| known == family) {
-        return Err(no_such_target(targets(), &family, target));
+        return Err(no_such_target(&targets, &family, target));
     }
-    let spelled = match target.strip_prefix(first) {
-        Some(rest) if is_run_key(&family) => format!("{family}{rest}"),
-        _ => target.to_owned(),
+    let spelled = if is_run_key(&family) {
+        format!("{family}{rest}")
+    } else {
+        target.to_owned()
     };
     let path = parse(&spelled)?;
     match path.steps().first() {
         Some(Step::Key(key)) if is_run_key(key) => Ok(spelled),
-        _ => Err(leads_nowhere(targets(), first, target)),
+        _ => Err(leads_nowhere(&targets, first, target)),
     }
-}
-
-fn targets(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {
-    metrics
-        .iter()
-        .flat_map(|metric| metric.about().targets)
-        .map(|target| target.name)
 }
 
 fn is_run_key(key: &str) -> bool {
@@ -65,21 +58,18 @@ fn is_run_key(key: &str) -> bool {
 fn parse(target: &str) -> Result<Path, (String, String)> {
     Path::parse(target).map_err(|error: PathError| {
         let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
-        (message, error.hint().to_owned())
+        (message, error.hint)
     })
 }
 
 /// Only what follows the family is compared, which they all have in common.
-fn no_such_target(
-    targets: impl Iterator<Item = &'static str>,
-    family: &str,
-    target: &str,
-) -> (String, String) {
+fn no_such_target(targets: &[&str], family: &str, target: &str) -> (String, String) {
     let name = target.get(..target.find('[').unwrap_or(target.len()));
     let spelled = name.unwrap_or(target).replace('-', "_");
     let spelled = spelled.strip_suffix(".length").unwrap_or(&spelled);
-    let after = |name: &'static str| name.strip_prefix(family)?.strip_prefix('.');
-    let siblings: Vec<&str> = targets.filter_map(after).collect();
+    let targets = targets.iter();
+    let siblings = targets.filter_map(|name| name.strip_prefix(family)?.strip_prefix('.'));
+    let siblings: Vec<&str> = siblings.collect();
     let rest = spelled.strip_prefix(family).unwrap_or(spelled);
     let hint = near(&siblings, rest.trim_start_matches('.')).map_or_else(
         || format!("known: {family}.{}", siblings.join(&format!(", {family}."))),
@@ -89,17 +79,12 @@ fn no_such_target(
     (format!("no metric has the target {target:?}"), hint)
 }
 
-fn leads_nowhere(
-    targets: impl Iterator<Item = &'static str>,
-    first: &str,
-    target: &str,
-) -> (String, String) {
-    let known: Vec<&str> = targets.collect();
-    let families = known.iter().filter_map(|name| name.split('.').next());
+fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (String, String) {
+    let families = targets.iter().filter_map(|name| name.split('.').next());
     let mut beginnings: Vec<&str> = RUN_KEYS.iter().map(String::as_str).collect();
     beginnings.extend(families);
     beginnings.dedup();
-    let hint = near(&known, target)
+    let hint = near(targets, target)
         .or_else(|| near(&beginnings, first))
         .map_or_else(
             || format!("a target begins with one of {}", beginnings.join(", ")),

@@ -1,7 +1,7 @@
 //! What a matcher says of a value: not only yes and no. A matcher about texts says no of a list, but
 //! that does not prove the opposite, so `not` must not turn it into a yes.
 
-use serde_json::Value;
+use crate::prelude::*;
 
 /// What a matcher says of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,22 +32,26 @@ impl Answer {
         }
     }
 
-    /// The answer of `all_of`: a no decides.
-    pub(super) fn and(self, other: Self) -> Self {
-        self.decided_by([Self::No, Self::Nothing, Self::NoByKind], other)
+    /// Yes or no, of a value of a kind that the matcher is about.
+    pub(super) fn about(is_about: bool, holds: impl FnOnce() -> bool) -> Self {
+        if is_about {
+            Self::of(holds())
+        } else {
+            Self::NoByKind
+        }
     }
 
-    /// The answer of `any_of`: a yes decides.
-    pub(super) fn or(self, other: Self) -> Self {
-        self.decided_by([Self::Yes, Self::Nothing, Self::NoByKind], other)
-    }
+    /// What decides among the answers to all of several matchers: a no does.
+    pub(super) const ALL: [Self; 4] = [Self::No, Self::Nothing, Self::NoByKind, Self::Yes];
 
-    /// The first of these that one of both is, or both.
-    fn decided_by(self, order: [Self; 3], other: Self) -> Self {
-        order
-            .into_iter()
-            .find(|answer| *answer == self || *answer == other)
-            .unwrap_or(self)
+    /// The same where one is enough: a yes does.
+    pub(super) const ANY: [Self; 4] = [Self::Yes, Self::Nothing, Self::NoByKind, Self::No];
+
+    /// The first of these that is among the answers; the last where none is.
+    pub(super) fn first_of(order: [Self; 4], answers: impl IntoIterator<Item = Self>) -> Self {
+        let given: Vec<Self> = answers.into_iter().collect();
+        let decisive = order.into_iter().find(|answer| given.contains(answer));
+        decisive.unwrap_or(order[3])
     }
 }
 
@@ -70,11 +74,8 @@ pub fn ask_texts(value: &Value, asks: impl Fn(&str) -> bool) -> Answer {
         Value::String(text) => Answer::of(asks(text)),
         Value::Array(items) => {
             let mut texts = items.iter().filter_map(Value::as_str).peekable();
-            if texts.peek().is_none() && !items.is_empty() {
-                Answer::NoByKind
-            } else {
-                Answer::of(texts.any(asks))
-            }
+            let is_about = texts.peek().is_some() || items.is_empty();
+            Answer::about(is_about, || texts.any(asks))
         }
         _ => Answer::NoByKind,
     }
@@ -82,8 +83,6 @@ pub fn ask_texts(value: &Value, asks: impl Fn(&str) -> bool) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -103,10 +102,10 @@ mod tests {
             (Nothing, Nothing, Nothing, Nothing),
         ];
         for (one, other, all, any) in cases {
-            assert_eq!(one.and(other), all, "{one:?} and {other:?}");
-            assert_eq!(other.and(one), all, "{other:?} and {one:?}");
-            assert_eq!(one.or(other), any, "{one:?} or {other:?}");
-            assert_eq!(other.or(one), any, "{other:?} or {one:?}");
+            for pair in [[one, other], [other, one]] {
+                assert_eq!(Answer::first_of(Answer::ALL, pair), all, "all of {pair:?}");
+                assert_eq!(Answer::first_of(Answer::ANY, pair), any, "any of {pair:?}");
+            }
         }
         assert_eq!(
             [Yes, No, NoByKind, Nothing].map(Answer::opposite),

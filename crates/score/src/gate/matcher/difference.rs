@@ -1,13 +1,8 @@
 //! Where and how a value differs from what it must be.
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
-use crate::gate::path::push_key;
+use crate::prelude::*;
 
 /// Places that a message tells; the rest is only mentioned.
 pub const PLACES_MAX: usize = 3;
@@ -53,103 +48,43 @@ impl Difference {
     }
 }
 
-/// The places found so far; only the first few are kept.
+/// The places found so far; only the first few are kept, and one more to tell that there are others.
 #[derive(Default)]
-pub struct Places {
-    first: Vec<Difference>,
-    is_more: bool,
-}
+pub struct Places(Vec<Difference>);
 
 impl Places {
     /// Whether another place would only be mentioned.
     pub fn is_full(&self) -> bool {
-        self.is_more
+        self.0.len() > PLACES_MAX
     }
 
     /// Notes a place; `words` say what differs there.
     pub fn add(&mut self, path: &str, expected: Value, actual: Option<&Value>, words: String) {
-        if self.first.len() >= PLACES_MAX {
-            self.is_more = true;
+        if self.is_full() {
             return;
         }
-        self.first.push(Difference {
+        let message = if path.is_empty() {
+            words
+        } else {
+            format!("at {path}: {words}")
+        };
+        self.0.push(Difference {
             expected,
             actual: actual.cloned().unwrap_or_default(),
             path: path.to_owned(),
-            message: if path.is_empty() {
-                words
-            } else {
-                format!("at {path}: {words}")
-            },
+            message,
         });
     }
 
     /// The first place, with the words of the others; `None` if there is none.
-    pub fn into_difference(self) -> Option<Difference> {
-        let mut messages: Vec<String> = self
-            .first
-            .iter()
-            .map(|place| place.message.clone())
-            .collect();
-        if self.is_more {
-            messages.push("and more".to_owned());
+    pub fn into_difference(mut self) -> Option<Difference> {
+        if let Some(other) = self.0.get_mut(PLACES_MAX) {
+            "and more".clone_into(&mut other.message);
         }
-        let mut first = self.first.into_iter().next()?;
-        first.message = messages.join("; ");
-        Some(first)
-    }
-}
-
-/// Notes where a value differs from what it must be, below a path.
-pub type Find = fn(&Value, &Value, &mut String, &mut Places);
-
-/// Where a value differs from what it must be, by these rules.
-pub fn differences(expected: &Value, actual: &Value, find: Find) -> Difference {
-    let mut places = Places::default();
-    find(expected, actual, &mut String::new(), &mut places);
-    places
-        .into_difference()
-        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected)))
-}
-
-/// Compares what must be in one place with what is, where either may be nothing.
-pub fn compare_there(
-    expected: Option<&Value>,
-    actual: Option<&Value>,
-    path: &mut String,
-    places: &mut Places,
-    find: Find,
-) {
-    match (expected, actual) {
-        (Some(expected), Some(actual)) => find(expected, actual, path, places),
-        (Some(expected), None) => {
-            let words = format!("expected {}, but it is missing", short(expected));
-            places.add(path, expected.clone(), None, words);
-        }
-        (None, Some(actual)) => {
-            let words = format!("expected nothing, got {}", short(actual));
-            places.add(path, Value::Null, Some(actual), words);
-        }
-        (None, None) => {}
-    }
-}
-
-/// Compares two maps at these keys.
-pub fn compare_members(
-    keys: BTreeSet<&String>,
-    (expected, actual): (&Map<String, Value>, &Map<String, Value>),
-    path: &mut String,
-    places: &mut Places,
-    find: Find,
-) {
-    for key in keys {
-        if places.is_full() {
-            return;
-        }
-        let end = path.len();
-        push_key(path, key);
-        compare_there(expected.get(key), actual.get(key), path, places, find);
-        path.truncate(end);
+        let messages: Vec<&str> = self.0.iter().map(|place| place.message.as_str()).collect();
+        let message = messages.join("; ");
+        let first = self.0.into_iter().next()?;
+        Some(Difference { message, ..first })
     }
 }
 

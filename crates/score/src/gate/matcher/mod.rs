@@ -17,57 +17,100 @@
 //! A matcher that is not about a value of some kind proves nothing of it, under `not` either
 //! ([`Answer`]).
 //!
-//! No matcher asks a model: the same value gives the same verdict, every time. Each is one file and
-//! one line of [`ENTRIES`]; everything that can be wrong with it is found when it is read, so that
-//! matching itself cannot fail.
+//! No matcher asks a model: the same value gives the same verdict, every time. Each is one line of
+//! [`MATCHERS`] and one variant of [`Rule`]; everything that can be wrong with it is found when it is read, so
+//! that matching itself cannot fail.
 
 mod answer;
-mod contains;
+mod compare;
 mod difference;
-mod error;
-mod exact;
-mod length;
-mod logic;
-mod one_of;
-mod pattern;
 mod schema;
-mod schema_words;
-mod starts_with;
 
 use std::fmt;
-use std::sync::Arc;
 
-use serde_json::Value;
+use jsonschema::Validator;
+use mcprove_trace::canonical::equal;
+use regex::Regex;
+
+use self::answer::{ask_texts, is_comparable, is_same_kind};
+use self::compare::{holds_it, is_in};
+use self::difference::{PLACES_MAX, short};
+use super::path::{kind, measure};
+use crate::prelude::*;
 
 pub use answer::Answer;
 pub use difference::Difference;
-pub use error::MatcherError;
 
-use mcprove_settings::registry::nearest;
-
-/// One matcher that can be chosen by name.
-struct Entry {
-    /// The name, in `snake_case`.
-    name: &'static str,
-    /// When it holds, in one line.
-    explanation: &'static str,
-    /// Reads what stands beside the name.
-    read: fn(&Value) -> Result<Arc<dyn Rule>, MatcherError>,
-}
+/// A matcher that can be chosen by name: the name, when it holds, and how what stands beside it is read.
+type Entry = (
+    &'static str,
+    &'static str,
+    fn(&Value) -> Result<Rule, MatcherError>,
+);
 
 /// Every matcher.
-const ENTRIES: &[Entry] = &[
-    exact::ENTRY,
-    contains::CONTAINS,
-    contains::SUBSET,
-    schema::ENTRY,
-    pattern::ENTRY,
-    starts_with::ENTRY,
-    one_of::ENTRY,
-    length::ENTRY,
-    logic::NOT,
-    logic::ALL_OF,
-    logic::ANY_OF,
+const MATCHERS: &[Entry] = &[
+    (
+        "exact",
+        "the value equals the given one; 1 and 1.0 are equal",
+        |_| Ok(Rule::Exact),
+    ),
+    (
+        "contains",
+        "the value has the given text in it, or is a superset of the given map or list",
+        |_| Ok(Rule::Contains),
+    ),
+    (
+        "subset",
+        "the value is a superset of the given map or list",
+        |_| Ok(Rule::Subset),
+    ),
+    (
+        "schema",
+        "the value is valid under the given JSON Schema",
+        |given| Ok(Rule::Schema(Arc::new(schema::compile(given)?))),
+    ),
+    (
+        "regex",
+        "the value is a text, or a list with a text, that the given pattern finds something in",
+        read_pattern,
+    ),
+    (
+        "starts_with",
+        "the value is a text, or a list with a text, that begins with the given one",
+        |given| match given {
+            Value::String(beginning) => Ok(Rule::StartsWith(beginning.clone())),
+            _ => Err(needs("a text", given, "write { starts_with: \"…\" }")),
+        },
+    ),
+    (
+        "one_of",
+        "the value equals one of those in the given list",
+        |given| match given {
+            Value::Array(choices) if !choices.is_empty() => Ok(Rule::OneOf(choices.clone())),
+            _ => Err(needs("a list of values", given, "write { one_of: [a, b] }")),
+        },
+    ),
+    (
+        "length",
+        "the value is a text, list or map as long as given: a number, or min and max",
+        read_length,
+    ),
+    (
+        "not",
+        "the value does not match the given matcher",
+        |given| Ok(Rule::Not(Box::new(Matcher::from_value(given)?))),
+    ),
+    (
+        "all_of",
+        "the value matches every matcher of the given list",
+        |given| Ok(Rule::AllOf(read_parts(given)?)),
+    ),
+    (
+        "any_of",
+        "the value matches one matcher of the given list",
+        |given| Ok(Rule::AnyOf(read_parts(given)?)),
+    ),
 ];
 
 /// Names under which other tools let a model decide.
@@ -84,14 +127,33 @@ const MODEL_GRADED: [&str; 10] = [
     "similarity",
 ];
 
-/// What a matcher does, once it is read.
-trait Rule: fmt::Debug + Send + Sync {
-    /// Whether the value is as it must be.
-    fn answer(&self, actual: &Value) -> Answer;
-    /// Where and how a value differs that is not as it must be.
-    fn difference(&self, actual: &Value) -> Difference;
-    /// What the value must be, in plain words.
-    fn describe(&self) -> String;
+/// Choices that a description lists before the rest is only counted.
+const CHOICES_MAX: usize = 8;
+
+/// What a matcher does, as far as that is more than what stands beside its name.
+#[derive(Clone)]
+enum Rule {
+    /// The value equals the given one, whatever the order of its keys; `1` and `1.0` are equal.
+    Exact,
+    /// The value has the given one in it. Something that is no list is in a list when it is in one of its
+    /// elements, so `contains: refund` holds for a list with the text `issue_refund`.
+    Contains,
+    /// The value has the given one in it; by it arguments are compared.
+    Subset,
+    Schema(Arc<Validator>),
+    /// A pattern runs in linear time, whatever the text: there is no look-around, and there are no
+    /// back-references.
+    Regex(Regex),
+    StartsWith(String),
+    OneOf(Vec<Value>),
+    /// How long a text is in characters, a list in elements, a map in keys.
+    Length {
+        min: u64,
+        max: Option<u64>,
+    },
+    Not(Box<Matcher>),
+    AllOf(Vec<Matcher>),
+    AnyOf(Vec<Matcher>),
 }
 
 /// What a value must be.
@@ -113,20 +175,16 @@ trait Rule: fmt::Debug + Send + Sync {
 pub struct Matcher {
     name: &'static str,
     given: Arc<Value>,
-    rule: Arc<dyn Rule>,
+    rule: Rule,
 }
 
 impl Matcher {
     /// Reads a matcher from a map with exactly one known name.
     pub fn from_value(value: &Value) -> Result<Self, MatcherError> {
+        let how_to = || format!("write {{ exact: … }}, or another one: {}", known());
         let Value::Object(fields) = value else {
-            return Err(MatcherError::new(
-                format!(
-                    "a matcher is a map with one name, not {}",
-                    super::path::kind(value)
-                ),
-                format!("write {{ exact: … }}, or another one: {}", known()),
-            ));
+            let message = format!("a matcher is a map with one name, not {}", kind(value));
+            return Err(MatcherError::new(message, how_to()));
         };
         let mut fields = fields.iter();
         match (fields.next(), fields.next()) {
@@ -141,27 +199,25 @@ impl Matcher {
                     "put them in a list: { all_of: [ { … }, { … } ] }",
                 ))
             }
-            (None, _) => Err(MatcherError::new(
-                "the matcher is empty",
-                format!("write {{ exact: … }}, or another one: {}", known()),
-            )),
+            (None, _) => Err(MatcherError::new("the matcher is empty", how_to())),
         }
     }
 
     /// The matcher of this name, with what stands beside it.
     pub fn new(name: &str, given: &Value) -> Result<Self, MatcherError> {
-        let entry = find(name)?;
-        let rule = (entry.read)(given).map_err(|error| error.inside(entry.name))?;
+        let (name, _, read) = *find(name)?;
         Ok(Self {
-            name: entry.name,
+            name,
+            rule: read(given).map_err(|error| error.inside(name))?,
             given: Arc::new(given.clone()),
-            rule,
         })
     }
 
     /// The names of all matchers, and when each holds.
     pub fn entries() -> impl Iterator<Item = (&'static str, &'static str)> {
-        ENTRIES.iter().map(|entry| (entry.name, entry.explanation))
+        MATCHERS
+            .iter()
+            .map(|(name, explanation, _)| (*name, *explanation))
     }
 
     /// What it says of a value.
@@ -177,7 +233,49 @@ impl Matcher {
     /// assert_eq!(other.answer(&json!(["refund"])), Answer::Nothing, "a list is no text");
     /// ```
     pub fn answer(&self, actual: &Value) -> Answer {
-        self.rule.answer(actual)
+        let given = &*self.given;
+        let has = |value: &Value| Answer::about(is_same_kind(given, value), || is_in(given, value));
+        match &self.rule {
+            Rule::Exact => Answer::about(is_comparable(given, actual), || equal(given, actual)),
+            Rule::OneOf(choices) => {
+                let is_about = choices.iter().any(|choice| is_comparable(choice, actual));
+                Answer::about(is_about, || choices.iter().any(|one| equal(one, actual)))
+            }
+            Rule::Contains => match self.searched(actual) {
+                // A list of maps says nothing of a text, but a text among them does.
+                Some(items) => {
+                    let order = [Answer::Yes, Answer::No, Answer::NoByKind, Answer::No];
+                    Answer::first_of(order, items.iter().map(has))
+                }
+                None => has(actual),
+            },
+            Rule::Subset => has(actual),
+            Rule::Schema(validator) if schema::is_about(given, actual) => {
+                Answer::of(validator.is_valid(actual))
+            }
+            Rule::Schema(_) => Answer::Nothing,
+            Rule::Regex(regex) => ask_texts(actual, |text| regex.is_match(text)),
+            Rule::StartsWith(beginning) => ask_texts(actual, |text| text.starts_with(beginning)),
+            Rule::Length { min, max } => match measure(actual) {
+                Some((length, _)) => {
+                    Answer::of(length >= *min && max.is_none_or(|max| length <= max))
+                }
+                None => Answer::NoByKind,
+            },
+            Rule::Not(part) => part.answer(actual).opposite(),
+            Rule::AllOf(parts) => {
+                Answer::first_of(Answer::ALL, parts.iter().map(|part| part.answer(actual)))
+            }
+            Rule::AnyOf(parts) => {
+                Answer::first_of(Answer::ANY, parts.iter().map(|part| part.answer(actual)))
+            }
+        }
+    }
+
+    /// The elements of a list that is searched for something that is no list.
+    fn searched<'a>(&self, actual: &'a Value) -> Option<&'a [Value]> {
+        let is_searched = matches!(self.rule, Rule::Contains) && !self.given.is_array();
+        actual.as_array().filter(|_| is_searched).map(Vec::as_slice)
     }
 
     /// Compares a value with what it must be. Of what the matcher is not about it says no.
@@ -185,7 +283,7 @@ impl Matcher {
         if self.is_match(actual) {
             Ok(())
         } else {
-            Err(self.rule.difference(actual))
+            Err(self.difference(actual))
         }
     }
 
@@ -194,18 +292,74 @@ impl Matcher {
         self.answer(actual) == Answer::Yes
     }
 
-    /// What the value must be, in plain words: `at least 0.7`, `contains "x"`.
-    pub fn describe(&self) -> String {
-        self.rule.describe()
+    /// Where and how a value differs that is not as it must be.
+    fn difference(&self, actual: &Value) -> Difference {
+        let given = &*self.given;
+        let described = self.describe();
+        let of_given = |words: &str| Difference::whole(given.clone(), actual, words);
+        match &self.rule {
+            Rule::Exact => compare::difference(given, actual, false),
+            Rule::Contains if self.searched(actual).is_some() => {
+                of_given(&format!("an element that {}", holds_it(given)))
+            }
+            Rule::Contains | Rule::Subset => compare::difference(given, actual, true),
+            Rule::Schema(validator) => {
+                schema::difference(given, validator, actual).unwrap_or_else(|| of_given(&described))
+            }
+            Rule::Length { min, max } => {
+                let words = format!("a length of {}", bounds(*min, *max));
+                let Some((length, unit)) = measure(actual) else {
+                    return of_given(&format!("a text, list or map with {words}"));
+                };
+                Difference {
+                    expected: given.clone(),
+                    actual: length.into(),
+                    path: ".length".to_owned(),
+                    message: format!("expected {words}, got {}", phrase::count(length, unit)),
+                }
+            }
+            // The first that does not match says most clearly what is wrong.
+            Rule::AllOf(parts) => parts
+                .iter()
+                .find_map(|part| part.matches(actual).err())
+                .unwrap_or_else(|| Difference::whole(Value::Null, actual, &described)),
+            Rule::Regex(_) | Rule::StartsWith(_) => {
+                Difference::whole(self.to_value(), actual, &format!("a text that {described}"))
+            }
+            Rule::OneOf(_) | Rule::Not(_) | Rule::AnyOf(_) => {
+                Difference::whole(self.to_value(), actual, &described)
+            }
+        }
     }
 
-    /// The matcher as it is written: `{"schema": {"minimum": 0.7}}`.
+    /// What the value must be, in plain words: `at least 0.7`, `contains "x"`.
+    pub fn describe(&self) -> String {
+        let given = short(&self.given);
+        match &self.rule {
+            Rule::Exact => format!("exactly {given}"),
+            Rule::Contains => format!("contains {given}"),
+            Rule::Subset => format!("has all of {given}"),
+            Rule::Schema(_) => schema::words(&self.given)
+                .unwrap_or_else(|| format!("valid under the schema {given}")),
+            Rule::Regex(_) => format!("matches the pattern {given}"),
+            Rule::StartsWith(_) => format!("starts with {given}"),
+            Rule::OneOf(values) => choices(values),
+            Rule::Length { min, max } => format!("has a length of {}", bounds(*min, *max)),
+            Rule::Not(part) => format!("not ({})", part.describe()),
+            Rule::AllOf(parts) => first_few(parts, PLACES_MAX, Self::describe).join(" and "),
+            Rule::AnyOf(parts) => first_few(parts, PLACES_MAX, Self::describe).join(" or "),
+        }
+    }
+
+    /// The matcher as it is written: `{"schema": {"minimum": 0.7}}`, with `_` for `-` in the names of
+    /// matchers.
     pub fn to_value(&self) -> Value {
-        Value::Object(
-            [(self.name.to_owned(), (*self.given).clone())]
-                .into_iter()
-                .collect(),
-        )
+        let given = match &self.rule {
+            Rule::Not(part) => part.to_value(),
+            Rule::AllOf(parts) | Rule::AnyOf(parts) => parts.iter().map(Self::to_value).collect(),
+            _ => (*self.given).clone(),
+        };
+        json!({ (self.name): given })
     }
 }
 
@@ -218,7 +372,7 @@ impl fmt::Debug for Matcher {
 /// Finds a matcher by name, taking `-` for `_`.
 fn find(name: &str) -> Result<&'static Entry, MatcherError> {
     let normal = name.replace('-', "_");
-    if let Some(entry) = ENTRIES.iter().find(|entry| entry.name == normal) {
+    if let Some(entry) = MATCHERS.iter().find(|entry| entry.0 == normal) {
         return Ok(entry);
     }
     let lower = normal.to_lowercase();
@@ -228,10 +382,7 @@ fn find(name: &str) -> Result<&'static Entry, MatcherError> {
             "match what was observed: exact, contains, schema, regex, …",
         ));
     }
-    let close = match nearest(ENTRIES.iter().map(|entry| entry.name), &normal) {
-        Some(close) => format!("; did you mean {close:?}?"),
-        None => String::new(),
-    };
+    let close = did_you_mean(Matcher::entries().map(|(name, _)| name), &normal);
     Err(MatcherError::new(
         format!("no matcher is called {name:?}{close}"),
         format!("the matchers are {}", known()),
@@ -239,8 +390,151 @@ fn find(name: &str) -> Result<&'static Entry, MatcherError> {
 }
 
 fn known() -> String {
-    let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = Matcher::entries().map(|(name, _)| name).collect();
     names.join(", ")
+}
+
+/// `; did you mean "contains"?`, where one of these is close.
+fn did_you_mean(known: impl Iterator<Item = &'static str>, name: &str) -> String {
+    nearest(known, name).map_or_else(String::new, |close| format!("; did you mean {close:?}?"))
+}
+
+fn needs(what: &str, given: &Value, hint: &str) -> MatcherError {
+    MatcherError::new(format!("it needs {what}, not {}", short(given)), hint)
+}
+
+fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
+    let parts = given.as_array().filter(|parts| !parts.is_empty());
+    let hint = "write a line `- { contains: … }` for each";
+    let parts = parts.ok_or_else(|| needs("a list of matchers", given, hint))?;
+    let read = parts.iter().enumerate().map(|(index, part)| {
+        Matcher::from_value(part).map_err(|error| error.inside(&format!("[{index}]")))
+    });
+    read.collect()
+}
+
+fn read_pattern(given: &Value) -> Result<Rule, MatcherError> {
+    let Value::String(pattern) = given else {
+        return Err(needs("a pattern", given, "write { regex: \"^[a-z]+$\" }"));
+    };
+    Regex::new(pattern)
+        .map(Rule::Regex)
+        .map_err(|error| explain(pattern, &error))
+}
+
+/// Where a pattern is wrong, and why.
+fn explain(pattern: &str, error: &regex::Error) -> MatcherError {
+    let (span, reason) = match regex_syntax::parse(pattern) {
+        Err(regex_syntax::Error::Parse(error)) => (*error.span(), error.kind().to_string()),
+        Err(regex_syntax::Error::Translate(error)) => (*error.span(), error.kind().to_string()),
+        _ => {
+            let hint = "shorten it: mind large counts in braces";
+            return MatcherError::new(format!("the pattern cannot be used: {error}"), hint);
+        }
+    };
+    let before = pattern.get(..span.start.offset).unwrap_or_default();
+    let position = before.chars().count() + 1;
+    MatcherError {
+        position: Some(position),
+        ..MatcherError::new(
+            format!("the pattern is wrong at character {position}: {reason}"),
+            "put a backslash before a character that is meant as it is; there is no look-around, \
+             and there are no back-references",
+        )
+    }
+}
+
+fn read_length(given: &Value) -> Result<Rule, MatcherError> {
+    const HINT: &str = "write { length: 3 }, or { length: { min: 1, max: 3 } }";
+    let known = ["min", "max"];
+    // A whole number from 0 up, also where it is written with a point: `3.0`.
+    let whole = |value: &Value| {
+        let number = value.as_number().map(|_| canonical::text(value));
+        number
+            .and_then(|text| text.parse::<u64>().ok())
+            .ok_or_else(|| needs("a whole number from 0 up", value, HINT))
+    };
+    let (min, max) = match given {
+        Value::Object(given) => {
+            let mut names = given.keys();
+            if let Some(name) = names.find(|name| !known.contains(&name.as_str())) {
+                let close = did_you_mean(known.into_iter(), name);
+                let message = format!("a length has `min` and `max`, not {name:?}{close}");
+                return Err(MatcherError::new(message, HINT));
+            }
+            if given.is_empty() {
+                return Err(MatcherError::new("it has neither `min` nor `max`", HINT));
+            }
+            let [min, max] = known.map(|name| given.get(name).map(whole).transpose());
+            (min?.unwrap_or(0), max?)
+        }
+        other => {
+            let exact = whole(other)?;
+            (exact, Some(exact))
+        }
+    };
+    if let Some(max) = max.filter(|max| *max < min) {
+        let message = format!("`min` {min} is more than `max` {max}");
+        return Err(MatcherError::new(message, "swap them, or correct one"));
+    }
+    Ok(Rule::Length { min, max })
+}
+
+/// A length in words.
+fn bounds(min: u64, max: Option<u64>) -> String {
+    match (min, max) {
+        (min, Some(max)) if min == max => min.to_string(),
+        (0, Some(max)) => format!("at most {max}"),
+        (min, Some(max)) => format!("{min} to {max}"),
+        (min, None) => format!("at least {min}"),
+    }
+}
+
+/// `one of 1, 2 and 3`, in words.
+fn choices(values: &[Value]) -> String {
+    format!(
+        "one of {}",
+        first_few(values, CHOICES_MAX, short).join(", ")
+    )
+}
+
+/// The first of a list in words, and how many more there are.
+fn first_few<T>(items: &[T], most: usize, words: impl Fn(&T) -> String) -> Vec<String> {
+    let more = items.len().checked_sub(most).filter(|more| *more > 0);
+    let more = more.map(|more| format!("{more} more"));
+    items.iter().take(most).map(words).chain(more).collect()
+}
+
+/// Why a matcher cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
+pub struct MatcherError {
+    /// Where in the matcher it is: `all_of[1].regex`; empty for the matcher itself.
+    pub place: String,
+    /// Where in a pattern it is, in characters, counted from 1.
+    pub position: Option<usize>,
+    message: String,
+    /// What to try.
+    pub hint: String,
+}
+
+impl MatcherError {
+    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            place: String::new(),
+            position: None,
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// The same, inside something: `not`, `[1]`.
+    fn inside(mut self, outer: &str) -> Self {
+        let is_joined = self.place.is_empty() || self.place.starts_with('[');
+        let dot = if is_joined { "" } else { "." };
+        self.place = format!("{outer}{dot}{}", self.place);
+        self
+    }
 }
 
 #[cfg(test)]

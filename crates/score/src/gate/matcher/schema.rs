@@ -4,38 +4,26 @@
 //! keyword that looks like a slip (`minimun`) is refused, since JSON Schema would ignore it and let
 //! everything pass.
 
-use std::sync::Arc;
+use std::slice;
+use std::sync::LazyLock;
 
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::paths::LocationSegment;
 use jsonschema::{ValidationError, Validator};
 use mcprove_settings::json_schema::{self, Remote};
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use serde_json::{Map, Value, json};
+use mcprove_trace::word_lists::WordLists;
 
-use super::difference::{Places, short};
-use super::schema_words;
-use super::{Answer, Difference, Entry, MatcherError, Rule};
-use crate::gate::path::{kind, push_index, push_key};
+use super::difference::{Difference, Places, short};
+use super::{MatcherError, choices};
+use crate::gate::path::{key_step, kind};
+use crate::prelude::*;
 
-pub const ENTRY: Entry = Entry {
-    name: "schema",
-    explanation: "the value is valid under the given JSON Schema",
-    read,
-};
+/// The lists of `schema_words.txt`.
+static LISTS: LazyLock<WordLists> =
+    LazyLock::new(|| WordLists::parse(include_str!("schema_words.txt")));
 
-struct Schema {
-    given: Value,
-    validator: Validator,
-}
-
-impl std::fmt::Debug for Schema {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Schema({})", self.given)
-    }
-}
-
-fn read(given: &Value) -> Result<Arc<dyn Rule>, MatcherError> {
+/// Compiles a schema.
+pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
     match given {
         Value::Object(keywords) => {
             refuse_slips(given)?;
@@ -49,13 +37,7 @@ fn read(given: &Value) -> Result<Arc<dyn Rule>, MatcherError> {
             ));
         }
     }
-    match json_schema::compile(given, None, Remote::Refused) {
-        Ok(validator) => Ok(Arc::new(Schema {
-            given: given.clone(),
-            validator,
-        })),
-        Err(error) => Err(explain(&error)),
-    }
+    json_schema::compile(given, None, Remote::Refused).map_err(|error| explain(&error))
 }
 
 /// Refuses a keyword that JSON Schema does not know but that is close to one that it knows, in a schema
@@ -65,7 +47,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
         return Ok(());
     };
     for keyword in keywords.keys().filter(|keyword| !is_known(keyword)) {
-        if let Some(close) = nearest(schema_words::keywords(), keyword) {
+        if let Some(close) = nearest(LISTS.words("known"), keyword) {
             return Err(MatcherError::new(
                 format!("JSON Schema has no keyword {keyword:?}; did you mean {close:?}?"),
                 "JSON Schema ignores what it does not know, so everything would pass",
@@ -74,7 +56,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
     }
     for (keyword, value) in keywords {
         // Reading bounds how deep schemas nest.
-        for inner in schema_words::schemas_in(keyword, value) {
+        for inner in schemas_in(keyword, value) {
             refuse_slips(inner)?;
         }
     }
@@ -82,7 +64,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
 }
 
 fn is_known(keyword: &str) -> bool {
-    schema_words::keywords().any(|known| known == keyword)
+    LISTS.has("known", keyword)
 }
 
 /// Refuses a map without any keyword that JSON Schema knows.
@@ -121,69 +103,143 @@ fn explain(error: &ValidationError<'_>) -> MatcherError {
 
 /// Where an error is inside the value, as a path goes on.
 fn place(error: &ValidationError<'_>) -> String {
-    let mut path = String::new();
-    for segment in error.instance_path() {
-        match segment {
-            jsonschema::paths::LocationSegment::Property(key) => push_key(&mut path, &key),
-            jsonschema::paths::LocationSegment::Index(index) => push_index(&mut path, index),
-        }
-    }
-    path
+    let steps = error.instance_path().into_iter();
+    let steps = steps.map(|segment| match segment {
+        LocationSegment::Property(key) => key_step(&key),
+        LocationSegment::Index(index) => format!("[{index}]"),
+    });
+    steps.collect()
 }
 
-impl Rule for Schema {
-    fn answer(&self, actual: &Value) -> Answer {
-        if self.is_about(actual) {
-            Answer::of(self.validator.is_valid(actual))
-        } else {
-            Answer::Nothing
+/// Where a value breaks a schema.
+pub fn difference(given: &Value, validator: &Validator, actual: &Value) -> Option<Difference> {
+    let mut places = Places::default();
+    for error in validator.iter_errors(actual) {
+        if places.is_full() {
+            break;
         }
+        let (expected, words) = demand(given, &error);
+        let found: &Value = error.instance();
+        let words = format!("expected {words}, got {}", short(found));
+        places.add(&place(&error), expected, Some(found), words);
     }
+    places.into_difference()
+}
 
-    fn difference(&self, actual: &Value) -> Difference {
-        let mut places = Places::default();
-        for error in self.validator.iter_errors(actual) {
-            if places.is_full() {
-                break;
-            }
-            let (expected, words) = self.demand(&error);
-            let found: &Value = error.instance();
-            let words = format!("expected {words}, got {}", short(found));
-            places.add(&place(&error), expected, Some(found), words);
+/// The keyword that a value breaks, and what it demands in plain words.
+fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, String) {
+    let pointer = error.schema_path().as_str();
+    let keyword = pointer.rsplit('/').next().unwrap_or_default();
+    let broken = given.pointer(pointer);
+    let expected = broken.map_or_else(|| given.clone(), |value| json!({ keyword: value }));
+    let words =
+        words(&expected).unwrap_or_else(|| format!("what the schema allows ({})", error.masked()));
+    (expected, phrase::text(&words))
+}
+
+/// Whether a schema demands something of values of this kind: JSON Schema lets a text pass any
+/// `maximum`, and that proves nothing. One without demands lets everything pass, and means it.
+pub fn is_about(given: &Value, actual: &Value) -> bool {
+    let kind = match actual {
+        Value::Number(_) => "about Numbers",
+        Value::String(_) => "about Texts",
+        Value::Array(_) => "about Lists",
+        Value::Object(_) => "about Maps",
+        Value::Null | Value::Bool(_) => "",
+    };
+    let demands = |keyword: &&String| {
+        let mut lists = LISTS.names().filter(|list| list.starts_with("about "));
+        lists.any(|list| LISTS.has(list, keyword))
+    };
+    let keywords = given.as_object().into_iter().flat_map(Map::keys);
+    let mut keywords = keywords.filter(demands).peekable();
+    let is_of_kind = |keyword: &String| {
+        ["about Any", kind]
+            .iter()
+            .any(|list| LISTS.has(list, keyword))
+    };
+    keywords.peek().is_none() || keywords.any(is_of_kind)
+}
+
+/// The schemas that stand under a keyword.
+fn schemas_in<'a>(keyword: &str, value: &'a Value) -> Vec<&'a Value> {
+    match value {
+        Value::Object(schemas) if LISTS.has("schemas by name", keyword) => {
+            schemas.values().collect()
         }
-        places
-            .into_difference()
-            .unwrap_or_else(|| Difference::whole(self.given.clone(), actual, &self.describe()))
-    }
-
-    fn describe(&self) -> String {
-        schema_words::describe(&self.given)
-            .unwrap_or_else(|| format!("valid under the schema {}", short(&self.given)))
+        Value::Array(schemas) if LISTS.has("schemas in a list", keyword) => {
+            schemas.iter().collect()
+        }
+        schema if LISTS.has("a schema", keyword) => vec![schema],
+        _ => Vec::new(),
     }
 }
 
-impl Schema {
-    /// Whether the schema demands something of values of this kind: JSON Schema lets a text pass any
-    /// `maximum`, and that proves nothing. One without demands lets everything pass, and means it.
-    fn is_about(&self, actual: &Value) -> bool {
-        let Value::Object(keywords) = &self.given else {
-            return true;
-        };
-        let demands = keywords
-            .keys()
-            .filter_map(|keyword| schema_words::is_about(keyword, actual));
-        let mut demands = demands.peekable();
-        demands.peek().is_none() || demands.any(|is_about| is_about)
+/// What a schema demands, in plain words; `None` where it demands more than has words here.
+pub fn words(schema: &Value) -> Option<String> {
+    let keywords = match schema {
+        Value::Bool(true) => return Some("anything".to_owned()),
+        Value::Object(keywords) => keywords,
+        _ => return None,
+    };
+    let is_said = keywords
+        .keys()
+        .all(|keyword| LISTS.has("said", keyword) || LISTS.has("annotations", keyword));
+    if !is_said {
+        return None;
     }
+    let said = LISTS
+        .words("said")
+        .filter_map(|keyword| Some(say(keyword, keywords.get(keyword)?, keywords)))
+        .collect::<Option<Vec<String>>>()?;
+    if said.is_empty() {
+        Some("anything".to_owned())
+    } else {
+        Some(said.join(", "))
+    }
+}
 
-    /// The keyword that a value breaks, and what it demands in plain words.
-    fn demand(&self, error: &ValidationError<'_>) -> (Value, String) {
-        let pointer = error.schema_path().as_str();
-        let keyword = pointer.rsplit('/').next().unwrap_or_default();
-        let broken = self.given.pointer(pointer);
-        let expected = broken.map_or_else(|| self.given.clone(), |value| json!({ keyword: value }));
-        let words = schema_words::describe(&expected)
-            .unwrap_or_else(|| format!("what the schema allows ({})", error.masked()));
-        (expected, phrase::text(&words))
+/// One keyword in words.
+fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<String> {
+    // In drafts before 6 an exclusive bound is a switch beside the bound.
+    let is_switch = |name: &str| schema.get(name).is_some_and(Value::is_boolean);
+    if is_switch("exclusiveMinimum") || is_switch("exclusiveMaximum") {
+        return None;
     }
+    let number = canonical::text(value);
+    if let Some(words) = listed("of a number", keyword) {
+        return Some(format!("{words} {number}"));
+    }
+    if let Some(words) = listed("of a count", keyword) {
+        let (least, noun) = words.rsplit_once(' ')?;
+        let counted = phrase::count(number.parse().ok()?, noun);
+        return Some(format!("{least} {counted}"));
+    }
+    let list = value
+        .as_array()
+        .map_or(slice::from_ref(value), Vec::as_slice);
+    let texts = || {
+        list.iter()
+            .map(Value::as_str)
+            .collect::<Option<Vec<&str>>>()
+    };
+    Some(match keyword {
+        "type" => {
+            let names = texts()?.into_iter().map(|name| listed("types", name));
+            names.collect::<Option<Vec<&str>>>()?.join(" or ")
+        }
+        "const" => format!("exactly {}", short(value)),
+        "enum" => choices(value.as_array()?),
+        "pattern" => format!("a text that matches the pattern {}", short(value)),
+        "format" => format!("a text of the format {}", value.as_str()?),
+        "required" if value.is_array() && list.is_empty() => "a map with any keys".to_owned(),
+        "required" if value.is_array() => format!("a map with {}", phrase::names(&texts()?)),
+        _ => return None,
+    })
+}
+
+/// What stands behind a word in a list.
+fn listed(list: &str, word: &str) -> Option<&'static str> {
+    let mut lines = LISTS.lines(list).iter();
+    lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
 }

@@ -12,7 +12,7 @@ mod resolve;
 
 use std::fmt;
 
-pub use resolve::kind;
+use crate::prelude::*;
 
 /// A way into a document.
 ///
@@ -63,44 +63,24 @@ impl fmt::Display for Path {
 
 /// Steps as a path is written.
 fn written(steps: &[Step]) -> String {
-    let mut text = String::new();
-    for step in steps {
-        match step {
-            // A lone `$` would be taken for the beginning of another kind of path.
-            Step::Key(key) if text.is_empty() && is_plain(key) && key != "$" => {
-                text.push_str(key);
-            }
-            Step::Key(key) => push_key(&mut text, key),
-            Step::Index(index) => push_index(&mut text, *index),
-            Step::Every => text.push_str("[*]"),
-            Step::Length => text.push_str(".length"),
-        }
-    }
-    text
+    let text = |(place, step): (usize, &Step)| match step {
+        // A lone `$` would be taken for the beginning of another kind of path.
+        Step::Key(key) if place == 0 && is_plain(key) && key != "$" => key.clone(),
+        Step::Key(key) => key_step(key),
+        Step::Index(index) => format!("[{index}]"),
+        Step::Every => "[*]".to_owned(),
+        Step::Length => ".length".to_owned(),
+    };
+    steps.iter().enumerate().map(text).collect()
 }
 
-/// Adds the step to a key: `.key`, or `["a key"]` where a dot would not do.
-pub fn push_key(text: &mut String, key: &str) {
+/// The step to a key: `.key`, or `["a key"]` where a dot would not do.
+pub fn key_step(key: &str) -> String {
     if is_plain(key) && key != "length" {
-        text.push('.');
-        text.push_str(key);
-    } else {
-        text.push_str("[\"");
-        for character in key.chars() {
-            if matches!(character, '"' | '\\') {
-                text.push('\\');
-            }
-            text.push(character);
-        }
-        text.push_str("\"]");
+        return format!(".{key}");
     }
-}
-
-/// Adds the step to an element.
-pub fn push_index(text: &mut String, index: usize) {
-    text.push('[');
-    text.push_str(&index.to_string());
-    text.push(']');
+    let escaped = key.replace('\\', r"\\").replace('"', "\\\"");
+    format!("[\"{escaped}\"]")
 }
 
 /// Whether a key can stand in a path as it is.
@@ -118,20 +98,41 @@ fn is_plain_character(character: char) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PathError {
-    position: Option<usize>,
+    /// Where it cannot be read, in characters, counted from 1; `None` where it leads nowhere.
+    pub position: Option<usize>,
     message: String,
-    hint: String,
+    /// What to try.
+    pub hint: String,
 }
 
 impl PathError {
-    /// Where it cannot be read, in characters, counted from 1; `None` where it leads nowhere.
-    pub fn position(&self) -> Option<usize> {
-        self.position
+    /// The same, as why a target cannot be judged.
+    pub fn about(self, target: &str) -> ScoreError {
+        ScoreError::new(target, self.message, self.hint)
     }
+}
 
-    /// What to try.
-    pub fn hint(&self) -> &str {
-        &self.hint
+/// How long a value is, and in what.
+pub fn measure(value: &Value) -> Option<(u64, &'static str)> {
+    let (length, unit) = match value {
+        Value::String(text) => (text.chars().count(), "character"),
+        Value::Array(items) => (items.len(), "element"),
+        Value::Object(members) => (members.len(), "key"),
+        Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+    };
+    Some((count(length), unit))
+}
+
+/// What a value is, in words.
+pub fn kind(value: &Value) -> String {
+    let size = || measure(value).map_or_else(String::new, |(size, of)| phrase::count(size, of));
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a text".to_owned(),
+        Value::Array(_) => format!("a list of {}", size()),
+        Value::Object(_) => format!("a map of {}", size()),
     }
 }
 

@@ -8,11 +8,8 @@ const EXAMPLE: &str =
 impl Path {
     /// Reads a path.
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let steps = Parser {
-            characters: text.chars().collect(),
-            at: 0,
-        }
-        .steps()?;
+        let characters = text.chars().collect();
+        let steps = Parser { characters, at: 0 }.steps()?;
         Ok(Self { steps })
     }
 }
@@ -24,117 +21,89 @@ struct Parser {
 
 impl Parser {
     fn steps(&mut self) -> Result<Vec<Step>, PathError> {
+        let leave_out = "leave it out: paths begin with a key";
         let mut steps = Vec::new();
-        match (self.peek(), self.characters.get(1).copied()) {
-            (None, _) => return Err(self.error("the path is empty", EXAMPLE)),
-            (Some('$'), None | Some('.' | '[')) => {
-                return Err(self.error(
-                    "a path does not begin with `$`",
-                    "leave it out: paths begin with a key",
-                ));
+        match self.characters[..] {
+            [] => return Err(self.error("the path is empty", EXAMPLE)),
+            ['$'] | ['$', '.' | '[', ..] => {
+                return Err(self.error("a path does not begin with `$`", leave_out));
             }
-            (Some('.'), _) => {
-                return Err(self.error(
-                    "a path does not begin with a dot",
-                    "leave it out: paths begin with a key",
-                ));
-            }
-            (Some('['), _) => {}
-            (Some(_), _) => steps.push(Step::Key(self.name()?)),
+            ['.', ..] => return Err(self.error("a path does not begin with a dot", leave_out)),
+            ['[', ..] => {}
+            _ => steps.push(Step::Key(self.name()?)),
         }
-        while let Some(character) = self.peek() {
-            steps.push(match character {
-                '[' => self.bracket()?,
-                '.' => {
-                    self.at += 1;
-                    match self.name()? {
-                        name if name == "length" => Step::Length,
-                        name => Step::Key(name),
-                    }
+        while self.peek().is_some() {
+            let step = if self.eat('[') {
+                self.bracket()?
+            } else if self.eat('.') {
+                match self.name()? {
+                    name if name == "length" => Step::Length,
+                    name => Step::Key(name),
                 }
-                _ => return Err(self.unexpected("a `.` or a `[`")),
-            });
+            } else {
+                return Err(self.unexpected("a `.` or a `[`"));
+            };
+            steps.push(step);
         }
         Ok(steps)
     }
 
     /// A name, up to the next step.
     fn name(&mut self) -> Result<String, PathError> {
-        let mut name = String::new();
-        while let Some(character) = self.peek().filter(|next| is_plain_character(*next)) {
-            name.push(character);
-            self.at += 1;
-        }
+        let name = self.take_while(is_plain_character);
         match self.peek() {
-            Some('*') => Err(self.error(
-                format!("`*` stands in brackets, at character {}", self.at + 1),
-                "write [*] for every element of a list",
-            )),
+            Some('*') => {
+                let message = format!("`*` stands in brackets, {}", self.here());
+                Err(self.error(message, "write [*] for every element of a list"))
+            }
             None | Some('.' | '[') if !name.is_empty() => Ok(name),
             _ if name.is_empty() => Err(self.unexpected("a name")),
             _ => Err(self.unexpected("a `.` or a `[`")),
         }
     }
 
-    /// What stands in brackets.
+    /// What stands in brackets, of which the first is behind.
     fn bracket(&mut self) -> Result<Step, PathError> {
-        let begin = self.at;
-        self.at += 1;
+        let begin = self.at - 1;
+        let here = self.here();
         let step = match self.peek() {
-            Some('*') => {
-                self.at += 1;
-                Step::Every
-            }
             Some(quote @ ('"' | '\'')) => Step::Key(self.quoted(quote)?),
-            Some('0'..='9') => Step::Index(self.index()?),
+            Some('0'..='9') => self.index()?,
             Some('-') => {
                 return Err(self.error(
-                    format!(
-                        "an index is never negative, but one is at character {}",
-                        self.at + 1
-                    ),
+                    format!("an index is never negative, but one is {here}"),
                     "indices count from 0, from the first element on; write [*] for all of them",
                 ));
             }
-            None => return Err(self.unclosed(begin)),
+            Some(_) if self.eat('*') => Step::Every,
             Some(_) => {
                 return Err(self.error(
                     format!(
-                        "brackets hold an index, `*` or a name in quotes, but not what is at character {}",
-                        self.at + 1
+                        "brackets hold an index, `*` or a name in quotes, but not what is {here}"
                     ),
                     "write [0], [*] or [\"a key\"]",
                 ));
             }
+            // Whatever it was to be: that it is not closed is told below.
+            None => Step::Every,
         };
         match self.peek() {
-            Some(']') => {
-                self.at += 1;
-                Ok(step)
+            Some(_) if self.eat(']') => Ok(step),
+            Some(':') => {
+                let message = format!("there are no ranges, but one is {}", self.here());
+                Err(self.error(message, "write [0] for one element, [*] for all"))
             }
-            Some(':') => Err(self.error(
-                format!(
-                    "there are no ranges, but one is at character {}",
-                    self.at + 1
-                ),
-                "write [0] for one element, [*] for all",
-            )),
             Some(_) => Err(self.unexpected("a `]`")),
-            None => Err(self.unclosed(begin)),
+            None => Err(self.error_from(begin, "the bracket", "is never closed", "add a ]")),
         }
     }
 
-    fn index(&mut self) -> Result<usize, PathError> {
+    fn index(&mut self) -> Result<Step, PathError> {
         let begin = self.at;
-        let mut digits = String::new();
-        while let Some(digit) = self.peek().filter(char::is_ascii_digit) {
-            digits.push(digit);
-            self.at += 1;
-        }
-        digits.parse().map_err(|_| {
-            self.at = begin;
-            let message = format!("the index at character {} is too large", begin + 1);
-            self.error(message, "indices count from 0")
+        let digits = self.take_while(|character| character.is_ascii_digit());
+        let index = digits.parse().map(Step::Index);
+        index.map_err(|_| {
+            self.error_from(begin, "the index", "is too large", "indices count from 0")
         })
     }
 
@@ -154,34 +123,56 @@ impl Parser {
                 _ => name.push(character),
             }
         }
-        self.at = begin;
-        let message = format!("the quote at character {} is never closed", begin + 1);
-        Err(self.error(message, format!("add a {quote} and a ]")))
+        let hint = format!("add a {quote} and a ]");
+        Err(self.error_from(begin, "the quote", "is never closed", hint))
     }
 
     fn peek(&self) -> Option<char> {
         self.characters.get(self.at).copied()
     }
 
-    fn unclosed(&mut self, begin: usize) -> PathError {
-        self.at = begin;
-        let message = format!("the bracket at character {} is never closed", begin + 1);
-        self.error(message, "add a ]")
+    /// Whether this character is next; it is behind then.
+    fn eat(&mut self, character: char) -> bool {
+        let is_next = self.peek() == Some(character);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn take_while(&mut self, is_taken: fn(char) -> bool) -> String {
+        let rest = self.characters.iter().skip(self.at).copied();
+        let taken: String = rest.take_while(|character| is_taken(*character)).collect();
+        self.at += taken.chars().count();
+        taken
+    }
+
+    fn here(&self) -> String {
+        format!("at character {}", self.at + 1)
     }
 
     fn unexpected(&self, expected: &str) -> PathError {
-        let message = match self.peek() {
-            Some(found) => format!(
-                "expected {expected} at character {}, not {found:?}",
-                self.at + 1
+        let (message, hint) = match self.peek() {
+            Some(found) => (
+                format!("expected {expected} {}, not {found:?}", self.here()),
+                match found {
+                    ' ' => EXAMPLE,
+                    _ => "put a name with such characters in brackets and quotes: [\"a key\"]",
+                },
             ),
-            None => format!("expected {expected} at the end"),
-        };
-        let hint = match self.peek() {
-            Some(' ') | None => EXAMPLE,
-            Some(_) => "put a name with such characters in brackets and quotes: [\"a key\"]",
+            None => (format!("expected {expected} at the end"), EXAMPLE),
         };
         self.error(message, hint)
+    }
+
+    /// What is wrong with what begins at `begin`.
+    fn error_from(
+        &mut self,
+        begin: usize,
+        what: &str,
+        problem: &str,
+        hint: impl Into<String>,
+    ) -> PathError {
+        self.at = begin;
+        self.error(format!("{what} {} {problem}", self.here()), hint)
     }
 
     fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> PathError {

@@ -1,13 +1,9 @@
 //! Following a path into a document.
 
-use std::collections::BTreeSet;
+use std::slice;
 
-use mcprove_settings::number;
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use serde_json::Value;
-
-use super::{Path, PathError, Step, written};
+use super::{Path, PathError, Step, kind, measure, written};
+use crate::prelude::*;
 
 /// Keys that are looked through for one that may have been meant.
 const KEYS_MAX: usize = 1000;
@@ -15,58 +11,51 @@ const KEYS_MAX: usize = 1000;
 impl Path {
     /// What is at the end of the path. With a `[*]` in it, that is a list of whatever was found.
     pub fn resolve(&self, document: &Value) -> Result<Value, PathError> {
+        let (steps, is_length) = match &self.steps[..] {
+            [steps @ .., Step::Length] => (steps, true),
+            steps => (steps, false),
+        };
         let mut found = vec![document];
-        for (place, step) in self.steps.iter().enumerate() {
-            let mut next = Vec::with_capacity(found.len());
-            let mut lengths = Vec::new();
-            let is_last = place + 1 == self.steps.len();
+        for (place, step) in steps.iter().enumerate() {
+            let next: Vec<&[Value]> = found.iter().filter_map(|it| follow(step, it)).collect();
             // Nothing can be missing from an empty list.
-            let mut is_there = found.is_empty();
-            for &value in &found {
-                if is_last && *step == Step::Length {
-                    lengths.extend(length(value));
-                } else {
-                    is_there |= follow(step, value, &mut next);
-                }
-            }
-            if is_last && *step == Step::Length && (is_there || !lengths.is_empty()) {
-                return Ok(self.result(lengths));
-            }
-            if !is_there {
+            if next.is_empty() && !found.is_empty() {
                 return Err(self.nowhere(place, &found));
             }
-            found = next;
+            found = next.into_iter().flatten().collect();
         }
-        Ok(self.result(found.into_iter().cloned().collect()))
-    }
-
-    fn result(&self, found: Vec<Value>) -> Value {
-        if self.steps.contains(&Step::Every) {
-            Value::Array(found)
+        let values: Vec<Value> = if is_length {
+            let lengths: Vec<Value> = found.iter().filter_map(|value| length(value)).collect();
+            if lengths.is_empty() && !found.is_empty() {
+                return Err(self.nowhere(steps.len(), &found));
+            }
+            lengths
         } else {
-            found.into_iter().next().unwrap_or_default()
-        }
+            found.into_iter().cloned().collect()
+        };
+        Ok(if self.steps.contains(&Step::Every) {
+            Value::Array(values)
+        } else {
+            values.into_iter().next().unwrap_or_default()
+        })
     }
 
     /// Why the step at `place` leads nowhere, from what was found before it.
     fn nowhere(&self, place: usize, found: &[&Value]) -> PathError {
-        let before = written(self.steps.get(..place).unwrap_or_default());
-        let step = self.steps.get(place);
+        let (before, after) = self.steps.split_at(place);
+        let before = written(before);
         let first = found.first().copied().unwrap_or(&Value::Null);
-        let (message, hint) = match step {
-            Some(Step::Key(key)) => no_key(key, &before, found),
-            Some(Step::Length) if place + 1 < self.steps.len() => no_key("length", &before, found),
-            Some(Step::Index(index)) => no_element(*index, &before, first),
-            Some(Step::Every) => (
-                format!("{} is {}, not a list", subject(&before), kind(first)),
+        let is = format!("{} is {}", subject(&before), kind(first));
+        let (message, hint) = match after {
+            [Step::Key(key), ..] => no_key(key, &before, &is, found),
+            [Step::Length, _, ..] => no_key("length", &before, &is, found),
+            [Step::Index(index), ..] => no_element(*index, &before, &is, first),
+            [Step::Every, ..] => (
+                format!("{is}, not a list"),
                 "`[*]` goes over the elements of a list; leave it out here".to_owned(),
             ),
-            Some(Step::Length) | None => (
-                format!(
-                    "{} is {}, which has no length",
-                    subject(&before),
-                    kind(first)
-                ),
+            [Step::Length] | [] => (
+                format!("{is}, which has no length"),
                 "only texts, lists and maps have a length".to_owned(),
             ),
         };
@@ -78,64 +67,43 @@ impl Path {
     }
 }
 
-/// Adds what one step leads to; `false` where it leads nowhere.
-fn follow<'a>(step: &Step, value: &'a Value, next: &mut Vec<&'a Value>) -> bool {
+/// What one step leads to; `None` where it leads nowhere.
+fn follow<'a>(step: &Step, value: &'a Value) -> Option<&'a [Value]> {
     let one = match (step, value) {
         (Step::Key(key), Value::Object(members)) => members.get(key),
         (Step::Length, Value::Object(members)) => members.get("length"),
         (Step::Index(index), Value::Array(items)) => items.get(*index),
-        (Step::Every, Value::Array(items)) => {
-            next.extend(items);
-            return true;
-        }
+        (Step::Every, Value::Array(items)) => return Some(items),
         _ => None,
     };
-    next.extend(one);
-    one.is_some()
+    one.map(slice::from_ref)
 }
 
 /// `.length` of a value.
 fn length(value: &Value) -> Option<Value> {
-    match value {
-        Value::String(text) => Some(text.chars().count().into()),
-        Value::Array(items) => Some(items.len().into()),
-        Value::Object(members) => Some(
-            members
-                .get("length")
-                .cloned()
-                .unwrap_or_else(|| members.len().into()),
-        ),
-        Value::Null | Value::Bool(_) | Value::Number(_) => None,
-    }
+    let (length, _) = measure(value)?;
+    let key = value.get("length").cloned();
+    Some(key.unwrap_or_else(|| length.into()))
 }
 
-fn no_key(key: &str, before: &str, found: &[&Value]) -> (String, String) {
+fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, String) {
     let name = phrase::name(key);
-    let keys: BTreeSet<&str> = found
-        .iter()
-        .filter_map(|value| value.as_object())
-        .flat_map(|map| map.keys().map(String::as_str))
-        .take(KEYS_MAX)
-        .collect();
-    let first = found.first().copied().unwrap_or(&Value::Null);
-    if !found.iter().any(|value| value.is_object()) {
-        let hint = match first {
-            Value::Array(_) => format!(
+    let maps: Vec<&Map<String, Value>> = found.iter().filter_map(|it| it.as_object()).collect();
+    if maps.is_empty() {
+        let hint = match found.first() {
+            Some(Value::Array(_)) => format!(
                 "write {before}[0].{key} for the first element, {before}[*].{key} for all of them"
             ),
             _ => format!("only a map has keys; end the path at {}", subject(before)),
         };
-        let message = format!(
-            "there is no key {name}: {} is {}, not a map",
-            subject(before),
-            kind(first)
-        );
-        return (message, hint);
+        return (format!("there is no key {name}: {is}, not a map"), hint);
     }
-    let of = match (before.is_empty(), before.contains("[*]")) {
-        (true, _) => String::new(),
-        (false, true) => format!(" in any of `{before}`"),
-        (false, false) => format!(" in `{before}`"),
+    let keys = maps.into_iter().flat_map(Map::keys).map(String::as_str);
+    let keys: BTreeSet<&str> = keys.take(KEYS_MAX).collect();
+    let of = match before {
+        "" => String::new(),
+        _ if before.contains("[*]") => format!(" in any of `{before}`"),
+        _ => format!(" in `{before}`"),
     };
     let close = match nearest(keys.iter().copied(), key) {
         Some(close) => format!("; did you mean {}?", phrase::name(close)),
@@ -150,16 +118,11 @@ fn no_key(key: &str, before: &str, found: &[&Value]) -> (String, String) {
     (format!("there is no key {name}{of}{close}"), hint)
 }
 
-fn no_element(index: usize, before: &str, first: &Value) -> (String, String) {
+fn no_element(index: usize, before: &str, is: &str, first: &Value) -> (String, String) {
+    let message = format!("there is no element {index}: {is}");
     let Value::Array(items) = first else {
-        return (
-            format!(
-                "there is no element {index}: {} is {}, not a list",
-                subject(before),
-                kind(first)
-            ),
-            "an index needs a list; to a key a path leads as .key or [\"key\"]".to_owned(),
-        );
+        let hint = "an index needs a list; to a key a path leads as .key or [\"key\"]";
+        return (format!("{message}, not a list"), hint.to_owned());
     };
     let hint = match items.len() {
         0 if before == "tool_calls" => {
@@ -169,11 +132,6 @@ fn no_element(index: usize, before: &str, first: &Value) -> (String, String) {
         0 => "the list is empty".to_owned(),
         length => format!("indices count from 0, so the last one is {}", length - 1),
     };
-    let message = format!(
-        "there is no element {index}: {} is {}",
-        subject(before),
-        kind(first)
-    );
     (message, hint)
 }
 
@@ -183,18 +141,5 @@ fn subject(before: &str) -> String {
         "the value".to_owned()
     } else {
         format!("`{before}`")
-    }
-}
-
-/// What a value is, in words.
-pub fn kind(value: &Value) -> String {
-    let count = |length: usize, noun: &str| phrase::count(number::count(length), noun);
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(_) => "a number".to_owned(),
-        Value::String(_) => "a text".to_owned(),
-        Value::Array(items) => format!("a list of {}", count(items.len(), "element")),
-        Value::Object(members) => format!("a map of {}", count(members.len(), "key")),
     }
 }

@@ -6,7 +6,7 @@ use mcprove_trace::protocol::{Era, Revision};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
-use super::spec::{Contents, ResourceSpec, ResourceTemplateSpec, text_of};
+use super::spec::{Item, text_of};
 use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
 
 /// The error of a resource that is not there, in the handshake era.
@@ -14,62 +14,41 @@ const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 /// What `resources/read` answers.
 pub fn read(
-    resources: &[ResourceSpec],
-    templates: &[ResourceTemplateSpec],
+    resources: &[Item],
+    templates: &[Item],
     params: &Map<String, Value>,
     revision: Revision,
 ) -> Result<Value, Refusal> {
     let Some(uri) = params.get("uri").and_then(Value::as_str) else {
-        return Err(Refusal::new(
-            INVALID_PARAMS,
-            "Invalid params: uri is missing",
-        ));
+        let text = "Invalid params: uri is missing";
+        return Err(Refusal::new(INVALID_PARAMS, text));
     };
-    let none = Map::new();
-    let resource = resources
-        .iter()
-        .find(|resource| text_of(&resource.listed, "uri") == uri);
-    if let Some(resource) = resource {
-        return contents(uri, &resource.listed, &resource.contents, &none);
-    }
-    let fitting = templates.iter().find_map(|template| {
-        let pattern = text_of(&template.listed, "uriTemplate");
-        Some((template, fit(pattern, uri)?))
+    let mut resources = resources.iter();
+    let plain = resources.find(|resource| text_of(&resource.listed, "uri") == uri);
+    let plain = plain.map(|resource| (resource, Map::new()));
+    let found = plain.or_else(|| {
+        templates.iter().find_map(|template| {
+            let pattern = text_of(&template.listed, "uriTemplate");
+            Some((template, fit(pattern, uri)?))
+        })
     });
-    match fitting {
-        Some((template, variables)) => {
-            contents(uri, &template.listed, &template.contents, &variables)
-        }
-        None => Err(Refusal {
+    let Some((item, variables)) = found else {
+        return Err(Refusal {
             code: match revision.era() {
                 Era::Handshake => RESOURCE_NOT_FOUND,
                 Era::Stateless => INVALID_PARAMS,
             },
             message: "Resource not found".to_owned(),
             data: Some(json!({ "uri": uri })),
-        }),
-    }
-}
-
-fn contents(
-    uri: &str,
-    listed: &Map<String, Value>,
-    contents: &Contents,
-    variables: &Map<String, Value>,
-) -> Result<Value, Refusal> {
-    let mut resource = match contents {
-        Contents::Text(template) => {
-            let text = template
-                .render(variables)
-                .ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the resource would be too large"))?;
-            json!({ "uri": uri, "text": text })
-        }
-        Contents::Blob(blob) => json!({ "uri": uri, "blob": blob }),
+        });
     };
-    if let Some(kind) = listed.get("mimeType") {
-        resource["mimeType"] = kind.clone();
+    let too_large = || Refusal::new(INTERNAL_ERROR, "the resource would be too large");
+    let mut contents = item.content.render(&variables).ok_or_else(too_large)?;
+    contents["uri"] = uri.into();
+    if let Some(kind) = item.listed.get("mimeType") {
+        contents["mimeType"] = kind.clone();
     }
-    Ok(json!({ "contents": [resource] }))
+    Ok(json!({ "contents": [contents] }))
 }
 
 /// What stands for the variables of an address pattern in this address; `None` if it does not fit.

@@ -6,38 +6,37 @@
 
 use std::borrow::Cow;
 
+use mcprove_settings::text::shorten;
 use serde_json::{Map, Value};
 
 /// The largest answer that arguments can make.
 pub const RENDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A JSON value with places for arguments.
+/// A JSON value with places for arguments, which were found good when it was made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Template(Part);
-
-#[derive(Debug, Clone, PartialEq)]
-enum Part {
-    Literal(Value),
-    Text(Vec<Piece>),
-    Whole(Path),
-    List(Vec<Part>),
-    Table(Vec<(String, Part)>),
+pub struct Template {
+    value: Value,
+    places: Places,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Piece {
-    Literal(String),
-    Argument(Path),
-}
-
-/// The way to a value: the name of an argument, then names and indices inside of it.
-type Path = Vec<String>;
-
-/// What a text that is nothing but one place becomes.
+/// What the texts of a template are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Types {
-    Kept,
+enum Places {
+    /// They have no places, whatever they look like.
+    None,
+    /// One that is nothing but one place becomes the argument, with its type.
+    Typed,
+    /// Every text stays one.
     Texts,
+    /// Texts in the `content` of a result and the `message` of an error; typed elsewhere.
+    Answer,
+}
+
+/// A part of a text.
+enum Piece<'t> {
+    Literal(&'t str),
+    /// The way to a value: the name of an argument, then names and indices inside of it, with dots between.
+    Argument(&'t str),
 }
 
 /// Why a text is no template.
@@ -53,8 +52,9 @@ pub enum TemplateError {
 
 impl Template {
     /// A value without places, whatever its texts look like.
-    pub fn literal(value: Value) -> Self {
-        Self(Part::Literal(value))
+    pub const fn literal(value: Value) -> Self {
+        let places = Places::None;
+        Self { value, places }
     }
 
     /// A value whose texts may have places.
@@ -63,42 +63,44 @@ impl Template {
     /// use mcprove_servers::mock::Template;
     /// use serde_json::json;
     ///
-    /// let template = Template::parse(&json!({ "n": "${args.n}", "text": "n is ${args.n}" })).unwrap();
+    /// let template = Template::parse(json!({ "n": "${args.n}", "text": "n is ${args.n}" })).unwrap();
     /// let arguments = json!({ "n": 5 });
     /// let made = template.render(arguments.as_object().unwrap());
     /// assert_eq!(made, Some(json!({ "n": 5, "text": "n is 5" })));
     /// ```
-    pub fn parse(value: &Value) -> Result<Self, TemplateError> {
-        part(value, Types::Kept).map(Self)
-    }
-
-    /// A text, which stays one.
-    pub fn text(text: &str) -> Result<Self, TemplateError> {
-        text_part(text, Types::Texts).map(Self)
+    pub fn parse(value: Value) -> Result<Self, TemplateError> {
+        Self::of(value, Places::Typed)
     }
 
     /// A value in which every text stays one.
-    pub fn texts(value: &Value) -> Result<Self, TemplateError> {
-        part(value, Types::Texts).map(Self)
+    pub fn texts(value: Value) -> Result<Self, TemplateError> {
+        Self::of(value, Places::Texts)
     }
 
-    /// A result of a call: its `content` is made of texts, all else keeps the types of arguments.
-    pub fn result(result: &Map<String, Value>) -> Result<Self, TemplateError> {
-        let fields = result.iter().map(|(name, value)| {
-            let types = match name.as_str() {
-                "content" => Types::Texts,
-                _ => Types::Kept,
-            };
-            Ok((name.clone(), part(value, types)?))
-        });
-        let fields: Result<Vec<_>, TemplateError> = fields.collect();
-        Ok(Self(Part::Table(fields?)))
+    /// The result of a call, or a JSON-RPC error: its `content` or `message` is made of texts, all else keeps the types
+    /// of arguments.
+    pub fn answer(answer: Value) -> Result<Self, TemplateError> {
+        Self::of(answer, Places::Answer)
+    }
+
+    fn of(value: Value, places: Places) -> Result<Self, TemplateError> {
+        check_all(&value)?;
+        Ok(Self { value, places })
     }
 
     /// The value with these arguments; `None` if it would be larger than [`RENDERED_BYTES_MAX`].
     pub fn render(&self, arguments: &Map<String, Value>) -> Option<Value> {
         let mut room = RENDERED_BYTES_MAX;
-        render(&self.0, arguments, &mut room)
+        render(&self.value, self.places, arguments, &mut room)
+    }
+}
+
+fn check_all(value: &Value) -> Result<(), TemplateError> {
+    match value {
+        Value::String(text) => check(text),
+        Value::Array(values) => values.iter().try_for_each(check_all),
+        Value::Object(fields) => fields.values().try_for_each(check_all),
+        _ => Ok(()),
     }
 }
 
@@ -107,107 +109,75 @@ pub fn check(text: &str) -> Result<(), TemplateError> {
     pieces(text).map(|_| ())
 }
 
-fn part(value: &Value, types: Types) -> Result<Part, TemplateError> {
-    Ok(match value {
-        Value::String(text) => text_part(text, types)?,
-        Value::Array(values) => {
-            let parts: Result<_, _> = values.iter().map(|value| part(value, types)).collect();
-            Part::List(parts?)
-        }
-        Value::Object(fields) => {
-            let fields = fields.iter();
-            let parts = fields.map(|(name, value)| Ok((name.clone(), part(value, types)?)));
-            Part::Table(parts.collect::<Result<_, _>>()?)
-        }
-        value => Part::Literal(value.clone()),
-    })
-}
-
-fn text_part(text: &str, types: Types) -> Result<Part, TemplateError> {
-    let mut pieces = pieces(text)?;
-    Ok(match (&mut pieces[..], types) {
-        ([], _) => Part::Literal(Value::from("")),
-        ([Piece::Literal(text)], _) => Part::Literal(Value::String(std::mem::take(text))),
-        ([Piece::Argument(path)], Types::Kept) => Part::Whole(std::mem::take(path)),
-        _ => Part::Text(pieces),
-    })
-}
-
-fn pieces(mut text: &str) -> Result<Vec<Piece>, TemplateError> {
+fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, TemplateError> {
     let mut pieces = Vec::new();
-    let mut literal = String::new();
     while let Some((before, after)) = text.split_once("${") {
         if let Some(before) = before.strip_suffix('$') {
-            literal.push_str(before);
-            literal.push_str("${");
+            pieces.extend([Piece::Literal(before), Piece::Literal("${")]);
             text = after;
             continue;
         }
-        literal.push_str(before);
         let (place, rest) = after.split_once('}').ok_or(TemplateError::Open)?;
-        if !literal.is_empty() {
-            pieces.push(Piece::Literal(std::mem::take(&mut literal)));
-        }
-        pieces.push(Piece::Argument(path(place)?));
+        let path = place.trim().strip_prefix("args.");
+        let path = path.filter(|path| path.split('.').all(|name| !name.is_empty()));
+        let path = path.ok_or_else(|| TemplateError::NotAnArgument(shorten(place, 60)))?;
+        pieces.extend([Piece::Literal(before), Piece::Argument(path)]);
         text = rest;
     }
-    literal.push_str(text);
-    if !literal.is_empty() {
-        pieces.push(Piece::Literal(literal));
-    }
+    pieces.push(Piece::Literal(text));
+    pieces.retain(|piece| !matches!(piece, Piece::Literal("")));
     Ok(pieces)
 }
 
-fn path(place: &str) -> Result<Path, TemplateError> {
-    let names = place.trim().strip_prefix("args.");
-    let names: Path = names
-        .unwrap_or_default()
-        .split('.')
-        .map(str::to_owned)
-        .collect();
-    if names.iter().any(String::is_empty) {
-        return Err(TemplateError::NotAnArgument(
-            mcprove_settings::text::shorten(place, 60),
-        ));
-    }
-    Ok(names)
-}
-
 /// `None` if there is not enough room.
-fn render(part: &Part, arguments: &Map<String, Value>, room: &mut usize) -> Option<Value> {
-    Some(match part {
-        Part::Literal(value) => copy(value, room)?,
-        Part::Whole(path) => match find(arguments, path) {
-            Some(value) => copy(value, room)?,
-            None => Value::from(""),
-        },
-        Part::Text(pieces) => {
-            let mut text = String::new();
-            for piece in pieces {
-                let piece: Cow<'_, str> = match piece {
-                    Piece::Literal(literal) => literal.into(),
-                    Piece::Argument(path) => match find(arguments, path) {
-                        Some(Value::String(value)) => value.into(),
-                        Some(value) => value.to_string().into(),
-                        None => continue,
-                    },
-                };
-                take(room, piece.len())?;
-                text.push_str(&piece);
+fn render(
+    value: &Value,
+    places: Places,
+    arguments: &Map<String, Value>,
+    room: &mut usize,
+) -> Option<Value> {
+    Some(match value {
+        _ if places == Places::None => copy(value, room)?,
+        Value::String(text) => match (&pieces(text).ok()?[..], places) {
+            ([Piece::Argument(path)], Places::Typed) => match find(arguments, path) {
+                Some(value) => copy(value, room)?,
+                None => "".into(),
+            },
+            (pieces, _) => {
+                let mut text = String::new();
+                for piece in pieces {
+                    let piece: Cow<'_, str> = match piece {
+                        Piece::Literal(literal) => (*literal).into(),
+                        Piece::Argument(path) => match find(arguments, path) {
+                            Some(Value::String(value)) => value.into(),
+                            Some(value) => value.to_string().into(),
+                            None => continue,
+                        },
+                    };
+                    take(room, piece.len())?;
+                    text.push_str(&piece);
+                }
+                text.into()
             }
-            Value::String(text)
-        }
-        Part::List(parts) => {
-            let values = parts.iter().map(|part| render(part, arguments, room));
+        },
+        Value::Array(values) => {
+            let values = values.iter();
+            let values = values.map(|value| render(value, places, arguments, room));
             Value::Array(values.collect::<Option<_>>()?)
         }
-        Part::Table(parts) => {
-            let fields = parts.iter().map(|(name, part)| {
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let places = match (places, name.as_str()) {
+                    (Places::Answer, "content" | "message") => Places::Texts,
+                    (Places::Answer, _) => Places::Typed,
+                    (places, _) => places,
+                };
                 take(room, name.len())?;
-                Some((name.clone(), render(part, arguments, room)?))
+                Some((name.clone(), render(value, places, arguments, room)?))
             });
             Value::Object(fields.collect::<Option<_>>()?)
         }
+        value => copy(value, room)?,
     })
 }
 
@@ -227,23 +197,22 @@ fn size(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         Value::Array(values) => values.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
         Value::Object(fields) => {
-            let sizes = fields
-                .iter()
-                .map(|(name, value)| name.len() + size(value) + 4);
+            let fields = fields.iter();
+            let sizes = fields.map(|(name, value)| name.len() + size(value) + 4);
             sizes.sum::<usize>() + 2
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
 
-fn find<'v>(arguments: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
-    let (first, rest) = path.split_first()?;
-    rest.iter()
-        .try_fold(arguments.get(first)?, |value, name| match value {
-            Value::Array(values) => values.get(name.parse::<usize>().ok()?),
-            Value::Object(fields) => fields.get(name),
-            _ => None,
-        })
+fn find<'v>(arguments: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
+    let mut names = path.split('.');
+    let first = arguments.get(names.next()?)?;
+    names.try_fold(first, |value, name| match value {
+        Value::Array(values) => values.get(name.parse::<usize>().ok()?),
+        Value::Object(fields) => fields.get(name),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::json;
 
 fn made(template: &Value, arguments: &Value) -> Value {
-    let template = Template::parse(template).unwrap();
+    let template = Template::parse(template.clone()).unwrap();
     template.render(arguments.as_object().unwrap()).unwrap()
 }
 
@@ -40,7 +40,7 @@ fn the_content_of_a_result_is_made_of_texts() {
         "content": [{ "type": "text", "text": "${args.n}" }],
         "structuredContent": { "n": "${args.n}" },
     });
-    let template = Template::result(result.as_object().unwrap()).unwrap();
+    let template = Template::answer(result).unwrap();
     let made = template
         .render(json!({ "n": 5 }).as_object().unwrap())
         .unwrap();
@@ -56,7 +56,7 @@ fn an_argument_with_places_is_not_a_template() {
 
 #[test]
 fn what_is_no_place_is_an_error() {
-    assert_eq!(Template::text("${args.x"), Err(TemplateError::Open));
+    assert_eq!(Template::texts("${args.x".into()), Err(TemplateError::Open));
     for text in [
         "${HOME}",
         "${}",
@@ -65,7 +65,7 @@ fn what_is_no_place_is_an_error() {
         "${args.a..b}",
         "${arg.x}",
     ] {
-        let error = Template::text(text).unwrap_err();
+        let error = Template::texts(text.into()).unwrap_err();
         assert!(matches!(error, TemplateError::NotAnArgument(_)), "{text}");
     }
 }
@@ -73,7 +73,7 @@ fn what_is_no_place_is_an_error() {
 #[test]
 fn an_answer_has_a_largest_size() {
     let places = "${args.x}".repeat(1_000);
-    let template = Template::text(&places).unwrap();
+    let template = Template::texts(places.into()).unwrap();
     let arguments = json!({ "x": "y".repeat(RENDERED_BYTES_MAX / 999) });
     assert_eq!(template.render(arguments.as_object().unwrap()), None);
     let arguments = json!({ "x": "y" });

@@ -1,6 +1,6 @@
 //! Every kind of fault in a batch of the revision that has them.
 
-use mcprove_fault::ENTRIES;
+use mcprove_fault::kinds;
 use serde_json::{Value, json};
 
 use super::{call, found, listening, mock, search};
@@ -166,8 +166,8 @@ async fn over_http_a_status_stands_for_the_whole_batch() {
 #[test]
 fn every_kind_is_tried_above() {
     let this = include_str!("batches.rs");
-    for entry in ENTRIES {
-        let name = entry.name.replace('_', "-");
+    for kind in kinds() {
+        let name = kind.name().replace('_', "-");
         assert!(this.contains(&format!("\"{name}")), "{name}");
     }
 }

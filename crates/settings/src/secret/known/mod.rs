@@ -1,32 +1,45 @@
 //! Secrets that are known: what the environment, the command line and files gave. They are found however they are
 //! spelled, and where a text was cut in the middle of one.
+//!
+//! [`AhoCorasick`] finds where a text may have one, in one pass; what is written there is compared with the secret
+//! letter by letter, as [`readings`] has them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use super::REDACTED;
-use super::forms;
-use super::pattern::Pattern;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::redactor::plain;
+use super::spelling::{beginnings, is_escape, may_be_cut, readings};
+use super::{REDACTED, forms};
 
 /// What stands where a text was cut.
 const CUT: &str = "…";
 /// A shorter secret in the name of a field is taken for that name.
 const NAME_CHARS_MIN: usize = 8;
-/// How many values a byte has.
-const BYTES: usize = 256;
+/// A shorter part of a secret beside a cut gives nothing away.
+const PART_CHARS_MIN: usize = 4;
+/// What is left of a spelling that was cut within is not longer.
+const REST_BYTES_MAX: usize = 9;
+/// How long a quote behind the mark of a cut may be, escaped and all.
+const QUOTES_MAX: usize = 4;
+/// How many bytes a character of a secret takes at most, for each of its own: none takes more at the depths that occur.
+const SPELLED_BYTES_MAX: usize = 12;
+
+/// The characters of a secret.
+type Letters = Vec<char>;
 
 /// Knows secrets, and finds them.
 pub(super) struct KnownSecrets {
     /// As they were given, with those that are too short to be secrets.
     pub values: BTreeSet<String>,
-    patterns: Vec<Pattern>,
-    /// For each pair of bytes, in one bit, whether a secret may begin with it, or something that shows by itself that
-    /// it is one.
-    pairs: Box<[u64; BYTES * BYTES / 64]>,
-    /// For each byte, which secrets may begin with it.
-    by_first: Vec<Vec<usize>>,
+    /// In all their forms.
+    secrets: Vec<Letters>,
+    /// How they may begin, and signs of what shows by itself that it is a secret.
+    beginnings: AhoCorasick,
+    /// For each beginning, which secrets have it; a sign is none's.
+    owners: Vec<Vec<usize>>,
     /// Secrets that are numbers.
     numbers: BTreeSet<String>,
     /// How many bytes the longest of them may take.
@@ -37,6 +50,17 @@ pub(super) struct KnownSecrets {
 pub(super) static NONE: LazyLock<Arc<KnownSecrets>> =
     LazyLock::new(|| Arc::new(KnownSecrets::new([])));
 
+/// How far a text goes along with a secret.
+#[derive(PartialEq)]
+enum Along {
+    /// To this place, where the secret ends.
+    Whole(usize),
+    /// To where the text ends.
+    Cut,
+    /// Not far enough.
+    Not,
+}
+
 impl KnownSecrets {
     /// Those of these values that are secrets.
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
@@ -46,39 +70,27 @@ impl KnownSecrets {
             forms::add(secret, &mut all);
         }
         let numbers = values.iter().filter(|value| forms::is_long_number(value));
-        let numbers = numbers.cloned().collect();
-        let patterns: Vec<Pattern> = all.iter().map(|form| Pattern::new(form)).collect();
-        let mut pairs = Box::new([0_u64; BYTES * BYTES / 64]);
-        let mut by_first = vec![Vec::new(); BYTES];
-        let mut note = |first: u8, second: u8| {
-            let (word, bit) = place_of(first, second);
-            if let Some(word) = pairs.get_mut(word) {
-                *word |= bit;
-            }
-        };
-        plain::each_pair(&mut note);
-        for first in 0..=u8::MAX {
-            for (index, pattern) in patterns.iter().enumerate() {
-                if !pattern.may_begin_with_byte(first) {
-                    continue;
-                }
-                if let Some(own) = by_first.get_mut(usize::from(first)) {
-                    own.push(index);
-                }
-                for second in 0..=u8::MAX {
-                    if pattern.may_begin_with(first, second) {
-                        note(first, second);
-                    }
+        let secrets: Vec<Letters> = all.iter().map(|form| form.chars().collect()).collect();
+        let signs = plain::signs().map(|sign| (sign.as_bytes().to_vec(), Vec::new()));
+        let mut owners: BTreeMap<Vec<u8>, Vec<usize>> = signs.collect();
+        for (index, secret) in secrets.iter().enumerate() {
+            if let [one, two, ..] = secret.as_slice() {
+                for beginning in beginnings(*one, *two) {
+                    owners.entry(beginning).or_default().push(index);
                 }
             }
         }
+        let finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(owners.keys());
         Self {
+            numbers: numbers.cloned().collect(),
+            beginnings: finder.expect("one or two bytes of each secret"),
+            owners: owners.into_values().collect(),
+            span_max: secrets.iter().map(span_max).max().unwrap_or(0),
+            secrets,
             values,
-            span_max: patterns.iter().map(Pattern::span_max).max().unwrap_or(0),
-            patterns,
-            pairs,
-            by_first,
-            numbers,
         }
     }
 
@@ -94,7 +106,7 @@ impl KnownSecrets {
 
     /// What the name of a field becomes, if it has secrets that no name is likely to have.
     pub fn name(&self, name: &str) -> Option<String> {
-        let is_meant = |pattern: &Pattern| pattern.value.chars().count() >= NAME_CHARS_MIN;
+        let is_meant = |secret: &Letters| secret.len() >= NAME_CHARS_MIN;
         replaced(name, self.all_in(name.as_bytes(), false, &is_meant))
     }
 
@@ -106,65 +118,53 @@ impl KnownSecrets {
     /// Whether one may be in a text, or something that shows by itself that it is a secret: fast, and sure where it says
     /// no.
     pub fn may_have(&self, text: &[u8]) -> bool {
-        let mut is_there = false;
-        self.each_candidate(text, |at, own| {
-            let mut own = own.iter().filter_map(|index| self.patterns.get(*index));
-            is_there |= plain::has_sign(text, at) || own.any(|it| it.end(text, at).is_some());
-            is_there
-        });
-        // Beside the mark of a cut there may be a part of one.
-        is_there
-            || !self.patterns.is_empty() && memchr::memmem::find(text, CUT.as_bytes()).is_some()
+        let mut candidates = self.beginnings.find_overlapping_iter(text);
+        candidates.any(|it| {
+            let owners = &self.owners[it.pattern()];
+            owners.is_empty() || owners.iter().any(|own| self.end(*own, text, it.start()).is_some())
+        })
+            // Beside the mark of a cut there may be a part of one.
+            || !self.secrets.is_empty() && memchr::memmem::find(text, CUT.as_bytes()).is_some()
     }
 
     /// Whether one reaches over several tokens of a text that is JSON.
     pub fn is_across_tokens(&self, json: &str) -> bool {
-        let is_meant = Pattern::has_marks_of_json;
-        self.patterns.iter().any(is_meant) && !self.whole_in(json.as_bytes(), &is_meant).is_empty()
+        let is_mark = |letter: &char| ['"', '{', '}', '[', ']', ',', ':'].contains(letter);
+        let is_meant = |secret: &Letters| secret.iter().any(is_mark);
+        self.secrets.iter().any(is_meant)
+            && self.whole_in(json.as_bytes(), &is_meant).next().is_some()
     }
 
     /// Where one may begin that goes on behind the end of a text; the length of the text if none does.
     pub fn pending(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.span_max);
         let goes_on = |at: &usize| {
-            let first = text.get(*at).copied().unwrap_or_default();
-            let own = self.by_first.get(usize::from(first));
-            let mut own = own.into_iter().flatten();
-            own.any(|index| {
-                let pattern = self.patterns.get(*index);
-                pattern.is_some_and(|it| it.may_go_on(text, *at))
-            })
+            let mut secrets = self.secrets.iter();
+            secrets.any(|secret| along(secret, text, *at, 0) == Along::Cut)
         };
         (from..text.len()).find(goes_on).unwrap_or(text.len())
     }
 
-    /// Calls `look` with each place where something may begin, and the secrets that may; until it says that this is
-    /// enough.
-    fn each_candidate(&self, text: &[u8], mut look: impl FnMut(usize, &[usize]) -> bool) {
-        for (at, pair) in text.windows(2).enumerate() {
-            let [first, second] = *pair else { continue };
-            let (word, bit) = place_of(first, second);
-            if self.pairs.get(word).is_none_or(|word| word & bit == 0) {
-                continue;
-            }
-            let own = self.by_first.get(usize::from(first));
-            if look(at, own.map_or(&[], Vec::as_slice)) {
-                return;
-            }
+    /// Where a secret ends that begins here.
+    fn end(&self, secret: usize, text: &[u8], from: usize) -> Option<usize> {
+        match along(&self.secrets[secret], text, from, PART_CHARS_MIN) {
+            Along::Whole(end) => Some(end),
+            Along::Cut | Along::Not => None,
         }
     }
 
     /// Where the secrets that are meant are whole.
-    fn whole_in(&self, text: &[u8], is_meant: &dyn Fn(&Pattern) -> bool) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
-        self.each_candidate(text, |at, own| {
-            for index in own {
-                let pattern = self.patterns.get(*index).filter(|it| is_meant(it));
-                found.extend(pattern.and_then(|it| Some(at..it.end(text, at)?)));
-            }
-            false
-        });
-        found
+    fn whole_in<'a>(
+        &'a self,
+        text: &'a [u8],
+        is_meant: &'a dyn Fn(&Letters) -> bool,
+    ) -> impl Iterator<Item = Range<usize>> + 'a {
+        let candidates = self.beginnings.find_overlapping_iter(text);
+        candidates.flat_map(move |it| {
+            let own = self.owners[it.pattern()].iter();
+            let own = own.filter(|own| is_meant(&self.secrets[**own]));
+            own.filter_map(move |own| Some(it.start()..self.end(*own, text, it.start())?))
+        })
     }
 
     /// Where the secrets that are meant are, whole or in part.
@@ -172,42 +172,26 @@ impl KnownSecrets {
         &self,
         text: &[u8],
         is_cut: bool,
-        is_meant: &dyn Fn(&Pattern) -> bool,
+        is_meant: &dyn Fn(&Letters) -> bool,
     ) -> Vec<Range<usize>> {
-        if self.patterns.is_empty() {
+        if self.secrets.is_empty() {
             return Vec::new();
         }
-        let mut found = self.whole_in(text, is_meant);
-        let cuts = memchr::memmem::find_iter(text, CUT.as_bytes());
-        let mut cuts: Vec<Range<usize>> = cuts.map(|at| at..at + CUT.len()).collect();
-        if is_cut {
-            cuts.push(text.len()..text.len());
-        }
-        found.extend(self.beside(text, cuts, is_meant));
-        found
-    }
-
-    /// Where parts of secrets are, beside these cuts, which are in order.
-    fn beside(
-        &self,
-        text: &[u8],
-        cuts: Vec<Range<usize>>,
-        is_meant: &dyn Fn(&Pattern) -> bool,
-    ) -> Vec<Range<usize>> {
-        let mut found = Vec::new();
+        let mut found: Vec<Range<usize>> = self.whole_in(text, is_meant).collect();
+        let cuts = memchr::memmem::find_iter(text, CUT.as_bytes()).map(|at| at..at + CUT.len());
+        let cuts = cuts.chain(is_cut.then_some(text.len()..text.len()));
         // What stands before a cut begins behind the one before, so that no part is looked at often.
         let mut begin = 0;
         for cut in cuts {
-            let before = text.get(begin..cut.start).unwrap_or_default();
-            let after = text.get(cut.end..).unwrap_or_default();
-            for pattern in self.patterns.iter().filter(|it| is_meant(it)) {
+            let (before, after) = (&text[begin..cut.start], &text[cut.end..]);
+            for secret in self.secrets.iter().filter(|it| is_meant(it)) {
                 // What was taken out already is no part of anything.
                 if !before.ends_with(REDACTED.as_bytes()) {
-                    let part = pattern.beginning_at_end(before);
+                    let part = beginning_at_end(secret, before);
                     found.extend(part.map(|at| begin + at..cut.start));
                 }
                 if !after.starts_with(REDACTED.as_bytes()) {
-                    let part = pattern.end_at_beginning(after);
+                    let part = end_at_beginning(secret, after);
                     found.extend(part.map(|end| cut.end..cut.end + end));
                 }
             }
@@ -217,9 +201,69 @@ impl KnownSecrets {
     }
 }
 
-fn place_of(first: u8, second: u8) -> (usize, u64) {
-    let pair = usize::from(first) * BYTES + usize::from(second);
-    (pair / 64, 1 << (pair % 64))
+/// How many bytes a secret may take.
+fn span_max(secret: &Letters) -> usize {
+    let bytes: usize = secret.iter().map(|letter| letter.len_utf8()).sum();
+    bytes.saturating_mul(SPELLED_BYTES_MAX)
+}
+
+/// Where a part of a secret begins with which a text ends, if it is long enough.
+fn beginning_at_end(secret: &Letters, text: &[u8]) -> Option<usize> {
+    let from = text.len().saturating_sub(span_max(secret));
+    let mut places = from..text.len().saturating_sub(PART_CHARS_MIN - 1);
+    places.find(|at| along(secret, text, *at, PART_CHARS_MIN) == Along::Cut)
+}
+
+/// Where a part of a secret ends with which a text begins, if it is long enough.
+fn end_at_beginning(secret: &Letters, text: &[u8]) -> Option<usize> {
+    // The rest of a text may be quoted behind the mark of the cut.
+    let is_quote = |byte: &&u8| matches!(**byte, b'"' | b'\'' | b'\\');
+    let quotes = text.iter().take(QUOTES_MAX).take_while(is_quote).count();
+    let last = secret.len().saturating_sub(PART_CHARS_MIN);
+    (1..=last).find_map(|skipped| {
+        let (before, rest) = secret.split_at(skipped);
+        let is_plain = before.last().is_some_and(char::is_ascii_alphanumeric);
+        // The character before it may have been cut within.
+        let most = if is_plain { 0 } else { REST_BYTES_MAX };
+        (0..=quotes.max(most)).find_map(|from| match along(rest, text, from, PART_CHARS_MIN) {
+            Along::Whole(end) => Some(end),
+            Along::Cut | Along::Not => None,
+        })
+    })
+}
+
+/// How far a text goes along with a secret from here on. A part of fewer than `chars_min` characters at the end of the
+/// text is none.
+fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
+    let rest = text.get(from..).unwrap_or_default();
+    let is_plain =
+        |(own, there): &(&char, &u8)| own.is_ascii_alphanumeric() && **own == char::from(**there);
+    let plain = secret.iter().zip(rest).take_while(is_plain).count();
+    let next = secret.get(plain).zip(rest.get(plain));
+    if next.is_some_and(|(own, there)| own.is_ascii_alphanumeric() && !is_escape(*there)) {
+        return Along::Not;
+    }
+    // All places where what was read so far may end: few spellings can be read in two ways.
+    let mut places = vec![from + plain];
+    let mut is_cut = false;
+    for (count, own) in secret.iter().enumerate().skip(plain) {
+        let mut ends = Vec::new();
+        for place in places {
+            let rest = text.get(place..).unwrap_or_default();
+            is_cut |= count >= chars_min && may_be_cut(*own, rest);
+            let readings = readings(text, place).into_iter();
+            // What has several lines may be written on one.
+            let same = readings.filter(|(it, _)| it == own || *it == ' ' && own.is_control());
+            ends.extend(same.map(|(_, end)| end));
+        }
+        ends.sort_unstable();
+        ends.dedup();
+        places = ends;
+        if places.is_empty() {
+            return if is_cut { Along::Cut } else { Along::Not };
+        }
+    }
+    places.last().map_or(Along::Not, |end| Along::Whole(*end))
 }
 
 /// The ranges in order; those that have something in common are one.
@@ -235,24 +279,28 @@ pub(super) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// The text with `<redacted>` in these ranges, if there are any.
-pub(super) fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
-    let mut changed = String::with_capacity(text.len());
-    // How far the text is copied.
+/// Bytes with `<redacted>` in these ranges.
+pub(super) fn replaced_bytes(bytes: &[u8], ranges: Vec<Range<usize>>) -> Vec<u8> {
+    let mut changed = Vec::with_capacity(bytes.len());
+    // How far they are copied.
     let mut done = 0;
     for range in merged(ranges) {
-        // A spelling that was cut may end within a character.
-        let start = text.floor_char_boundary(range.start).max(done);
-        let end = text.ceil_char_boundary(range.end);
-        changed.push_str(text.get(done..start).unwrap_or_default());
-        changed.push_str(REDACTED);
-        done = end.max(done);
+        changed.extend_from_slice(&bytes[done..range.start]);
+        changed.extend_from_slice(REDACTED.as_bytes());
+        done = range.end;
     }
-    if done == 0 {
-        return None;
-    }
-    changed.push_str(text.get(done..).unwrap_or_default());
-    Some(changed)
+    changed.extend_from_slice(&bytes[done..]);
+    changed
+}
+
+/// The text with `<redacted>` in these ranges, if there are any.
+pub(super) fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
+    // A spelling that was cut may end within a character.
+    let whole =
+        |it: Range<usize>| text.floor_char_boundary(it.start)..text.ceil_char_boundary(it.end);
+    let ranges: Vec<Range<usize>> = ranges.into_iter().map(whole).collect();
+    let changed = (!ranges.is_empty()).then(|| replaced_bytes(text.as_bytes(), ranges))?;
+    Some(String::from_utf8_lossy(&changed).into_owned())
 }
 
 #[cfg(test)]

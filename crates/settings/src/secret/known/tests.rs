@@ -100,7 +100,7 @@ fn no_part_is_left_beside_a_cut() {
 #[test]
 fn words_of_settings_and_short_values_stay() {
     let secrets = known(&["abc", "true", "info", "8080", "1.25", ""]);
-    assert_eq!(secrets.patterns.len(), 0);
+    assert_eq!(secrets.secrets.len(), 0);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn words_of_formats_are_none() {
         "completed",
         "tool",
     ]);
-    assert_eq!(secrets.patterns.len(), 0);
+    assert_eq!(secrets.secrets.len(), 0);
 }
 
 #[test]

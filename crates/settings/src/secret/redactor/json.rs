@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
-use super::{PLACES_MAX, Redactor, Rules, names};
+use super::{Redactor, Rules, names, note};
 use crate::secret::REDACTED;
 
 /// Whether a text is an object or a list.
@@ -21,24 +22,20 @@ pub(super) fn has_escaped_ascii(text: &str) -> bool {
     digits.any(|digit| matches!(digit, b'2'..=b'7'))
 }
 
-/// Where in a document the reader is.
-enum Level<'a> {
-    /// In an object, behind this key.
-    Object(Option<Cow<'a, str>>),
-    /// In a list, at this index; the name is that of the list.
-    List(usize, Option<Cow<'a, str>>),
+/// An object or a list that the reader is in.
+#[derive(Default)]
+struct Level<'a> {
+    /// The key that a value of an object follows; that of the list, for all values of a list.
+    name: Option<Cow<'a, str>>,
+    /// The place in a list.
+    index: Option<usize>,
 }
 
 struct Reader<'a, 'r> {
     redactor: &'r Redactor,
-    text: &'a str,
     path: &'r str,
     rules: Rules,
-    depth: usize,
     levels: Vec<Level<'a>>,
-    changed: String,
-    /// How far the text is copied.
-    done: usize,
 }
 
 /// What a text that is JSON becomes, if it has secrets.
@@ -46,121 +43,103 @@ pub(super) fn redact(
     redactor: &Redactor,
     text: &str,
     path: &str,
-    (rules, depth): (Rules, usize),
+    rules: Rules,
     places: &mut Vec<String>,
 ) -> Option<String> {
+    let levels = Vec::new();
     let mut reader = Reader {
         redactor,
-        text,
         path,
         rules,
-        depth,
-        levels: Vec::new(),
-        changed: String::new(),
-        done: 0,
+        levels,
     };
-    reader.read(places);
-    if reader.done == 0 {
-        return None;
+    let mut changed = String::new();
+    // How far the text is copied, and read.
+    let (mut done, mut end) = (0, 0);
+    while let Some(byte) = text.as_bytes().get(end) {
+        let begin = end;
+        end = end_of_token(text.as_bytes(), begin);
+        let token = &text[begin..end];
+        let with = match byte {
+            b'"' => reader.text(token, places),
+            b'-' | b'0'..=b'9' => reader.number(token, places),
+            other => {
+                reader.mark(*other);
+                None
+            }
+        };
+        if let Some(with) = with {
+            changed.push_str(&text[done..begin]);
+            changed.push_str(&Value::from(with).to_string());
+            done = end;
+        }
     }
-    let rest = text.get(reader.done..).unwrap_or_default();
-    reader.changed.push_str(rest);
-    Some(reader.changed)
+    changed.push_str(&text[done..]);
+    (done > 0).then_some(changed)
 }
 
 impl<'a> Reader<'a, '_> {
-    fn read(&mut self, places: &mut Vec<String>) {
-        let bytes = self.text.as_bytes();
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            match byte {
-                b'"' => {
-                    let end = end_of_text(bytes, at);
-                    self.text_at(at, end, places);
-                    at = end;
-                    continue;
-                }
-                b'{' => self.levels.push(Level::Object(None)),
-                b'[' => {
-                    let name = self.name().map(|name| Cow::Owned(name.to_owned()));
-                    self.levels.push(Level::List(0, name));
-                }
-                b'}' | b']' => drop(self.levels.pop()),
-                b',' => match self.levels.last_mut() {
-                    Some(Level::Object(key)) => *key = None,
-                    Some(Level::List(index, _)) => *index += 1,
-                    None => {}
-                },
-                b'-' | b'0'..=b'9' => {
-                    let rest = bytes.get(at..).unwrap_or_default();
-                    let length = rest.iter().position(|byte| !is_of_number(*byte));
-                    let end = at + length.unwrap_or(rest.len());
-                    self.number_at(at, end, places);
-                    at = end;
-                    continue;
-                }
-                _ => {}
+    /// Follows a bracket or a comma.
+    fn mark(&mut self, mark: u8) {
+        match (mark, self.levels.last_mut()) {
+            (b'{', _) => self.levels.push(Level::default()),
+            (b'[', last) => {
+                let name = last.and_then(|last| last.name.clone());
+                let index = Some(0);
+                self.levels.push(Level { name, index });
             }
-            at += 1;
+            (b'}' | b']', _) => drop(self.levels.pop()),
+            (
+                b',',
+                Some(Level {
+                    index: Some(index), ..
+                }),
+            ) => *index += 1,
+            (b',', Some(last)) => last.name = None,
+            _ => {}
         }
     }
 
-    /// The name under which a value stands here.
-    fn name(&self) -> Option<&str> {
-        match self.levels.last()? {
-            Level::Object(name) | Level::List(_, name) => name.as_deref(),
-        }
-    }
-
-    fn text_at(&mut self, begin: usize, end: usize, places: &mut Vec<String>) {
-        let inside = self.text.get(begin + 1..end.saturating_sub(1));
-        let inside = inside.unwrap_or_default();
-        let decoded: Cow<'a, str> = if inside.contains('\\') {
-            let text = self.text.get(begin..end).unwrap_or_default();
+    /// What a text becomes, if it has secrets.
+    fn text(&mut self, token: &'a str, places: &mut Vec<String>) -> Option<String> {
+        let inside = token.get(1..token.len() - 1).unwrap_or_default();
+        let decoded = if inside.contains('\\') {
             // Half a character is JSON, but no text: it is looked at as it is written.
-            Cow::Owned(serde_json::from_str(text).unwrap_or_else(|_| inside.to_owned()))
+            Cow::Owned(serde_json::from_str(token).unwrap_or_else(|_| inside.to_owned()))
         } else {
             Cow::Borrowed(inside)
         };
-        if let Some(Level::Object(key @ None)) = self.levels.last_mut() {
-            *key = Some(decoded.clone());
-            if let Some(changed) = self.redactor.name(&decoded) {
-                self.note(places);
-                self.replace(begin, end, &serde_json::Value::from(changed).to_string());
+        let name = match self.levels.last_mut() {
+            Some(Level {
+                name: key @ None,
+                index: None,
+            }) => {
+                *key = Some(decoded.clone());
+                let changed = self.redactor.name(&decoded)?;
+                note(places, || self.place());
+                return Some(changed);
             }
-            return;
-        }
-        let name = self.name();
-        let name = name.filter(|_| self.rules.names);
-        let is_secret = name.is_some_and(|name| names::is_secret(name, &decoded));
-        let changed = if is_secret {
-            let is_new = decoded != REDACTED;
-            if is_new {
-                self.note(places);
-            }
-            is_new.then(|| REDACTED.to_owned())
-        } else {
-            let deeper = (self.rules, self.depth + 1);
-            self.redactor
-                .content(&decoded, &|| self.place(), deeper, places)
+            last => last.and_then(|last| last.name.as_deref()),
         };
-        if let Some(changed) = changed {
-            self.replace(begin, end, &serde_json::Value::from(changed).to_string());
+        let name = name.filter(|_| self.rules.names);
+        if name.is_some_and(|name| names::is_secret(name, &decoded)) {
+            let is_new = decoded != REDACTED;
+            return is_new.then(|| {
+                note(places, || self.place());
+                REDACTED.to_owned()
+            });
         }
+        let rules = self.rules.deeper();
+        self.redactor
+            .content(&decoded, &|| self.place(), rules, places)
     }
 
-    fn number_at(&mut self, begin: usize, end: usize, places: &mut Vec<String>) {
-        let number = self.text.get(begin..end).unwrap_or_default();
-        if self.rules.numbers && self.redactor.known.has_number(number) {
-            self.note(places);
-            self.replace(begin, end, &format!("\"{REDACTED}\""));
-        }
-    }
-
-    fn note(&self, places: &mut Vec<String>) {
-        if places.len() < PLACES_MAX {
-            places.push(self.place());
-        }
+    fn number(&self, number: &str, places: &mut Vec<String>) -> Option<String> {
+        let is_secret = self.rules.numbers && self.redactor.known.has_number(number);
+        is_secret.then(|| {
+            note(places, || self.place());
+            REDACTED.to_owned()
+        })
     }
 
     /// The path to where the reader is. Names of fields are told without secrets.
@@ -168,42 +147,42 @@ impl<'a> Reader<'a, '_> {
         let mut path = self.path.to_owned();
         for level in &self.levels {
             match level {
-                Level::Object(Some(key)) => {
+                // Writing to a text cannot fail.
+                Level {
+                    index: Some(index), ..
+                } => drop(write!(path, "[{index}]")),
+                Level {
+                    name: Some(key), ..
+                } => {
                     if !path.is_empty() {
                         path.push('.');
                     }
                     let words = self.redactor.name(key);
                     path.push_str(words.as_deref().unwrap_or(key));
                 }
-                // Writing to a text cannot fail.
-                Level::List(index, _) => drop(write!(path, "[{index}]")),
-                Level::Object(None) => {}
+                _ => {}
             }
         }
         path
     }
-
-    fn replace(&mut self, begin: usize, end: usize, with: &str) {
-        let before = self.text.get(self.done..begin).unwrap_or_default();
-        self.changed.push_str(before);
-        self.changed.push_str(with);
-        self.done = end;
-    }
 }
 
-/// Where the text that begins here ends, behind its quote.
-fn end_of_text(bytes: &[u8], begin: usize) -> usize {
+/// Where the token that begins here ends: a text, a number, or any other byte alone.
+fn end_of_token(bytes: &[u8], begin: usize) -> usize {
+    let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"-+.eE".contains(byte);
     let mut at = begin + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
+    if bytes[begin] == b'"' {
+        while let Some(byte) = bytes.get(at) {
+            at += if *byte == b'\\' { 2 } else { 1 };
+            if *byte == b'"' {
+                return at;
+            }
         }
+    } else if bytes[begin] == b'-' || bytes[begin].is_ascii_digit() {
+        at += bytes[at..]
+            .iter()
+            .take_while(|byte| is_of_number(byte))
+            .count();
     }
-    bytes.len()
-}
-
-const fn is_of_number(byte: u8) -> bool {
-    byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
+    at.min(bytes.len())
 }

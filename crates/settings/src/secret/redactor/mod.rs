@@ -17,7 +17,6 @@ pub(super) mod plain;
 mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::known::{KnownSecrets, NONE, replaced};
-use super::{REDACTED, sources};
+use super::{REDACTED, shifted, sources};
 
 /// How deep JSON in texts of JSON is looked into.
 const NESTED_MAX: usize = 6;
@@ -62,23 +61,32 @@ struct Rules {
     names: bool,
     /// A number that is a known secret.
     numbers: bool,
+    /// In how many texts of JSON this JSON is.
+    depth: usize,
+}
+
+impl Rules {
+    const fn new(names: bool, numbers: bool) -> Self {
+        let depth = 0;
+        Self {
+            names,
+            numbers,
+            depth,
+        }
+    }
+
+    const fn deeper(self) -> Self {
+        let depth = self.depth + 1;
+        Self { depth, ..self }
+    }
 }
 
 /// What others said.
-const OF_OTHERS: Rules = Rules {
-    names: true,
-    numbers: true,
-};
+const OF_OTHERS: Rules = Rules::new(true, true);
 /// Traces: the names in them are those of arguments, and each line costs time.
-const OF_TRACES: Rules = Rules {
-    names: false,
-    numbers: true,
-};
+const OF_TRACES: Rules = Rules::new(false, true);
 /// Reports: their numbers are measured.
-const OF_REPORTS: Rules = Rules {
-    names: false,
-    numbers: false,
-};
+const OF_REPORTS: Rules = Rules::new(false, false);
 
 /// A text without secrets, and where they were.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,31 +98,25 @@ pub struct Redacted<'a> {
 }
 
 impl Redactor {
-    /// One that knows these secrets, and the passwords within them, besides what it recognises.
-    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        Self::of_values(secrets.into_iter().collect())
-    }
-
     /// One that knows the variables of this process with names of secrets.
     pub fn of_process() -> Self {
-        Self::of_values(sources::inherited())
+        Self::new(sources::inherited())
     }
 
     /// The same, with further secrets.
     #[must_use]
     pub fn with_secrets(&self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut values = self.known.values.clone();
-        values.extend(secrets);
-        Self::of_values(values)
+        Self::new(self.known.values.iter().cloned().chain(secrets))
     }
 
-    fn of_values(values: BTreeSet<String>) -> Self {
-        let within: Vec<String> = values
-            .iter()
-            .flat_map(|value| sources::within(value))
-            .collect();
+    /// One that knows these secrets, and the passwords within them, besides what it recognises.
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let with_passwords = secrets.into_iter().flat_map(|value| {
+            let within = sources::within(&value);
+            std::iter::once(value).chain(within)
+        });
         Self {
-            known: Arc::new(KnownSecrets::new(values.into_iter().chain(within))),
+            known: Arc::new(KnownSecrets::new(with_passwords)),
         }
     }
 
@@ -131,9 +133,9 @@ impl Redactor {
     /// The text without secrets, and where they were.
     pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
         let mut places = Vec::new();
-        let changed = self.content(text, &String::new, (OF_OTHERS, 0), &mut places);
+        let changed = self.content(text, &String::new, OF_OTHERS, &mut places);
         Redacted {
-            text: changed.map_or(Cow::Borrowed(text), Cow::Owned),
+            text: or_as_it_is(changed, text),
             places,
         }
     }
@@ -153,18 +155,14 @@ impl Redactor {
         if !self.known.may_have(text.as_bytes()) {
             return Ok(None);
         }
-        match json::redact(self, &text, "", (OF_REPORTS, 0), &mut Vec::new()) {
-            Some(text) => serde_json::from_str(&text).map(Some),
-            None => Ok(None),
-        }
+        let changed = json::redact(self, &text, "", OF_REPORTS, &mut Vec::new());
+        changed.map(|text| serde_json::from_str(&text)).transpose()
     }
 
     /// A text that is not JSON without secrets, as fast as can be where it has none.
     pub fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if !self.known.may_have(text.as_bytes()) {
-            return Cow::Borrowed(text);
-        }
-        self.words(text).map_or(Cow::Borrowed(text), Cow::Owned)
+        let may_have = self.known.may_have(text.as_bytes());
+        or_as_it_is(may_have.then(|| self.words(text)).flatten(), text)
     }
 
     /// JSON of a trace without secrets: JSON again, whatever is in it.
@@ -174,13 +172,11 @@ impl Redactor {
         }
         if serde_json::from_str::<IgnoredAny>(json).is_err() {
             // Too deep to be looked into, or none.
-            return match self.words(json) {
-                Some(text) => Cow::Owned(Value::from(text).to_string()),
-                None => Cow::Borrowed(json),
-            };
+            let words = self.words(json);
+            return or_as_it_is(words.map(|text| Value::from(text).to_string()), json);
         }
-        let changed = json::redact(self, json, "", (OF_TRACES, 0), &mut Vec::new());
-        let changed = changed.map_or(Cow::Borrowed(json), Cow::Owned);
+        let changed = json::redact(self, json, "", OF_TRACES, &mut Vec::new());
+        let changed = or_as_it_is(changed, json);
         if self.known.is_across_tokens(&changed) {
             return Cow::Owned(Value::from(REDACTED).to_string());
         }
@@ -195,8 +191,7 @@ impl Redactor {
         let is_whole = part.len() == text.len();
         let mut found = self.known.found(part.as_bytes(), !is_whole);
         found.extend(plain::ranges_to(text, end));
-        let changed = replaced(part, found);
-        changed.map_or(Cow::Borrowed(part), Cow::Owned)
+        or_as_it_is(replaced(part, found), part)
     }
 
     /// Where the secrets are in a piece of a stream. `is_end` says that the stream ends with it.
@@ -207,8 +202,7 @@ impl Redactor {
         let mut found = self.known.found(piece, is_end);
         let mut at = 0;
         for chunk in piece.utf8_chunks() {
-            let shift = |range: Range<usize>| range.start + at..range.end + at;
-            found.extend(plain::ranges(chunk.valid()).into_iter().map(shift));
+            found.extend(shifted(plain::ranges(chunk.valid()), at));
             at += chunk.valid().len() + chunk.invalid().len();
         }
         found
@@ -219,32 +213,28 @@ impl Redactor {
         &self,
         text: &str,
         path: &dyn Fn() -> String,
-        (rules, depth): (Rules, usize),
+        rules: Rules,
         places: &mut Vec<String>,
     ) -> Option<String> {
-        if depth < NESTED_MAX && json::is_json(text) {
-            let changed = json::redact(self, text, &path(), (rules, depth), places);
+        if rules.depth < NESTED_MAX && json::is_json(text) {
+            let changed = json::redact(self, text, &path(), rules, places);
             // A secret may be JSON itself.
             let now = changed.as_deref().unwrap_or(text);
-            return if depth > 0 && self.known.is_across_tokens(now) {
+            return if rules.depth > 0 && self.known.is_across_tokens(now) {
                 Some(REDACTED.to_owned())
             } else {
                 changed
             };
         }
         let changed = self.words(text)?;
-        if places.len() < PLACES_MAX {
-            places.push(path());
-        }
+        note(places, path);
         Some(changed)
     }
 
     /// The name of a method or a tool, in which short secrets are taken for a part of it.
     pub fn field<'a>(&self, name: &'a str) -> Cow<'a, str> {
-        if !self.known.may_have(name.as_bytes()) {
-            return Cow::Borrowed(name);
-        }
-        self.name(name).map_or(Cow::Borrowed(name), Cow::Owned)
+        let may_have = self.known.may_have(name.as_bytes());
+        or_as_it_is(may_have.then(|| self.name(name)).flatten(), name)
     }
 
     /// What the name of a field becomes, if it has secrets. Short ones are taken for what the field is called.
@@ -259,6 +249,18 @@ impl Redactor {
         let changed = self.known.text(text);
         let now = changed.as_deref().unwrap_or(text);
         plain::redact(now).or(changed)
+    }
+}
+
+/// What a text became; itself if it has no secrets.
+fn or_as_it_is(changed: Option<String>, text: &str) -> Cow<'_, str> {
+    changed.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Adds where something was taken out.
+fn note(places: &mut Vec<String>, path: impl Fn() -> String) {
+    if places.len() < PLACES_MAX {
+        places.push(path());
     }
 }
 
@@ -308,23 +310,12 @@ impl Redactor {
 
 /// Whether a text that was redacted is this one: what was taken out may have been anything.
 pub fn fits(redacted: &str, text: &str) -> bool {
-    if redacted == text {
-        return true;
-    }
-    let mut parts = redacted.split(REDACTED);
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
+    let parts: Vec<&str> = redacted.split(REDACTED).collect();
+    let [first, middle @ .., last] = parts.as_slice() else {
+        return redacted == text;
     };
-    let mut last = None;
-    for part in parts {
-        // Only the last part must stand at the end, so it waits.
-        if let Some(part) = last.replace(part) {
-            let part: &str = part;
-            match rest.find(part).and_then(|at| rest.get(at + part.len()..)) {
-                Some(behind) => rest = behind,
-                None => return false,
-            }
-        }
-    }
-    last.is_some_and(|last| rest.ends_with(last))
+    let rest = middle.iter().fold(text.strip_prefix(first), |rest, part| {
+        Some(rest?.split_once(part)?.1)
+    });
+    rest.is_some_and(|rest| rest.ends_with(last))
 }

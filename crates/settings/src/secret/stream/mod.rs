@@ -4,9 +4,9 @@
 //! part of four characters or more is redacted too. Known secrets may reach over lines; what only looks like
 //! one is whole within its line.
 
-use super::known::merged;
+use super::Redactor;
+use super::known::{merged, replaced_bytes};
 use super::redactor::plain;
-use super::{REDACTED, Redactor};
 
 /// A longer line is passed on in pieces.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -89,19 +89,10 @@ impl StreamRedactor {
 }
 
 fn redacted(redactor: &Redactor, bytes: Vec<u8>, is_end: bool) -> Vec<u8> {
-    let ranges = redactor.ranges(&bytes, is_end);
-    if ranges.is_empty() {
-        return bytes;
+    match redactor.ranges(&bytes, is_end) {
+        ranges if ranges.is_empty() => bytes,
+        ranges => replaced_bytes(&bytes, ranges),
     }
-    let mut changed = Vec::with_capacity(bytes.len());
-    let mut done = 0;
-    for range in merged(ranges) {
-        changed.extend_from_slice(bytes.get(done..range.start).unwrap_or_default());
-        changed.extend_from_slice(REDACTED.as_bytes());
-        done = range.end;
-    }
-    changed.extend_from_slice(bytes.get(done..).unwrap_or_default());
-    changed
 }
 
 #[cfg(test)]

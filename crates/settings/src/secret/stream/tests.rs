@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::secret::REDACTED;
 
 const PEM: &str = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nq83j\n-----END KEY-----";
 

@@ -47,19 +47,19 @@ fn is_tagged(text: &str, start: usize) -> bool {
 
 /// Whether it may be that a bracket ended a text too early.
 fn may_be_cut(error: &Error) -> bool {
-    match error.without_snippet() {
-        Error::ExternalMessage { source, .. } => match &**source {
-            ExternalMessageSource::Parser(error) => matches!(
-                error.kind(),
-                ErrorKind::ExpectedFlowMappingSeparator
-                    | ErrorKind::ExpectedFlowSequenceSeparator
-                    | ErrorKind::ExpectedBlockSequenceEntry
-                    | ErrorKind::ExpectedBlockMappingKey
-            ),
-            _ => false,
-        },
-        _ => false,
-    }
+    let Error::ExternalMessage { source, .. } = error.without_snippet() else {
+        return false;
+    };
+    let ExternalMessageSource::Parser(error) = &**source else {
+        return false;
+    };
+    matches!(
+        error.kind(),
+        ErrorKind::ExpectedFlowMappingSeparator
+            | ErrorKind::ExpectedFlowSequenceSeparator
+            | ErrorKind::ExpectedBlockSequenceEntry
+            | ErrorKind::ExpectedBlockMappingKey
+    )
 }
 
 /// Whether it is a key that is there twice.
@@ -74,24 +74,23 @@ pub(super) fn is_repeat(error: &Error) -> bool {
 pub(super) fn twice(key: &str, span: std::ops::Range<usize>) -> SyntaxError {
     SyntaxError {
         span,
-        message: format!(
-            "not valid YAML: the key `{}` is there twice",
-            shorten(key, SHOWN_MAX)
-        ),
+        message: format!("not valid YAML: {}", is_twice(Some(key))),
         hint: "leave one of them out".to_owned(),
         gist: "not valid YAML",
     }
+}
+
+fn is_twice(key: Option<&str>) -> String {
+    key.map_or("a key is there twice".into(), |key| {
+        format!("the key `{}` is there twice", shorten(key, SHOWN_MAX))
+    })
 }
 
 fn words(error: &Error) -> (String, &'static str) {
     let (message, hint) = match error {
         Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => return words(error),
         Error::DuplicateMappingKey { key, .. } => {
-            let message = match key {
-                Some(key) => format!("the key `{}` is there twice", shorten(key, SHOWN_MAX)),
-                None => "a key is there twice".into(),
-            };
-            return (message, "leave one of them out");
+            return (is_twice(key.as_deref()), "leave one of them out");
         }
         Error::ExternalMessage { source, msg, .. } => {
             return match &**source {

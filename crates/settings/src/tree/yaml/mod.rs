@@ -12,7 +12,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Spanned};
 
-use super::{Data, Field, Node, Source, SyntaxError};
+use super::{Data, Field, Node, Parsed, Source, SyntaxError};
 use crate::own_limits::OwnLimit;
 
 /// How deep lists and tables may be in each other.
@@ -32,58 +32,42 @@ enum Raw {
     Table(Vec<(Spanned<String>, Spanned<Raw>)>),
 }
 
-/// Reads YAML in which no key is there twice.
-pub(super) fn parse(source: &Source, report: &mut dyn FnMut(SyntaxError)) -> Option<Node> {
-    let mut is_clean = true;
-    let mut repeats = Vec::new();
-    let root = parse_with_repeats(source, report, &mut |error| repeats.push(error));
-    for error in repeats {
-        is_clean = false;
-        report(error);
-    }
-    root.filter(|_| is_clean)
-}
-
-/// Reads YAML. A key that is there twice is told to `repeat`, and the first of both is kept.
-pub(super) fn parse_with_repeats(
-    source: &Source,
-    report: &mut dyn FnMut(SyntaxError),
-    repeat: &mut dyn FnMut(SyntaxError),
-) -> Option<Node> {
-    let unread = |limit: Option<OwnLimit>| SyntaxError {
-        span: 0..0,
-        message: limit.map_or("no thread could read the YAML".into(), |it| {
-            format!("it cannot be read: {it}")
-        }),
-        hint: limit
-            .map_or("write the file as TOML", |it| it.hint())
-            .into(),
-        gist: "cannot be read",
+/// Reads YAML.
+pub(super) fn parse(source: &Source) -> Parsed {
+    let unread = |limit: Option<OwnLimit>| {
+        let (message, hint) = match limit {
+            Some(limit) => (format!("it cannot be read: {limit}"), limit.hint()),
+            None => (
+                "no thread could read the YAML".into(),
+                "write the file as TOML",
+            ),
+        };
+        vec![SyntaxError {
+            span: 0..0,
+            message,
+            hint: hint.into(),
+            gist: "cannot be read",
+        }]
     };
-    let read = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
         let reading = thread.spawn_scoped(scope, || read_all(source));
         let reading = reading.map_err(|error| unread(OwnLimit::of_start(&error)))?;
         reading.join().unwrap_or_else(|_| Err(unread(None)))
-    });
-    let (root, repeats) = read.map_err(report).ok()?;
-    repeats.into_iter().for_each(repeat);
-    Some(root)
+    })
 }
 
-/// The tree, and the keys that are there twice.
-fn read_all(source: &Source) -> Result<(Node, Vec<SyntaxError>), SyntaxError> {
-    let (error, is_repeat) = match read(source, DuplicateKeyPolicy::Error) {
+fn read_all(source: &Source) -> Parsed {
+    let error = match read(source, DuplicateKeyPolicy::Error) {
         Ok(root) => return Ok((root, Vec::new())),
-        Err(unread) => unread,
+        Err((error, true)) => error,
+        Err((error, false)) => return Err(vec![error]),
     };
-    if !is_repeat {
-        return Err(error);
-    }
     // Once more, with both of them, so that nothing else that is wrong is hidden.
-    let mut root = read(source, DuplicateKeyPolicy::LastWins).map_err(|(error, _)| error)?;
+    let again = read(source, DuplicateKeyPolicy::LastWins);
+    let mut root = again.map_err(|(error, _)| vec![error])?;
     let mut repeats = Vec::new();
-    drop_repeats(&mut root, &mut |error| repeats.push(error));
+    drop_repeats(&mut root, &mut repeats);
     if repeats.is_empty() {
         // The parser chose between them itself.
         repeats.push(error);
@@ -106,10 +90,7 @@ fn read(source: &Source, repeats: DuplicateKeyPolicy) -> Result<Node, (SyntaxErr
         serde_saphyr::from_str_with_options(&source.text, options);
     match read {
         Ok(Some(raw)) => Ok(node(source, raw)),
-        Ok(None) => Ok(Node {
-            data: Data::Null,
-            span: 0..0,
-        }),
+        Ok(None) => Ok(Node::new(Data::Null)),
         Err(error) => {
             let span = error
                 .location()
@@ -121,25 +102,24 @@ fn read(source: &Source, repeats: DuplicateKeyPolicy) -> Result<Node, (SyntaxErr
 }
 
 /// Keeps the first of keys with one name, and tells the others.
-fn drop_repeats(node: &mut Node, repeat: &mut dyn FnMut(SyntaxError)) {
+fn drop_repeats(node: &mut Node, repeats: &mut Vec<SyntaxError>) {
     match &mut node.data {
         Data::List(nodes) => {
             for node in nodes {
-                drop_repeats(node, repeat);
+                drop_repeats(node, repeats);
             }
         }
         Data::Table(fields) => {
             let mut seen = BTreeSet::new();
-            fields.retain(|field| {
+            fields.retain_mut(|field| {
                 let is_first = seen.insert(field.name.clone());
-                if !is_first {
-                    repeat(error::twice(&field.name, field.span.clone()));
+                if is_first {
+                    drop_repeats(&mut field.value, repeats);
+                } else {
+                    repeats.push(error::twice(&field.name, field.span.clone()));
                 }
                 is_first
             });
-            for field in fields {
-                drop_repeats(&mut field.value, repeat);
-            }
         }
         _ => {}
     }
@@ -157,22 +137,18 @@ fn node(source: &Source, raw: Spanned<Raw>) -> Node {
             Some(number @ Data::Integer(_)) if text.starts_with(['0', '-', '+']) => number,
             _ => Data::Text(text),
         },
-        Raw::List(values) => Data::List(
-            values
-                .into_iter()
-                .map(|value| node(source, value))
-                .collect(),
-        ),
-        Raw::Table(fields) => Data::Table(
-            fields
-                .into_iter()
-                .map(|(name, value)| Field {
-                    span: bytes(source, &name.referenced),
-                    name: name.value,
-                    value: node(source, value),
-                })
-                .collect(),
-        ),
+        Raw::List(values) => {
+            let nodes = values.into_iter().map(|value| node(source, value));
+            Data::List(nodes.collect())
+        }
+        Raw::Table(fields) => {
+            let fields = fields.into_iter().map(|(name, value)| Field {
+                span: bytes(source, &name.referenced),
+                name: name.value,
+                value: node(source, value),
+            });
+            Data::Table(fields.collect())
+        }
     };
     Node { data, span }
 }
@@ -180,12 +156,12 @@ fn node(source: &Source, raw: Spanned<Raw>) -> Node {
 fn bytes(source: &Source, location: &Location) -> Range<usize> {
     let index = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
     let span = location.span();
-    let (Some(offset), Some(length)) = (span.byte_offset(), span.byte_len()) else {
-        let start = source.offset(location.line(), location.column());
-        return start..start;
-    };
-    let start = index(offset);
-    start..start.saturating_add(index(length))
+    let start = span.byte_offset().zip(span.byte_len());
+    let (start, length) = start.map_or_else(
+        || (source.offset(location.line(), location.column()), 0),
+        |(start, length)| (index(start), index(length)),
+    );
+    start..start.saturating_add(length)
 }
 
 impl<'de> Deserialize<'de> for Raw {

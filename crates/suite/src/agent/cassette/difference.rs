@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mcprove_settings::secret::fits;
+use mcprove_settings::text::shorten;
 use serde_json::Value;
 
 /// How many characters of a value are shown.
@@ -10,95 +11,57 @@ const SHOWN_CHARS: usize = 60;
 /// How many characters before the first that differs.
 const BEFORE_CHARS: usize = 20;
 
-/// A difference between a recorded value and the one of now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Difference {
-    /// Where it is: `messages[2].content[0].text`; empty for the whole.
-    pub path: String,
-    /// What was recorded, and what is there now.
-    pub told: String,
-}
-
-/// The first difference, in the order of the recorded value; `None` if there is none.
-pub(super) fn first_difference(recorded: &Value, now: &Value) -> Option<Difference> {
+/// The first difference, in the order of the recorded value: the path to it (`messages[2].content[0].text`, empty
+/// for the whole), and what was recorded and is there now. `None` if there is none.
+pub(super) fn first_difference(recorded: &Value, now: &Value) -> Option<(String, String)> {
     let mut path = String::new();
-    let told = differ(recorded, now, &mut path)?;
-    Some(Difference { path, told })
+    let told = differ(Some(recorded), Some(now), &mut path)?;
+    Some((path, told))
 }
 
 /// Finds the first difference, and leaves the path to it. Whoever parsed the values bounds their depth.
-fn differ(recorded: &Value, now: &Value, path: &mut String) -> Option<String> {
+fn differ(recorded: Option<&Value>, now: Option<&Value>, path: &mut String) -> Option<String> {
     let length = path.len();
     match (recorded, now) {
-        (Value::Object(old), Value::Object(new)) => {
-            for (key, value) in old {
-                push_key(path, key);
-                let told = match new.get(key) {
-                    Some(now) => differ(value, now, path),
-                    None => Some(format!("recorded {}, now absent", shortened(value))),
-                };
-                if told.is_some() {
-                    return told;
-                }
+        (Some(Value::Object(old)), Some(Value::Object(new))) => {
+            let added = new.keys().filter(|key| !old.contains_key(*key));
+            old.keys().chain(added).find_map(|key| {
                 path.truncate(length);
-            }
-            let (key, value) = new.iter().find(|(key, _)| !old.contains_key(*key))?;
-            push_key(path, key);
-            Some(format!("not recorded, now {}", shortened(value)))
+                path.push_str(if length > 0 { "." } else { "" });
+                path.push_str(key);
+                differ(old.get(key), new.get(key), path)
+            })
         }
-        (Value::Array(old), Value::Array(new)) => {
-            for (index, (value, now)) in old.iter().zip(new).enumerate() {
+        (Some(Value::Array(old)), Some(Value::Array(new))) => {
+            (0..old.len().max(new.len())).find_map(|index| {
+                path.truncate(length);
                 // Writing to a text cannot fail.
                 let _ = write!(path, "[{index}]");
-                if let Some(told) = differ(value, now, path) {
-                    return Some(told);
-                }
-                path.truncate(length);
-            }
-            let at = old.len().min(new.len());
-            let told = match (old.get(at), new.get(at)) {
-                (Some(value), _) => format!("recorded {}, now absent", shortened(value)),
-                (None, Some(value)) => format!("not recorded, now {}", shortened(value)),
-                (None, None) => return None,
-            };
-            let _ = write!(path, "[{at}]");
-            Some(told)
+                differ(old.get(index), new.get(index), path)
+            })
         }
-        (Value::String(old), Value::String(new)) => {
-            if fits(old, new) {
-                return None;
-            }
+        (Some(Value::String(old)), Some(Value::String(new))) => (!fits(old, new)).then(|| {
             let (old, new) = around_difference(old, new);
-            Some(format!("recorded {old}, now {new}"))
+            format!("recorded {old}, now {new}")
+        }),
+        (Some(old), Some(new)) => {
+            (old != new).then(|| format!("recorded {}, now {}", shortened(old), shortened(new)))
         }
-        (old, new) if old == new => None,
-        (old, new) => Some(format!(
-            "recorded {}, now {}",
-            shortened(old),
-            shortened(new)
-        )),
+        (Some(old), None) => Some(format!("recorded {}, now absent", shortened(old))),
+        (None, Some(new)) => Some(format!("not recorded, now {}", shortened(new))),
+        (None, None) => None,
     }
-}
-
-fn push_key(path: &mut String, key: &str) {
-    if !path.is_empty() {
-        path.push('.');
-    }
-    path.push_str(key);
 }
 
 /// Two texts from a little before the first character that differs.
 fn around_difference(old: &str, new: &str) -> (String, String) {
-    let same = old
-        .chars()
-        .zip(new.chars())
-        .take_while(|(old, new)| old == new)
-        .count();
+    let pairs = old.chars().zip(new.chars());
+    let same = pairs.take_while(|(old, new)| old == new).count();
     let skipped = same.saturating_sub(BEFORE_CHARS);
     let part = |text: &str| {
-        let part: String = text.chars().skip(skipped).collect();
         let dots = if skipped > 0 { "…" } else { "" };
-        quoted(&format!("{dots}{part}"))
+        let part: String = dots.chars().chain(text.chars().skip(skipped)).collect();
+        quoted(&part)
     };
     (part(old), part(new))
 }
@@ -108,14 +71,10 @@ pub(super) fn shortened(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => quoted(text),
-        other => cut(&other.to_string()),
+        other => shorten(&other.to_string(), SHOWN_CHARS),
     }
 }
 
 fn quoted(text: &str) -> String {
-    format!("{:?}", cut(text))
-}
-
-fn cut(text: &str) -> String {
-    mcprove_settings::text::shorten(text, SHOWN_CHARS)
+    format!("{:?}", shorten(text, SHOWN_CHARS))
 }

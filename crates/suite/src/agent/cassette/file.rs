@@ -1,176 +1,124 @@
-//! Cassettes as files: read within limits, written whole or not at all.
+//! Cassettes as files: `cassettes/<agent>__<model>.json` beside the suite, read within limits, written whole or not at
+//! all.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use mcprove_settings::hash::fnv_1a;
+use mcprove_settings::input;
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::whole_file::write_private;
-use mcprove_settings::{input, phrase};
 use serde::Deserialize;
 
-use super::error::CassetteError;
-use super::format::{
-    Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
-};
-use super::traces;
+use super::check::{check, other_format};
+use super::format::{CASSETTE_FORMAT, Cassette};
+use crate::error::TestError;
+use crate::plan::{AgentTestPlan, Driver, SuitePlan};
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The folder of the cassettes, beside the suite.
+pub const FOLDER: &str = "cassettes";
+/// The longest part of a name.
+const PART_CHARS_MAX: usize = 80;
+/// How many recordings of other models are looked into.
+const OTHERS_MAX: usize = 16;
+
+/// What to try when a recording has no answer.
+pub(super) fn record_or_live() -> Message {
+    message![
+        "record it again with ",
+        setting("record"),
+        ", or run with ",
+        setting("live")
+    ]
+}
+
+/// What cannot be done with a file, and what the system says.
+fn cannot(path: &Path, action: &str, why: impl std::fmt::Display) -> TestError {
+    TestError::new(
+        format!("{}: {action}: {why}", shown(path)),
+        message![
+            "check the path and its permissions, or run with ",
+            setting("live")
+        ],
+    )
+}
 
 /// Reads a cassette; `None` if there is no file.
-pub fn read(path: &Path) -> Result<Option<Cassette>, CassetteError> {
-    let name = shown(path);
-    let cannot = |error: &io::Error| CassetteError::File {
-        file: name.clone(),
-        action: "cannot be read",
-        message: error.to_string(),
-    };
+pub fn read(path: &Path) -> Result<Option<Cassette>, TestError> {
     let bytes = match input::read_file(path, BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-            return Err(CassetteError::TooLarge {
-                file: name,
-                bytes: fs::metadata(path).map_or(BYTES_MAX, |metadata| metadata.len()),
-                most: BYTES_MAX,
-            });
+            let bytes = fs::metadata(path).map_or(BYTES_MAX, |metadata| metadata.len());
+            let name = shown(path);
+            return Err(TestError::new(
+                format!("{name}: the cassette has {bytes} bytes, and {BYTES_MAX} is the most"),
+                record_or_live(),
+            ));
         }
-        Err(error) => return Err(cannot(&error)),
+        Err(error) => return Err(cannot(path, "cannot be read", error)),
     };
-    let text = String::from_utf8(bytes).map_err(|_| CassetteError::Broken {
-        place: name.clone(),
-        message: "it is no UTF-8".into(),
-    })?;
-    parse(&text, &name).map(Some).map_err(|error| match error {
-        CassetteError::Broken { place, .. }
-            if is_linked(path) || path.parent().is_some_and(Path::is_symlink) =>
-        {
-            let message = LINKED.to_owned();
-            CassetteError::Broken { place, message }
-        }
-        error => error,
+    let parsed = String::from_utf8(bytes)
+        .map_err(|_| (String::new(), "it is no UTF-8".to_owned()))
+        .and_then(|text| parse(&text));
+    parsed.map(Some).map_err(|(place, message)| {
+        let is_outside = is_linked(path) || path.parent().is_some_and(Path::is_symlink);
+        let message = if is_outside { LINKED } else { &message };
+        broken(path, &place, message)
     })
 }
 
-/// The cassette in a text.
-pub(super) fn parse(text: &str, name: &str) -> Result<Cassette, CassetteError> {
+/// That a file is no cassette, or not a whole one.
+fn broken(path: &Path, place: &str, message: &str) -> TestError {
+    let message = format!("{}{place}: not a cassette: {message}", shown(path));
+    TestError::new(message, record_or_live())
+}
+
+/// The cassette in a text; else where in it something is wrong, and what.
+fn parse(text: &str) -> Result<Cassette, (String, String)> {
     #[derive(Deserialize)]
     struct Head {
         schema: Option<String>,
     }
-    let broken = |place: String, message: String| CassetteError::Broken { place, message };
-    let at = |error: &serde_json::Error| {
-        let text = error.to_string();
-        // It tells the place itself, in other words.
-        let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
-        broken(
-            format!("{name}:{}:{}", error.line(), error.column()),
-            message,
-        )
-    };
-    let whole: Result<Cassette, _> = serde_json::from_str(text);
-    let cassette = match whole {
-        Ok(cassette) => cassette,
+    let cassette: Cassette = serde_json::from_str(text).map_err(|error| {
         // Of another version everything may look wrong.
-        Err(error) => {
-            let head: Option<Head> = serde_json::from_str(text).ok();
-            return Err(match head.and_then(|head| head.schema) {
-                Some(schema) if schema != CASSETTE_FORMAT => broken(
-                    name.to_owned(),
-                    format!("the schema is {schema:?}, not {CASSETTE_FORMAT:?}"),
-                ),
-                _ => at(&error),
-            });
+        let head: Option<Head> = serde_json::from_str(text).ok();
+        match head.and_then(|head| head.schema) {
+            Some(schema) if schema != CASSETTE_FORMAT => (String::new(), other_format(&schema)),
+            _ => {
+                let said = error.to_string();
+                // It tells the place itself, in other words.
+                let message = said.split(" at line ").next().unwrap_or(&said);
+                let place = format!(":{}:{}", error.line(), error.column());
+                (place, message.to_owned())
+            }
         }
-    };
-    check(&cassette).map_err(|message| broken(name.to_owned(), message))?;
-    if cassette.fits.is_command() {
-        traces::check(text).map_err(|message| broken(name.to_owned(), message))?;
-    }
+    })?;
+    check(&cassette, text).map_err(|message| (String::new(), message))?;
     Ok(cassette)
 }
 
-fn check(cassette: &Cassette) -> Result<(), String> {
-    if cassette.schema != CASSETTE_FORMAT {
-        let schema = &cassette.schema;
-        return Err(format!("the schema is {schema:?}, not {CASSETTE_FORMAT:?}"));
-    }
-    let runs = cassette.runs.len();
-    if runs > RUNS_MAX {
-        return Err(format!("it has {runs} runs, and {RUNS_MAX} is the most"));
-    }
-    if u32::try_from(runs) != Ok(cassette.fits.runs) {
-        let told = cassette.fits.runs;
-        let runs = phrase::count(runs as u64, "run");
-        return Err(format!("it has {runs} and says that it has {told}"));
-    }
-    let checked = cassette.runs.iter().enumerate();
-    let is_command = cassette.fits.is_command();
-    let mut checked = checked.map(|(index, run)| {
-        check_run(run, is_command).map_err(|what| format!("runs[{index}]: {what}"))
-    });
-    checked.try_for_each(|checked| checked)
-}
-
-fn check_run(run: &RecordedRun, is_command: bool) -> Result<(), String> {
-    if run.model.len() > EXCHANGES_MAX || run.tools.len() > EXCHANGES_MAX {
-        return Err(format!("it has more than {EXCHANGES_MAX} exchanges"));
-    }
-    if is_command != run.trace.is_some() {
-        return Err("the trace of a process belongs to a command, and to nothing else".into());
-    }
-    let longest = u64::try_from(DURATION_MAX.as_micros()).unwrap_or(u64::MAX);
-    let durations = run
-        .model
-        .iter()
-        .map(|exchange| exchange.duration_us)
-        .chain(run.tools.iter().map(|exchange| exchange.duration_us));
-    let waits = run
-        .model
-        .iter()
-        .filter_map(|exchange| exchange.retry_after_ms)
-        .map(|wait| wait.saturating_mul(1_000));
-    if durations.chain(waits).any(|duration| duration > longest) {
-        return Err(format!("something took longer than {DURATION_MAX:?}"));
-    }
-    for (index, exchange) in run.model.iter().enumerate() {
-        let bodies = [Some(&exchange.request), exchange.response.as_ref()];
-        if bodies
-            .into_iter()
-            .flatten()
-            .any(|body: &Body| body.bytes().is_none())
-        {
-            return Err(format!("model[{index}]: a body is no base64"));
-        }
-        let has_answer = exchange.status.is_some() && exchange.response.is_some();
-        if has_answer == exchange.failure.is_some() {
-            return Err(format!(
-                "model[{index}]: it needs a status and a response, or else a failure"
-            ));
-        }
-    }
-    Ok(())
-}
-
 /// Writes a cassette in the place of the one before, which stays if that fails.
-pub fn write(path: &Path, cassette: &Cassette) -> Result<(), CassetteError> {
-    let cannot = |message: String| CassetteError::File {
-        file: shown(path),
-        action: "cannot be written",
-        message,
-    };
-    let mut text =
-        serde_json::to_string_pretty(cassette).map_err(|error| cannot(error.to_string()))?;
+pub fn write(path: &Path, cassette: &Cassette) -> Result<(), TestError> {
+    const ACTION: &str = "cannot be written";
+    let text = serde_json::to_string_pretty(cassette);
+    let mut text = text.map_err(|error| cannot(path, ACTION, error))?;
     text.push('\n');
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > BYTES_MAX {
-        return Err(cannot(format!("it would be larger than {BYTES_MAX} bytes")));
+        let why = format!("it would be larger than {BYTES_MAX} bytes");
+        return Err(cannot(path, ACTION, why));
     }
     // What cannot be read again is no recording.
-    parse(&text, &shown(path)).map_err(|error| cannot(error.to_string()))?;
+    parse(&text)
+        .map_err(|(place, message)| cannot(path, ACTION, broken(path, &place, &message)))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let written = fs::create_dir_all(folder).and_then(|()| write_private(path, text));
-    written.map_err(|error| cannot(error.to_string()))
+    written.map_err(|error| cannot(path, ACTION, error))
 }
 
 /// The path as messages have it: from the folder of the cassettes on, so that it is the same everywhere.
@@ -183,6 +131,131 @@ fn shown(path: &Path) -> String {
     }
 }
 
+/// The name of the file of a test's cassette, which every file system takes.
+pub fn file_name(test: &AgentTestPlan) -> String {
+    let model = match &test.driver {
+        Driver::Model(model) => model.model.as_str(),
+        Driver::Command(command) => command.model.as_deref().unwrap_or_else(|| {
+            let name = command.program.rsplit(['/', '\\']).next();
+            name.unwrap_or(&command.program)
+        }),
+    };
+    format!("{}{}.json", agent_part(test), safe(model))
+}
+
+/// What the names of all cassettes of a test begin with, whatever the model.
+fn agent_part(test: &AgentTestPlan) -> String {
+    format!("{}__", safe(&test.head.name))
+}
+
+/// Letters, digits, `-`, `_` and `.` of any language stay; anything else, one `-` for all in a row.
+fn safe(name: &str) -> String {
+    let mut safe = String::new();
+    for character in name.chars() {
+        if character.is_alphanumeric() || matches!(character, '-' | '_' | '.') {
+            safe.push(character);
+        } else if !safe.ends_with('-') {
+            safe.push('-');
+        }
+    }
+    // Windows takes no dot at the end, and others hide what begins with one.
+    let safe = safe.trim_matches(['-', '.']);
+    let hash = fnv_1a(name.bytes());
+    if safe.is_empty() {
+        format!("agent-{hash:016x}")
+    } else if safe.chars().count() > PART_CHARS_MAX {
+        let begin: String = safe.chars().take(PART_CHARS_MAX - 17).collect();
+        format!("{begin}-{hash:016x}")
+    } else {
+        safe.to_owned()
+    }
+}
+
+/// Refuses a test whose cassette would be that of another one of its suite. Upper and lower case are the same file on many
+/// systems.
+pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
+    let (own, file) = (&test.head.name, file_name(test));
+    let is_same = |other: &&AgentTestPlan| {
+        other.head.name != *own && file_name(other).to_lowercase() == file.to_lowercase()
+    };
+    match plan.agents.iter().find(is_same) {
+        None => Ok(()),
+        Some(other) => Err(two_agents(own, &other.head.name, &file)),
+    }
+}
+
+fn two_agents(one: &str, other: &str, file: &str) -> TestError {
+    TestError::new(
+        format!("the agents {one:?} and {other:?} would have the same cassette, {file}"),
+        "give one of them another name",
+    )
+}
+
+/// Refuses suites of which two agents would write the same cassette.
+///
+/// ```
+/// use mcprove_suite::agent::cassette::same_file_of_suites;
+///
+/// assert!(same_file_of_suites(&[]).is_ok());
+/// ```
+pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), TestError> {
+    let mut seen: BTreeMap<PathBuf, (&str, &str)> = BTreeMap::new();
+    for plan in plans {
+        // Two ways to write a folder are one folder.
+        let folder = plan.folder.canonicalize();
+        let folder = folder.as_ref().unwrap_or(&plan.folder);
+        for agent in &plan.agents {
+            let (file, own) = (file_name(agent), agent.head.name.as_str());
+            let before = seen.insert(folder.join(file.to_lowercase()), (&plan.file, own));
+            // Those of one suite are refused one by one.
+            if let Some((suite, other)) = before.filter(|(suite, _)| *suite != plan.file) {
+                let (one, other) = (
+                    format!("{other} of {suite}"),
+                    format!("{own} of {}", plan.file),
+                );
+                return Err(two_agents(&one, &other, &file));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// That a file is a recording of something else, of which this has changed.
+pub(crate) fn drift(file: &str, changes: &[String]) -> TestError {
+    TestError::new(
+        format!(
+            "{FOLDER}/{file}: the cassette no longer fits: {}",
+            changes.join("; ")
+        ),
+        record_or_live().then(" to leave the cassette aside"),
+    )
+}
+
+/// Refuses a test that has no cassette of its own but one of another model, whose file has another name: what was
+/// replayed until now must not begin to ask a model because a name changed.
+pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
+    let folder = plan.folder.join(FOLDER);
+    let suite = Path::new(&plan.file).file_name().unwrap_or_default();
+    let (begin, own) = (agent_part(test), file_name(test));
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_candidate = |name: &String| {
+        let is_json = Path::new(name).extension().is_some_and(|it| it == "json");
+        name.starts_with(&begin) && is_json && *name != own
+    };
+    let mut names: Vec<String> = names.filter(is_candidate).collect();
+    names.sort();
+    for name in names.iter().take(OTHERS_MAX) {
+        // What cannot be read is nobody's recording.
+        if let Ok(Some(cassette)) = read(&folder.join(name))
+            && cassette.agent == test.head.name
+            && *cassette.suite == *suite.to_string_lossy()
+        {
+            return Err(drift(name, &cassette.fits.changes(test, plan)));
+        }
+    }
+    Ok(())
+}
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

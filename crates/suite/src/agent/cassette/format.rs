@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcprove_settings::setting::sparse;
 use mcprove_trace::{AgentRun, Json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,13 +49,13 @@ pub struct Cassette {
 }
 
 /// What came of a test when it was recorded. A replay is judged anew.
+#[sparse(lists)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// What came of it.
     pub outcome: RecordedOutcome,
     /// The targets that failed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }
 
@@ -71,20 +72,17 @@ pub enum RecordedOutcome {
 }
 
 /// One run.
+#[sparse(lists)]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedRun {
     /// What the model was asked and answered, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<ModelExchange>,
     /// The calls of tools and what came back, in the order in which they were made.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolExchange>,
     /// What an agent did that is a process.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<AgentRun>,
     /// What a reader should know of the run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
@@ -117,6 +115,7 @@ impl Body {
 }
 
 /// A request to the model, and its answer or why there is none.
+#[sparse(lists)]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelExchange {
@@ -125,21 +124,16 @@ pub struct ModelExchange {
     /// The request, as it was sent.
     pub request: Body,
     /// The HTTP status of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// How long the provider asked to wait before another try.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// The answer, byte for byte.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Body>,
     /// Why there was no answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<WireFailure>,
     /// How long it took, in microseconds.
     pub duration_us: u64,
     /// Where `<redacted>` stands for a secret: paths into `request` and `response`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<String>,
 }
 
@@ -154,6 +148,7 @@ pub enum WireFailure {
 }
 
 /// A call of a tool, and what came back.
+#[sparse(lists)]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolExchange {
@@ -171,18 +166,17 @@ pub struct ToolExchange {
     /// How long it took, in microseconds.
     pub duration_us: u64,
     /// Where `<redacted>` stands for a secret: paths into `args` and `result`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<String>,
 }
 
 /// A duration as a cassette has it: whole microseconds. What is recorded is told the same, so that a replay has
 /// the same numbers.
 pub(super) fn microseconds(duration: Duration) -> u64 {
-    let most = DURATION_MAX.as_micros();
-    u64::try_from(duration.as_micros().min(most)).unwrap_or_default()
+    let micros = duration.min(DURATION_MAX).as_micros();
+    micros.try_into().unwrap_or_default()
 }
 
 /// A duration in whole milliseconds.
 pub(super) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+    duration.as_millis().try_into().unwrap_or(u64::MAX)
 }

@@ -7,30 +7,26 @@
 //!
 //! Nothing in a cassette is run, opened or connected to: it is answers, and what they are answers to.
 
+mod check;
 mod difference;
-mod error;
 mod file;
 mod format;
 mod inputs;
-mod name;
-mod other_model;
 mod record;
 mod replay;
-mod traces;
-mod variables;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::CassetteError;
-pub use file::{BYTES_MAX, read, write};
+pub(crate) use file::drift;
+pub use file::{
+    BYTES_MAX, FOLDER, file_name, none_of_another_model, read, same_file, same_file_of_suites,
+    write,
+};
 pub use format::{
     Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
     RecordedRun, ToolExchange, Verdict, WireFailure,
 };
 pub use inputs::{CassetteInputs, FitsBudget, FitsMock, FitsServer};
-pub use name::{FOLDER, file_name, same_file, same_file_of_suites};
-pub use other_model::none_of_another_model;
-pub use record::{RECORDED_BYTES_MAX, Recorder, Take};
-pub use replay::Replayer;
-pub use variables::{Variables, recorded};
+pub use record::{RECORDED_BYTES_MAX, Recorder, Take, Variables};
+pub use replay::{Replayer, recorded};

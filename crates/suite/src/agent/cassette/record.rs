@@ -1,23 +1,25 @@
-//! Recording a run: stands before the wire and the tools, and notes what passes.
+//! Recording a run: stands before the wire and the tools, and notes what passes; and notes which variables of the
+//! environment were used.
 //!
 //! Keys travel in headers, which are the wire's own business: they never come by here. What else is secret is
 //! taken out at the end, when all secrets are known; the run itself sees everything as it is. Only times are rounded
 //! on the way, to what a cassette keeps, so that a replay counts the same.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcprove_settings::secret::{PLACES_MAX, Redactor};
-use mcprove_trace::Json;
-use serde_json::Value;
+use mcprove_settings::secret::{PLACES_MAX, REDACTED, Redactor};
+use mcprove_settings::sync::lock;
+use mcprove_trace::{BoxFuture, Json};
 
 use super::format::{
     Body, ModelExchange, RecordedRun, ToolExchange, WireFailure, microseconds, milliseconds,
 };
-use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::error::TestError;
-use mcprove_settings::sync::lock;
+use crate::plan::Environment;
 
 /// The most bytes of one run that are recorded; a larger run has no cassette.
 pub const RECORDED_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -70,32 +72,62 @@ impl<'a> Recorder<'a> {
     fn end(&self, place: usize, exchange: Exchange, bytes: usize) {
         let mut take = lock(&self.take);
         take.bytes = take.bytes.saturating_add(bytes);
-        if take.bytes <= RECORDED_BYTES_MAX
-            && let Some(slot) = take.exchanges.get_mut(place)
-        {
-            *slot = Some(exchange);
+        if take.bytes <= RECORDED_BYTES_MAX {
+            take.exchanges[place] = Some(exchange);
         }
     }
 }
 
 impl ModelWire for Recorder<'_> {
-    fn send<'a>(&'a self, request: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
+    fn send<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+    ) -> BoxFuture<'a, Result<ModelReply, WireError>> {
         let place = self.begin();
         Box::pin(async move {
-            let reply = rounded_reply(self.wire.send(request).await);
-            if let Some(exchange) = exchange(request, &reply) {
-                let bodies = [Some(&exchange.request), exchange.response.as_ref()];
-                let sizes = bodies.into_iter().flatten().map(|body| match body {
-                    Body::Text(text) | Body::Base64(text) => text.len(),
-                });
-                let bytes = sizes.sum();
-                self.end(place, Exchange::Model(exchange), bytes);
-            }
+            let mut reply = self.wire.send(request).await;
+            let mut exchange = ModelExchange {
+                path: request.path.clone(),
+                request: Body::of(&request.body),
+                status: None,
+                retry_after_ms: None,
+                response: None,
+                failure: None,
+                duration_us: 0,
+                redacted: Vec::new(),
+            };
+            let mut bytes = request.body.len();
+            let duration = match &mut reply {
+                Ok(reply) => {
+                    bytes += reply.body.len();
+                    let wait = reply.retry_after.map(|wait| milliseconds(rounded(wait)));
+                    reply.retry_after = wait.map(Duration::from_millis);
+                    exchange.status = Some(reply.status);
+                    exchange.retry_after_ms = wait;
+                    exchange.response = Some(Body::of(&reply.body));
+                    &mut reply.duration
+                }
+                Err(error) => {
+                    exchange.failure = Some(match &error.kind {
+                        // A replay meets it as often as it was met, so that it need not be told apart.
+                        WireErrorKind::Unreachable(message) | WireErrorKind::Refused(message) => {
+                            WireFailure::Unreachable(message.clone())
+                        }
+                        WireErrorKind::Timeout => WireFailure::Timeout,
+                        // A run that ends so is not recorded.
+                        WireErrorKind::Final(_) => return reply,
+                    });
+                    &mut error.duration
+                }
+            };
+            *duration = rounded(*duration);
+            exchange.duration_us = microseconds(*duration);
+            self.end(place, Exchange::Model(exchange), bytes);
             reply
         })
     }
 
-    fn wait(&self, duration: Duration) -> Later<'_, ()> {
+    fn wait(&self, duration: Duration) -> BoxFuture<'_, ()> {
         self.wire.wait(duration)
     }
 }
@@ -105,21 +137,15 @@ impl Toolbox for Recorder<'_> {
         self.toolbox.tools()
     }
 
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        args: &'a Value,
-        timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
         let place = self.begin();
         Box::pin(async move {
-            let mut answer = self.toolbox.call(server, tool, args, timeout).await?;
+            let mut answer = self.toolbox.call(call).await?;
             answer.duration = rounded(answer.duration);
             let exchange = ToolExchange {
-                server: server.to_owned(),
-                tool: tool.to_owned(),
-                args: Json::from(args),
+                server: call.server.to_owned(),
+                tool: call.tool.to_owned(),
+                args: Json::from(call.args),
                 result: answer.result.clone(),
                 is_error: answer.is_error,
                 duration_us: microseconds(answer.duration),
@@ -136,60 +162,6 @@ fn rounded(duration: Duration) -> Duration {
     Duration::from_micros(microseconds(duration))
 }
 
-/// The reply with the times that a cassette keeps.
-fn rounded_reply(reply: Result<ModelReply, WireError>) -> Result<ModelReply, WireError> {
-    match reply {
-        Ok(mut reply) => {
-            reply.duration = rounded(reply.duration);
-            let wait = reply.retry_after.map(rounded);
-            reply.retry_after = wait.map(|wait| Duration::from_millis(milliseconds(wait)));
-            Ok(reply)
-        }
-        Err(error) => {
-            let duration = rounded(error.duration());
-            Err(error.lasting(duration))
-        }
-    }
-}
-
-/// What is noted of a request; `None` for what no recording has.
-fn exchange(
-    request: &ModelRequest,
-    reply: &Result<ModelReply, WireError>,
-) -> Option<ModelExchange> {
-    let mut exchange = ModelExchange {
-        path: request.path.clone(),
-        request: Body::of(&request.body),
-        status: None,
-        retry_after_ms: None,
-        response: None,
-        failure: None,
-        duration_us: 0,
-        redacted: Vec::new(),
-    };
-    match reply {
-        Ok(reply) => {
-            exchange.status = Some(reply.status);
-            exchange.retry_after_ms = reply.retry_after.map(milliseconds);
-            exchange.response = Some(Body::of(&reply.body));
-            exchange.duration_us = microseconds(reply.duration);
-        }
-        Err(error) => {
-            exchange.failure = Some(match error {
-                // A replay meets it as often as it was met, so that it need not be told apart.
-                WireError::Unreachable { message, .. } | WireError::Refused { message, .. } => {
-                    WireFailure::Unreachable(message.clone())
-                }
-                WireError::Timeout(_) => WireFailure::Timeout,
-                // A run that ends so is not recorded.
-                WireError::TooLarge { .. } | WireError::NotRecorded(_) => return None,
-            });
-            exchange.duration_us = microseconds(error.duration());
-        }
-    }
-    Some(exchange)
-}
-
 impl Take {
     /// The run as a cassette has it; `None` if it was too large to be recorded.
     pub fn redacted(self, redactor: &Redactor) -> Option<RecordedRun> {
@@ -198,86 +170,102 @@ impl Take {
         }
         let mut run = RecordedRun::default();
         for exchange in self.exchanges.into_iter().flatten() {
+            let mut redaction = Redaction {
+                redactor,
+                places: Vec::new(),
+            };
             match exchange {
-                Exchange::Model(it) => run.model.push(redacted_model(it, redactor)),
-                Exchange::Tool(it) => run.tools.push(redacted_tool(it, redactor)),
+                Exchange::Model(mut exchange) => {
+                    redaction.body("request", &mut exchange.request);
+                    if let Some(response) = &mut exchange.response {
+                        redaction.body("response", response);
+                    }
+                    if let Some(WireFailure::Unreachable(message)) = &mut exchange.failure {
+                        redaction.text("failure", message);
+                    }
+                    redaction.text("path", &mut exchange.path);
+                    exchange.redacted = redaction.places;
+                    run.model.push(exchange);
+                }
+                Exchange::Tool(mut exchange) => {
+                    redaction.json("args", &mut exchange.args);
+                    redaction.json("result", &mut exchange.result);
+                    exchange.redacted = redaction.places;
+                    run.tools.push(exchange);
+                }
             }
         }
         Some(run)
     }
 }
 
-/// Takes secrets out, and tells where they were: in what has this name.
-fn take_out(text: &str, name: &str, redactor: &Redactor, places: &mut Vec<String>) -> String {
-    let redacted = redactor.redact(text);
-    note_places(name, &redacted.places, places);
-    redacted.text.into_owned()
+/// Takes the secrets out of one exchange, and notes where they were.
+struct Redaction<'a> {
+    redactor: &'a Redactor,
+    places: Vec<String>,
 }
 
-fn note_places(name: &str, found: &[String], places: &mut Vec<String>) {
-    for place in found {
-        if places.len() < PLACES_MAX {
-            let joint = if place.is_empty() || place.starts_with('[') {
-                ""
-            } else {
-                "."
-            };
-            places.push(format!("{name}{joint}{place}"));
-        }
+impl Redaction<'_> {
+    fn text(&mut self, name: &str, text: &mut String) {
+        let redacted = self.redactor.redact(text);
+        self.note(name, &redacted.places);
+        *text = redacted.text.into_owned();
     }
-}
 
-fn redacted_body(body: Body, name: &str, redactor: &Redactor, places: &mut Vec<String>) -> Body {
-    let bytes = match body {
-        Body::Text(text) => return Body::Text(take_out(&text, name, redactor, places)),
-        Body::Base64(_) => body.bytes().unwrap_or_default(),
-    };
-    match redactor.bytes(&bytes) {
-        Some((bytes, found)) => {
-            note_places(name, &found, places);
-            Body::of(&bytes)
-        }
-        None => body,
-    }
-}
-
-fn redacted_model(exchange: ModelExchange, redactor: &Redactor) -> ModelExchange {
-    let mut places = Vec::new();
-    let request = redacted_body(exchange.request, "request", redactor, &mut places);
-    let response = exchange
-        .response
-        .map(|body| redacted_body(body, "response", redactor, &mut places));
-    let failure = exchange.failure.map(|failure| match failure {
-        WireFailure::Unreachable(message) => {
-            WireFailure::Unreachable(take_out(&message, "failure", redactor, &mut places))
-        }
-        WireFailure::Timeout => WireFailure::Timeout,
-    });
-    ModelExchange {
-        path: take_out(&exchange.path, "path", redactor, &mut places),
-        request,
-        response,
-        failure,
-        redacted: places,
-        ..exchange
-    }
-}
-
-fn redacted_tool(exchange: ToolExchange, redactor: &Redactor) -> ToolExchange {
-    let mut places = Vec::new();
-    let mut json = |value: &Json, name: &str| {
-        let text = take_out(value.text(), name, redactor, &mut places);
+    fn json(&mut self, name: &str, json: &mut Json) {
+        let mut text = json.text().to_owned();
+        self.text(name, &mut text);
         // JSON stays JSON; were it none, nothing of it would be kept.
-        serde_json::from_str(&text).unwrap_or_default()
-    };
-    let (args, result) = (
-        json(&exchange.args, "args"),
-        json(&exchange.result, "result"),
-    );
-    ToolExchange {
-        args,
-        result,
-        redacted: places,
-        ..exchange
+        *json = serde_json::from_str(&text).unwrap_or_default();
+    }
+
+    fn body(&mut self, name: &str, body: &mut Body) {
+        match body {
+            Body::Text(text) => self.text(name, text),
+            Body::Base64(_) => {
+                let bytes = body.bytes().unwrap_or_default();
+                if let Some((bytes, found)) = self.redactor.bytes(&bytes) {
+                    self.note(name, &found);
+                    *body = Body::of(&bytes);
+                }
+            }
+        }
+    }
+
+    /// Notes the places in what has this name, while there is room.
+    fn note(&mut self, name: &str, found: &[String]) {
+        let room = PLACES_MAX.saturating_sub(self.places.len());
+        self.places.extend(found.iter().take(room).map(|place| {
+            let is_joined = place.is_empty() || place.starts_with('[');
+            let joint = if is_joined { "" } else { "." };
+            format!("{name}{joint}{place}")
+        }));
+    }
+}
+
+/// The variables of the environment that were looked up and had a value.
+#[derive(Debug, Clone, Default)]
+pub struct Variables(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Variables {
+    /// The environment, of which this notes what is asked for.
+    pub fn watch(&self, environment: &Environment) -> Environment {
+        let (variables, environment) = (self.clone(), environment.clone());
+        Environment::new(move |name| {
+            let value = environment.get(name)?;
+            lock(&variables.0).insert(name.to_owned(), value.clone());
+            Some(value)
+        })
+    }
+
+    /// As a cassette has them, with its secrets taken out.
+    pub fn redacted(&self, redactor: &Redactor) -> BTreeMap<String, Option<String>> {
+        let used = lock(&self.0);
+        let redacted = used.iter().map(|(name, value)| {
+            let text = redactor.text(value);
+            let is_kept = text != REDACTED;
+            (name.clone(), is_kept.then(|| text.into_owned()))
+        });
+        redacted.collect()
     }
 }

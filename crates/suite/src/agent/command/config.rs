@@ -10,9 +10,14 @@
 //! | `MCPROVE_SYSTEM`, `MCPROVE_MODEL` | what the suite says of them, where it does |
 //! | `MCPROVE_MAX_TURNS` | the most answers of the model |
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
 
 use mcprove_client::server::Server;
+use mcprove_settings::private_file;
 use mcprove_settings::whole_file::write_private;
 use serde_json::{Map, Value, json};
 
@@ -32,90 +37,88 @@ pub const TURNS_VARIABLE: &str = "MCPROVE_TURNS";
 /// A longer value of a variable is left out: systems refuse to start what has it.
 const VARIABLE_BYTES_MAX: usize = 100_000;
 
-/// A text with its variables filled in; `of` is whose text it is.
-fn filled(of: &str, text: &str, environment: &Environment) -> Result<String, TestError> {
-    let filled = environment.fill(text);
-    filled.map_err(|error| TestError::new(format!("{of}: {error}"), SET_VARIABLE))
+/// A folder for the files of one run of an agent: nobody else may look into it, and it goes when the run does.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub fn create() -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        let name = format!("mcprove-agent-{}-{now}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // One that is there already is somebody else's, and an error.
+        private_file::create_dir(&path)?;
+        Ok(Self(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
 }
 
-/// What an agent is told, with its variables filled in.
-pub(super) struct Spoken {
-    pub prompts: Vec<String>,
-    system: Option<String>,
-    max_turns: u32,
-    /// The environment, with the path of the configuration.
-    environment: Environment,
-    config: PathBuf,
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left harms nobody.
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
-impl Spoken {
-    pub fn fill(
-        test: &AgentTestPlan,
-        environment: &Environment,
-        folder: &Path,
-    ) -> Result<Self, TestError> {
-        let fill = |text: &String| filled("the task of the agent", text, environment);
-        let config = folder.join("mcp.json");
-        let (path, inherited) = (config.to_string_lossy().into_owned(), environment.clone());
-        Ok(Self {
-            prompts: test.prompts.iter().map(fill).collect::<Result<_, _>>()?,
-            system: test.system.as_ref().map(fill).transpose()?,
-            max_turns: test.budget.turns,
-            environment: Environment::new(move |name| match name {
-                CONFIG_VARIABLE => Some(path.clone()),
-                name => inherited.get(name),
-            }),
-            config,
+/// The agent as a process, with its configuration written into the folder. The texts of the task are filled in, those of
+/// the command are not.
+pub(super) fn process(
+    task: &AgentTestPlan,
+    command: &CommandPlan,
+    proxies: &[Proxy],
+    context: CommandContext<'_>,
+    folder: &Folder,
+) -> Result<Server, TestError> {
+    let entries = proxies
+        .iter()
+        .map(|proxy| (proxy.name.clone(), proxy.entry.clone()));
+    let servers = json!({ "mcpServers": entries.collect::<Map<_, _>>() }).to_string();
+    let config = folder.0.join("mcp.json");
+    write_private(&config, &servers)
+        .map_err(|error| of_file("the configuration of the agent cannot be written", &error))?;
+    let config = config.to_string_lossy().into_owned();
+    let (path, inherited) = (config.clone(), context.environment.clone());
+    let environment = Environment::new(move |name| match name {
+        CONFIG_VARIABLE => Some(path.clone()),
+        name => inherited.get(name),
+    });
+    let fill = |text: &String| {
+        let filled = environment.fill(text);
+        filled.map_err(|error| {
+            TestError::new(format!("the command of the agent: {error}"), SET_VARIABLE)
         })
+    };
+    let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
+    let mut server = Server::stdio(&command.program).args(args);
+    server.supervisor = context.supervisor.map(Path::to_owned);
+    let folder = command.working_dir.as_deref().unwrap_or(context.folder);
+    if !folder.as_os_str().is_empty() {
+        server = server.working_dir(folder);
     }
-
-    /// What goes to standard input.
-    pub fn input(&self) -> Vec<u8> {
-        let mut text = self.prompts.join("\n\n");
-        text.push('\n');
-        text.into_bytes()
+    let told = [
+        (CONFIG_VARIABLE, config),
+        (SERVERS_VARIABLE, servers),
+        (PROMPT_VARIABLE, task.prompts.join("\n\n")),
+        (
+            TURNS_VARIABLE,
+            Value::from(task.prompts.clone()).to_string(),
+        ),
+        ("MCPROVE_SYSTEM", task.system.clone().unwrap_or_default()),
+        ("MCPROVE_MODEL", command.model.clone().unwrap_or_default()),
+        ("MCPROVE_MAX_TURNS", task.budget.turns.to_string()),
+    ];
+    for (name, value) in told {
+        if !value.is_empty() && value.len() <= VARIABLE_BYTES_MAX && !value.contains('\0') {
+            server = server.env(name, value);
+        }
     }
-
-    /// The agent as a process, with the configuration written.
-    pub fn command(
-        &self,
-        command: &CommandPlan,
-        proxies: &[Proxy],
-        context: CommandContext<'_>,
-    ) -> Result<Server, TestError> {
-        let entries: Map<String, Value> = proxies
-            .iter()
-            .map(|proxy| (proxy.name.clone(), proxy.entry.clone()))
-            .collect();
-        let servers = json!({ "mcpServers": entries }).to_string();
-        write_private(&self.config, &servers)
-            .map_err(|error| of_file("the configuration of the agent cannot be written", &error))?;
-        let fill = |text: &String| filled("the command of the agent", text, &self.environment);
-        let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
-        let mut server = Server::stdio(&command.program).args(args);
-        server.supervisor = context.supervisor.map(Path::to_owned);
-        let folder = command.working_dir.as_deref().unwrap_or(context.folder);
-        if !folder.as_os_str().is_empty() {
-            server = server.working_dir(folder);
-        }
-        let turns = Value::from(self.prompts.clone()).to_string();
-        let told = [
-            (CONFIG_VARIABLE, self.config.to_string_lossy().into_owned()),
-            (SERVERS_VARIABLE, servers),
-            (PROMPT_VARIABLE, self.prompts.join("\n\n")),
-            (TURNS_VARIABLE, turns),
-            ("MCPROVE_SYSTEM", self.system.clone().unwrap_or_default()),
-            ("MCPROVE_MODEL", command.model.clone().unwrap_or_default()),
-            ("MCPROVE_MAX_TURNS", self.max_turns.to_string()),
-        ];
-        for (name, value) in told {
-            if !value.is_empty() && value.len() <= VARIABLE_BYTES_MAX && !value.contains('\0') {
-                server = server.env(name, value);
-            }
-        }
-        for (name, value) in &command.env {
-            server = server.env(name, fill(value)?);
-        }
-        Ok(server)
+    for (name, value) in &command.env {
+        server = server.env(name, fill(value)?);
     }
+    Ok(server)
 }

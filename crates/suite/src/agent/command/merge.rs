@@ -9,15 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::time::UNIX_EPOCH;
 
-use mcprove_import::{Format, import_as};
+use mcprove_import::{import_records, read_records};
 use mcprove_settings::number::count;
-use mcprove_trace::AgentRun;
-use serde::Deserialize;
+use mcprove_trace::{AgentRun, ErrorCategory, TraceRecord};
 use serde_json::{Value, json};
 
 use super::process::{Ended, How};
 use super::proxies::Written;
-use super::reached::never_reached;
 use super::setup::Kept;
 use super::{CommandRun, of_file};
 use crate::error::TestError;
@@ -54,7 +52,7 @@ pub(super) fn merge(
             let what = format!("the recording of the server {name:?} cannot be read");
             of_file(what, &error)
         })?;
-        if let Some(message) = never_reached(&text) {
+        if let Some(message) = never_reached(&readable(&text)) {
             return Err(TestError::new(
                 format!("the server {name:?} could not be started or reached: {message}"),
                 format!(
@@ -64,10 +62,10 @@ pub(super) fn merge(
         }
         // A server that the agent never started has none.
         if !text.trim().is_empty() {
-            texts.push((*name, until(text, ended)));
+            texts.push((*name, text));
         }
     }
-    merge_texts(&texts)
+    merge_texts(&texts, Some(ended))
 }
 
 fn text_of(written: &Written) -> io::Result<String> {
@@ -81,218 +79,233 @@ fn text_of(written: &Written) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A recording that goes on until its agent ended, though nothing passed any more. An agent that ended by itself
-/// has left its servers by then: over HTTP nothing else tells, for a client need not end its session.
-pub(super) fn until(mut text: String, end: &Ended) -> String {
-    let ended = end.at.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ended = u64::try_from(ended.as_millis()).unwrap_or(u64::MAX);
-    let lasted = started(&text).and_then(|started| ended.checked_sub(started));
-    let lasted = lasted.and_then(|lasted| u32::try_from(lasted).ok());
-    // Nothing may stand behind a line that is cut.
-    if let Some(lasted) = lasted.filter(|_| text.ends_with('\n')) {
-        let time = f64::from(lasted) / 1e3;
-        let sessions = match end.how {
-            How::TimedOut => BTreeSet::new(),
-            How::Done | How::Failed { .. } => still_there(&text),
-        };
-        let left = sessions.into_iter().map(|session| left_line(time, session));
-        let over = json!({ "ts": time, "kind": "scenario_event", "name": ENDED, "message": "" });
-        for line in left.chain([over]) {
-            text.push_str(&line.to_string());
-            text.push('\n');
+/// The lines of a recording, but for those that were cut where their writer was killed.
+fn readable(text: &str) -> Vec<TraceRecord> {
+    let lines = text.lines().map(serde_json::from_str);
+    lines.filter_map(Result::ok).collect()
+}
+
+/// Why the server of a recording was never there for its agent, which says nothing of the agent: it gave no answer at
+/// all, and its end or a failed connection was seen before the agent left. Of one that a fault struck nothing is known.
+fn never_reached(records: &[TraceRecord]) -> Option<&str> {
+    let mut why = None;
+    let mut has_client_left = false;
+    for record in records {
+        match (record.kind.as_str(), record.name.as_deref(), &record.error) {
+            ("response", ..) | (_, Some("fault"), _) => return None,
+            (_, Some(LEFT), _) => has_client_left = true,
+            // It tells the status, which a broken connection does not.
+            ("crash", ..) => why = record.message.as_deref().or(why),
+            ("error", _, Some(error)) => match error.category {
+                // An answer, if an unkind one.
+                ErrorCategory::ServerError
+                | ErrorCategory::ProtocolError
+                | ErrorCategory::ToolError => return None,
+                ErrorCategory::Cancelled => {}
+                _ if has_client_left => {}
+                _ => why = why.or(Some(&error.message)),
+            },
+            _ => {}
         }
     }
-    text
+    why
 }
 
-/// The line that says that the client of a session left.
-fn left_line(time: f64, session: u64) -> Value {
-    json!({
-        "ts": time,
-        "kind": "scenario_event",
-        "name": LEFT,
-        "message": "",
-        "data": { "session": session },
-    })
-}
-
-/// The sessions of a recording whose client did not leave.
-fn still_there(text: &str) -> BTreeSet<u64> {
-    let mut sessions = BTreeSet::new();
-    for line in text.lines() {
-        let Ok(line) = serde_json::from_str::<SessionLine>(line) else {
-            continue;
-        };
-        let Some(session) = line.session.or(line.data.session) else {
-            continue;
-        };
-        if line.name.as_deref() == Some(LEFT) {
-            sessions.remove(&session);
-        } else {
-            sessions.insert(session);
-        }
-    }
-    sessions
-}
-
-/// What a line says of its session.
-#[derive(Deserialize)]
-struct SessionLine {
-    name: Option<String>,
-    session: Option<u64>,
-    #[serde(default)]
-    data: SessionData,
-}
-
-/// What stands there in some lines.
-#[derive(Default, Deserialize)]
-struct SessionData {
-    session: Option<u64>,
-}
-
-pub(super) fn merge_texts(texts: &[(&str, String)]) -> Result<CommandRun, TestError> {
-    let (server, text) = match texts {
-        [] => {
-            return Ok(CommandRun {
-                run: AgentRun::default(),
-                notes: vec!["the agent started none of its servers".to_owned()],
-            });
-        }
-        [(server, text)] => (*server, text.clone()),
-        [(server, _), ..] => (*server, as_one(texts)),
+/// The run in these recordings of servers, until its agent ended.
+pub(super) fn merge_texts(
+    texts: &[(&str, String)],
+    ended: Option<&Ended>,
+) -> Result<CommandRun, TestError> {
+    let Some((server, _)) = texts.first() else {
+        return Ok(CommandRun {
+            run: AgentRun::default(),
+            notes: vec!["the agent started none of its servers".to_owned()],
+        });
     };
-    let imported = import_as(&text, Format::Recording).map_err(|error| {
+    let is_one = texts.len() == 1;
+    let (mut tapes, mut cut) = (Vec::new(), None);
+    let imported = texts.iter().try_for_each(|(_, text)| {
+        let mut records = if is_one {
+            let (records, note) = read_records(text)?;
+            cut = note;
+            records
+        } else {
+            readable(text)
+        };
+        // Nothing may stand behind a line that is cut.
+        if let Some(ended) = ended.filter(|_| text.ends_with('\n')) {
+            until(&mut records, ended);
+        }
+        tapes.push(records);
+        Ok(())
+    });
+    let names: Vec<&str> = texts.iter().map(|(name, _)| *name).collect();
+    let imported = imported.and_then(|()| {
+        import_records(if is_one {
+            tapes.remove(0)
+        } else {
+            as_one(&names, tapes)
+        })
+    });
+    let (mut run, mut notes) = imported.map_err(|error| {
         TestError::new(
             format!("what the proxy of the server {server:?} wrote down cannot be read: {error}"),
             "run it again; an agent that kills its servers may cut what they write",
         )
     })?;
-    let mut run = imported.trace.runs.into_iter().next().unwrap_or_default();
+    notes.extend(cut);
     for call in &mut run.tool_calls {
-        if texts.len() < 2 {
+        if is_one {
+            call.server = Some((*server).to_owned());
+        } else if let Some((server, tool)) = call.name.split_once(BEFORE_TOOL) {
             call.server = Some(server.to_owned());
-            continue;
-        }
-        let owner = texts.iter().find_map(|(name, _)| {
-            let tool = call.name.strip_prefix(prefix(name).as_str())?;
-            Some(((*name).to_owned(), tool.to_owned()))
-        });
-        if let Some((server, tool)) = owner {
-            call.server = Some(server);
-            call.name = tool;
+            call.name = tool.to_owned();
         }
     }
-    let mut notes = imported.notes;
     for note in &mut notes {
-        for (name, _) in texts {
-            *note = note.replace(&prefix(name), "");
+        for name in &names {
+            *note = note.replace(&format!("{name}{BEFORE_TOOL}"), "");
         }
     }
     Ok(CommandRun { run, notes })
 }
 
-/// What stands before the names of a server's tools until they are read. No name has such a character.
-fn prefix(server: &str) -> String {
-    format!("{server}\u{1}")
+/// What stands between the names of a server and of its tool until they are read. No name has such a character.
+const BEFORE_TOOL: char = '\u{1}';
+
+/// Lets a recording go on until its agent ended, though nothing passed any more. An agent that ended by itself
+/// has left its servers by then: over HTTP nothing else tells, for a client need not end its session.
+fn until(records: &mut Vec<TraceRecord>, end: &Ended) {
+    let ended = end.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started = started(records).map(u128::from);
+    let lasted = started.and_then(|started| ended.as_millis().checked_sub(started));
+    let Some(lasted) = lasted.and_then(|lasted| u32::try_from(lasted).ok()) else {
+        return;
+    };
+    let time = f64::from(lasted) / 1e3;
+    // The sessions whose client did not leave.
+    let mut open = BTreeSet::new();
+    for record in &*records {
+        if let Some(session) = session_of(record) {
+            if record.name.as_deref() == Some(LEFT) {
+                open.remove(&session);
+            } else {
+                open.insert(session);
+            }
+        }
+    }
+    if !matches!(end.how, How::TimedOut) {
+        records.extend(open.into_iter().map(|session| left(time, session)));
+    }
+    records.push(event(time, ENDED, None));
 }
 
-/// A line, as far as it is changed.
-type Line = serde_json::Map<String, Value>;
+fn event(ts: f64, name: &str, data: Option<Value>) -> TraceRecord {
+    TraceRecord {
+        ts,
+        kind: "scenario_event".to_owned(),
+        name: Some(name.to_owned()),
+        data,
+        ..TraceRecord::default()
+    }
+}
+
+/// That the client of a session left.
+fn left(time: f64, session: u64) -> TraceRecord {
+    event(time, LEFT, Some(json!({ "session": session })))
+}
+
+fn session_of(record: &TraceRecord) -> Option<u64> {
+    let in_data = || record.data.as_ref()?.get("session")?.as_u64();
+    record.session.map(u64::from).or_else(in_data)
+}
+
+/// When a recording began, in milliseconds since 1970: its first line says so.
+fn started(records: &[TraceRecord]) -> Option<u64> {
+    records
+        .first()?
+        .data
+        .as_ref()?
+        .get("started_at_ms")?
+        .as_u64()
+}
 
 /// The lines of all recordings as those of one session.
-fn as_one(texts: &[(&str, String)]) -> String {
-    let mut lines: Vec<(f64, Value)> = Vec::new();
-    let mut left: Option<f64> = None;
+fn as_one(servers: &[&str], tapes: Vec<Vec<TraceRecord>>) -> Vec<TraceRecord> {
+    let mut all: Vec<TraceRecord> = Vec::new();
+    let mut last_left: Option<f64> = None;
     let mut open: BTreeSet<(usize, u64)> = BTreeSet::new();
     let mut numbers = Numbers::default();
-    let first = texts.iter().filter_map(|(_, text)| started(text)).min();
-    for (place, (server, text)) in texts.iter().enumerate() {
-        let later = started(text).zip(first).map(|(own, first)| own - first);
+    let first = tapes.iter().filter_map(|records| started(records)).min();
+    for (place, (server, records)) in servers.iter().zip(tapes).enumerate() {
+        let later = started(&records).zip(first).map(|(own, first)| own - first);
         // A recording lasts hours at most, so that no digit is lost.
         let later = later.and_then(|later| u32::try_from(later).ok());
         let offset = f64::from(later.unwrap_or_default()) / 1e3;
-        for line in text.lines() {
-            let Ok(Value::Object(mut line)) = serde_json::from_str(line) else {
-                // Cut where its writer was killed.
-                continue;
-            };
-            let time = line.get("ts").and_then(Value::as_f64).unwrap_or_default() + offset;
-            let session = line
-                .get("session")
-                .or_else(|| line.get("data")?.get("session"))
-                .and_then(Value::as_u64)
-                .unwrap_or_default();
-            match line.get("name").and_then(Value::as_str) {
+        for mut record in records {
+            record.ts += offset;
+            let key = (place, session_of(&record).unwrap_or_default());
+            match record.name.as_deref() {
                 Some(LEFT) => {
-                    left = Some(left.map_or(time, |left| left.max(time)));
-                    open.remove(&(place, session));
+                    last_left = Some(last_left.map_or(record.ts, |last| last.max(record.ts)));
+                    open.remove(&key);
                     continue;
                 }
                 Some(ENDED) => {}
                 _ => {
-                    open.insert((place, session));
+                    open.insert(key);
                 }
             }
-            rewrite(&mut line, (place, session), server, &mut numbers);
-            line.insert("ts".to_owned(), json!(time));
-            line.remove("schema");
-            lines.push((time, Value::Object(line)));
+            rewrite(&mut record, key, server, &mut numbers);
+            all.push(record);
         }
     }
-    if let Some(time) = left.filter(|_| open.is_empty()) {
-        lines.push((time, left_line(time, 0)));
-    }
-    lines.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-    let texts: Vec<String> = lines.iter().map(|(_, line)| line.to_string()).collect();
-    texts.join("\n")
-}
-
-/// When a recording began, in milliseconds since 1970: its first line says so.
-fn started(text: &str) -> Option<u64> {
-    let first: Value = serde_json::from_str(text.lines().next()?).ok()?;
-    first.get("data")?.get("started_at_ms")?.as_u64()
+    all.extend(
+        last_left
+            .filter(|_| open.is_empty())
+            .map(|time| left(time, 0)),
+    );
+    all.sort_by(|one, other| one.ts.total_cmp(&other.ts));
+    all
 }
 
 /// The numbers of requests in the one session, by recording, session and number there.
-type Numbers = BTreeMap<(usize, u64, u64), u64>;
-
-/// Gives an object the one session, and its request a number there.
-fn renumber(object: &mut Line, (place, session): (usize, u64), numbers: &mut Numbers) {
-    if let Some(own) = object.get_mut("session") {
-        *own = json!(0);
-    }
-    if let Some(request) = object.get_mut("request_id")
-        && let Some(number) = request.as_u64()
-    {
-        let next = count(numbers.len());
-        *request = json!(numbers.entry((place, session, number)).or_insert(next));
-    }
-}
+type Numbers = BTreeMap<((usize, u64), u64), u64>;
 
 /// Makes a line one of the one session.
-fn rewrite(line: &mut Line, key: (usize, u64), server: &str, numbers: &mut Numbers) {
+fn rewrite(record: &mut TraceRecord, key: (usize, u64), server: &str, numbers: &mut Numbers) {
     let (place, session) = key;
     let own_id = |id: &Value| Value::from(format!("{place}.{session}.{id}"));
-    let own_tool = |name: &str| format!("{}{name}", prefix(server));
-    renumber(line, key, numbers);
-    if let Some(id) = line.get_mut("client_id") {
-        *id = own_id(id);
-    }
-    if let Some(Value::String(tool)) = line.get_mut("tool") {
-        *tool = own_tool(tool);
-    }
-    let is_list = line.get("method").and_then(Value::as_str) == Some("tools/list");
-    if is_list && let Some(tools) = line.get_mut("result").and_then(|it| it.get_mut("tools")) {
-        for tool in tools.as_array_mut().into_iter().flatten() {
+    let own_tool = |name: &str| format!("{server}{BEFORE_TOOL}{name}");
+    let mut own_number = |number: u64| {
+        let next = count(numbers.len());
+        *numbers.entry((key, number)).or_insert(next)
+    };
+    record.schema = None;
+    record.session = record.session.map(|_| 0);
+    record.request_id = record.request_id.map(&mut own_number);
+    record.client_id = record.client_id.as_ref().map(own_id);
+    record.tool = record.tool.as_deref().map(own_tool);
+    if record.method.as_deref() == Some("tools/list")
+        && let Some(Value::Array(tools)) = record.result.as_mut().and_then(|it| it.get_mut("tools"))
+    {
+        for tool in tools {
             if let Some(Value::String(name)) = tool.get_mut("name") {
                 *name = own_tool(name);
             }
         }
     }
-    let Some(Value::Object(data)) = line.get_mut("data") else {
+    let Some(Value::Object(data)) = &mut record.data else {
         return;
     };
-    renumber(data, key, numbers);
+    if let Some(session) = data.get_mut("session") {
+        *session = json!(0);
+    }
+    if let Some(request) = data.get_mut("request_id")
+        && let Some(number) = request.as_u64()
+    {
+        *request = json!(own_number(number));
+    }
     if let Some(id) = data
         .get_mut("params")
         .and_then(|it| it.get_mut("requestId"))
@@ -301,4 +314,37 @@ fn rewrite(line: &mut Line, key: (usize, u64), server: &str, numbers: &mut Numbe
     }
     // Which server it is, tools tell; two names of one session tell nothing.
     data.remove("server");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: &str = r#"{"ts":1,"kind":"request","request_id":1,"method":"initialize"}"#;
+    const REFUSED: &str = r#"{"ts":1,"kind":"error","request_id":1,"method":"initialize","error":{"category":"Disconnected","message":"refused"}}"#;
+    const CRASHED: &str = r#"{"ts":1,"kind":"crash","message":"exit status: 3"}"#;
+    const ANSWERED: &str = r#"{"ts":1,"kind":"response","request_id":1,"method":"initialize"}"#;
+    const UNKIND: &str = r#"{"ts":1,"kind":"error","request_id":1,"error":{"category":"ServerError","message":"no"}}"#;
+    const STRUCK: &str = r#"{"ts":1,"kind":"scenario_event","name":"fault","message":""}"#;
+    const LEFT: &str = r#"{"ts":1,"kind":"scenario_event","name":"left","message":""}"#;
+
+    #[test]
+    fn a_server_that_answers_nothing_and_fails_was_never_there() {
+        for (lines, expected) in [
+            (vec![ASKED, REFUSED], Some("refused")),
+            (vec![ASKED, REFUSED, LEFT], Some("refused")),
+            (vec![CRASHED], Some("exit status: 3")),
+            (vec![ASKED, REFUSED, CRASHED], Some("exit status: 3")),
+            (vec![], None),
+            (vec![ASKED, LEFT], None),
+            (vec![ASKED, LEFT, REFUSED], None),
+            (vec![ASKED, REFUSED, ASKED, ANSWERED], None),
+            (vec![ASKED, ANSWERED, CRASHED], None),
+            (vec![ASKED, UNKIND, CRASHED], None),
+            (vec![ASKED, STRUCK, CRASHED], None),
+        ] {
+            let text = lines.join("\n");
+            assert_eq!(never_reached(&readable(&text)), expected, "{text}");
+        }
+    }
 }

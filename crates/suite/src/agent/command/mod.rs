@@ -9,12 +9,10 @@
 //! proxy listens in this process.
 
 mod config;
-mod folder;
 mod merge;
 mod output;
 mod process;
 mod proxies;
-mod reached;
 mod setup;
 
 #[cfg(test)]
@@ -28,10 +26,11 @@ use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::phrase;
 use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens};
 
-use self::folder::Folder;
+use self::config::Folder;
 use self::output::Output;
 use self::process::{Ended, How};
-use crate::error::TestError;
+use super::run::fill_texts;
+use crate::error::{SET_VARIABLE, TestError};
 use crate::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
 
 pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
@@ -72,10 +71,12 @@ pub async fn run_once(
     let folder = Folder::create()
         .map_err(|error| of_file("no temporary folder can be made for the agent", &error))?;
     let proxies = proxies::start(servers, &test.inject, context, folder.path()).await?;
-    let spoken = config::Spoken::fill(test, context.environment, folder.path())?;
-    let server = spoken.command(command, &proxies, context)?;
+    let task = fill_texts(test, context.environment)
+        .map_err(|error| TestError::new(format!("the task of the agent: {error}"), SET_VARIABLE))?;
+    let server = config::process(&task, command, &proxies, context, &folder)?;
+    let input = format!("{}\n", task.prompts.join("\n\n"));
     let redactor = context.environment.redactor();
-    let ended = process::run(&server, spoken.input(), test.budget.time, redactor).await;
+    let ended = process::run(&server, input, test.budget.time, redactor).await;
     // First the proxies: what they wrote down is whole then.
     let recordings = proxies::stop(proxies).await;
     let ended = ended.map_err(|error| {
@@ -87,7 +88,7 @@ pub async fn run_once(
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
     let merged = merge::merge(&names, &recordings, &ended)?;
     let mut finished = finish(test, command, merged, &ended)?;
-    finished.run.prompt = spoken.prompts.into_iter().next();
+    finished.run.prompt = task.prompts.into_iter().next();
     Ok(finished)
 }
 

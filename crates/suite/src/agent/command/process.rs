@@ -1,6 +1,5 @@
 //! The process of an agent, from start to end.
 
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -19,8 +18,6 @@ pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 const STDERR_LINES_MAX: usize = 15;
 /// How long the rest of its output may take once it has exited.
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
-/// How much is read at once.
-const READ_BYTES: usize = 16 * 1024;
 
 /// How a process ended.
 pub(super) struct Ended {
@@ -51,7 +48,7 @@ pub(super) enum How {
 /// Runs the process to its end, or to that of its time, and all that it started with it.
 pub(super) async fn run(
     server: &Server,
-    input: Vec<u8>,
+    input: String,
     time: Duration,
     redactor: Redactor,
 ) -> Result<Ended, SpawnError> {
@@ -73,7 +70,10 @@ pub(super) async fn run(
         None => How::TimedOut,
         Some(status) if status.success() => How::Done,
         Some(status) => How::Failed {
-            status: in_words(status),
+            status: match status.code() {
+                Some(code) => format!("exit code {code}"),
+                None => status.to_string(),
+            },
             stderr: last_lines(&stderr.tail(), STDERR_LINES_MAX),
         },
     };
@@ -91,28 +91,17 @@ pub(super) async fn run(
     })
 }
 
-async fn write(mut stdin: ChildStdin, input: Vec<u8>) {
+async fn write(mut stdin: ChildStdin, input: String) {
     // An agent need not read it.
-    let _ = stdin.write_all(&input).await;
+    let _ = stdin.write_all(input.as_bytes()).await;
     let _ = stdin.shutdown().await;
 }
 
 /// Reads to the end, and keeps the first part.
 async fn read(mut stdout: ChildStdout) -> (Vec<u8>, bool) {
     let mut kept = Vec::new();
-    let mut is_cut = false;
-    let mut part = vec![0; READ_BYTES];
-    while let Ok(length @ 1..) = stdout.read(&mut part).await {
-        let room = OUTPUT_BYTES_MAX.saturating_sub(kept.len());
-        is_cut |= length > room;
-        kept.extend_from_slice(part.get(..length.min(room)).unwrap_or_default());
-    }
-    (kept, is_cut)
-}
-
-fn in_words(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("exit code {code}"),
-        None => status.to_string(),
-    }
+    let mut first = (&mut stdout).take(OUTPUT_BYTES_MAX as u64);
+    let _ = first.read_to_end(&mut kept).await;
+    let more = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
+    (kept, more.is_ok_and(|bytes| bytes > 0))
 }

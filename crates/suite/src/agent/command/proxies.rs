@@ -27,17 +27,20 @@ pub(super) struct Proxy {
     /// How the agent reaches it, as in `mcpServers`.
     pub entry: Value,
     record: PathBuf,
-    listening: Option<ListeningProxy>,
-    /// Tells the proxies of a process what to do, and hears of their recordings.
-    setup: Option<Offer>,
+    process: ProxyProcess,
 }
 
-/// A proxy that listens in this process.
-struct ListeningProxy {
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<http::Ended>,
-    /// The mock behind it, which goes when this is dropped.
-    _mock: Option<Listening>,
+/// Where a proxy runs.
+enum ProxyProcess {
+    /// It listens in this process.
+    Own {
+        stop: oneshot::Sender<()>,
+        task: JoinHandle<http::Ended>,
+        /// The mock behind it, which goes when this is dropped.
+        _mock: Option<Listening>,
+    },
+    /// The agent starts it: this tells it what to do, and hears of its recording.
+    OfAgent(Offer),
 }
 
 /// What the proxy of one server wrote down.
@@ -55,172 +58,157 @@ pub(super) async fn start(
 ) -> Result<Vec<Proxy>, TestError> {
     let mut proxies = Vec::with_capacity(servers.len());
     for (index, plan) in servers.iter().enumerate() {
+        let name = &plan.name;
         // Not after the server: its name may be anything.
         let record = folder.join(format!("{index}.jsonl"));
-        let started = match &plan.reach {
+        let (server, mock) = match &plan.reach {
             Reach::Server(server) => {
-                let server = context.environment.fill_server(server).map_err(|error| {
-                    let message = format!("the server {:?}: {error}", plan.name);
-                    TestError::new(message, SET_VARIABLE)
+                let filled = context.environment.fill_server(server);
+                let server = filled.map_err(|error| {
+                    TestError::new(format!("the server {name:?}: {error}"), SET_VARIABLE)
                 })?;
-                if server.transport == Transport::Stdio {
-                    let setup = folder.join(format!("{index}.json"));
-                    before_process(plan, server, faults, context, (setup, record)).await?
-                } else {
-                    before_address(plan, &server, faults, context, record, None).await?
-                }
+                (server, None)
             }
-            Reach::Mock {
-                spec,
-                faults: own_faults,
-            } => {
-                let mock =
-                    plan::mock((**spec).clone(), own_faults, context.seed).map_err(|error| {
-                        TestError::new(
-                            format!("the mock {:?} cannot be made: {error}", plan.name),
-                            "check the tools of the mock with `mcprove validate`",
-                        )
-                    })?;
+            Reach::Mock { spec, faults } => {
+                let mock = plan::mock((**spec).clone(), faults, context.seed);
+                let mock = mock.map_err(|error| {
+                    TestError::new(
+                        format!("the mock {name:?} cannot be made: {error}"),
+                        "check the tools of the mock with `mcprove validate`",
+                    )
+                })?;
                 let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
                     TestError::new(
-                        format!("the mock {:?} cannot be reached: {error}", plan.name),
+                        format!("the mock {name:?} cannot be reached: {error}"),
                         "check that 127.0.0.1 can be listened on",
                     )
                 })?;
-                let server = Server::http(format!("http://{}/mcp", listening.addr));
-                before_address(plan, &server, faults, context, record, Some(listening)).await?
+                let url = format!("http://{}/mcp", listening.addr);
+                (Server::http(url), Some(listening))
             }
         };
-        proxies.push(started);
+        let (entry, process) = if server.transport == Transport::Stdio {
+            let setup = folder.join(format!("{index}.json"));
+            before_process(name, server, faults, context, &setup, &record).await?
+        } else {
+            before_address(name, &server, faults, context, &record, mock).await?
+        };
+        proxies.push(Proxy {
+            name: name.clone(),
+            entry,
+            record,
+            process,
+        });
     }
     Ok(proxies)
 }
 
 async fn before_process(
-    plan: &ServerPlan,
+    name: &str,
     server: Server,
     faults: &[FaultSpec],
     context: CommandContext<'_>,
-    (setup, record): (PathBuf, PathBuf),
-) -> Result<Proxy, TestError> {
+    setup: &Path,
+    record: &Path,
+) -> Result<(Value, ProxyProcess), TestError> {
     let Some(program) = context.proxy_program else {
         return Err(TestError::new(
-            format!(
-                "there is no program that could stand before the server {:?} as a proxy",
-                plan.name
-            ),
+            format!("there is no program that could stand before the server {name:?} as a proxy"),
             "set `proxy_program` of the options to the program `mcprove`",
         ));
     };
-    let shutdown = server.shutdown_timeout.as_millis();
     let mut secrets = context.environment.secrets();
     secrets.extend(server.secrets());
+    let shutdown = server.shutdown_timeout.as_millis();
     let told = ProxySetup {
-        server_name: plan.name.clone(),
+        server_name: name.to_owned(),
         program: server.command,
         args: server.args,
         env: server.env,
         // The proxy starts where the agent does, from where a relative folder would lead elsewhere.
         working_dir: std::path::absolute(server.working_dir.unwrap_or_else(|| ".".into())).ok(),
-        shutdown_timeout_ms: u64::try_from(shutdown).unwrap_or(u64::MAX),
+        shutdown_timeout_ms: shutdown.try_into().unwrap_or(u64::MAX),
         faults: faults.iter().map(ToString::to_string).collect(),
         seed: context.seed,
-        record: record.clone(),
+        record: record.to_owned(),
         secrets: secrets.into_iter().collect(),
     };
-    let offered = told.offer(&setup).await;
+    let offered = told.offer(setup).await;
     let offered =
         offered.map_err(|error| of_file("the settings of a proxy cannot be offered", &error))?;
-    Ok(Proxy {
-        name: plan.name.clone(),
-        entry: json!({ "command": program, "args": ["proxy", "--setup", setup] }),
-        record,
-        listening: None,
-        setup: Some(offered),
-    })
+    let entry = json!({ "command": program, "args": ["proxy", "--setup", setup] });
+    Ok((entry, ProxyProcess::OfAgent(offered)))
 }
 
 async fn before_address(
-    plan: &ServerPlan,
+    name: &str,
     reached: &Server,
     faults: &[FaultSpec],
     context: CommandContext<'_>,
-    record: PathBuf,
+    record: &Path,
     mock: Option<Listening>,
-) -> Result<Proxy, TestError> {
-    let transport = &reached.transport;
-    let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = transport else {
-        return Err(TestError::new(
-            format!(
-                "no proxy can stand before the server {:?}: it speaks WebSocket",
-                plan.name
-            ),
-            "give the server an http:// address, or a command",
-        ));
+) -> Result<(Value, ProxyProcess), TestError> {
+    let (kind, url, headers) = match &reached.transport {
+        Transport::Http { url, headers } => ("http", url, headers),
+        Transport::Sse { url, headers } => ("sse", url, headers),
+        _ => {
+            return Err(TestError::new(
+                format!("no proxy can stand before the server {name:?}: it speaks WebSocket"),
+                "give the server an http:// address, or a command",
+            ));
+        }
     };
-    let mut origin = Origin::new("proxy", &plan.name);
+    let mut origin = Origin::new("proxy", name);
     origin.seed = Some(context.seed);
     origin.faults = faults.iter().map(ToString::to_string).collect();
     let secrets = reached.secrets();
     let redactor = context.environment.redactor().with_secrets(secrets);
-    let recording = Recording::create(&record, &origin, &redactor);
+    let recording = Recording::create(record, &origin, &redactor);
     let recording =
         recording.map_err(|error| of_file("the recording of a proxy cannot be written", &error))?;
     let settings = Settings {
-        server_name: plan.name.clone(),
+        server_name: name.to_owned(),
         faults: faults.to_vec(),
         seed: context.seed,
         recording: Some(recording),
         counts_calls: false,
     };
     let headers = headers.clone().into_iter().collect();
-    let proxy = http::listen(ANY_PORT, url, headers, settings)
-        .await
-        .map_err(|error| {
-            let name = &plan.name;
-            let message = format!("the proxy of the server {name:?} cannot listen: {error}");
-            TestError::new(message, error.hint())
-        })?;
-    let kind = match transport {
-        Transport::Sse { .. } => "sse",
-        _ => "http",
-    };
+    let proxy = http::listen(ANY_PORT, url, headers, settings).await;
+    let proxy = proxy.map_err(|error| {
+        let message = format!("the proxy of the server {name:?} cannot listen: {error}");
+        TestError::new(message, error.hint())
+    })?;
     let entry = json!({ "type": kind, "url": proxy.url() });
     let (stop, stopped) = oneshot::channel();
     let task = tokio::spawn(proxy.run(async move {
         // Dropped is stopped too.
         let _ = stopped.await;
     }));
-    Ok(Proxy {
-        name: plan.name.clone(),
-        entry,
-        record,
-        listening: Some(ListeningProxy {
-            stop,
-            task,
-            _mock: mock,
-        }),
-        setup: None,
-    })
+    let process = ProxyProcess::Own {
+        stop,
+        task,
+        _mock: mock,
+    };
+    Ok((entry, process))
 }
 
 /// Ends the proxies, so that what they wrote down is whole.
 pub(super) async fn stop(proxies: Vec<Proxy>) -> Vec<Written> {
     let mut written = Vec::with_capacity(proxies.len());
-    for started in proxies {
-        let mut kept = Kept::All;
-        if let Some(proxy) = started.listening {
-            let _ = proxy.stop.send(());
-            let failure = match proxy.task.await {
-                Ok(ended) => ended.summary.recording.and_then(|it| it.failure),
-                Err(error) => Some(error.to_string()),
-            };
-            kept = failure.map_or(kept, Kept::Lost);
-        }
-        if let Some(setup) = started.setup {
-            kept = setup.end().await;
-        }
-        let path = started.record;
+    for proxy in proxies {
+        let kept = match proxy.process {
+            ProxyProcess::OfAgent(offer) => offer.end().await,
+            ProxyProcess::Own { stop, task, _mock } => {
+                let _ = stop.send(());
+                let failure = match task.await {
+                    Ok(ended) => ended.summary.recording.and_then(|it| it.failure),
+                    Err(error) => Some(error.to_string()),
+                };
+                failure.map_or(Kept::All, Kept::Lost)
+            }
+        };
+        let path = proxy.record;
         written.push(Written { path, kept });
     }
     written

@@ -7,7 +7,7 @@ use mcprove_trace::AgentRun;
 use serde_json::json;
 
 use super::finish;
-use super::merge::{merge_texts, until};
+use super::merge::merge_texts;
 use super::output::Output;
 use super::process::{Ended, How};
 use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, TestHead};
@@ -96,7 +96,7 @@ fn recordings_of_several_servers_become_one_run() {
         &[(400, call(2, "get")), (450, answer(2, "get")), (810, left)],
     );
     let texts = [("a", one.clone()), ("b", other)];
-    let merged = merge_texts(&texts).unwrap_or_else(|error| panic!("{error}"));
+    let merged = merge_texts(&texts, None).unwrap_or_else(|error| panic!("{error}"));
     let run = merged.run;
     let told: Vec<_> = run
         .tool_calls
@@ -122,11 +122,11 @@ fn recordings_of_several_servers_become_one_run() {
         (Some(480), Some(530))
     );
 
-    let alone = merge_texts(&[("a", one)]).unwrap_or_else(|error| panic!("{error}"));
+    let alone = merge_texts(&[("a", one)], None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(alone.run.tool_calls[0].server.as_deref(), Some("a"));
-    let none = merge_texts(&[]).unwrap_or_else(|error| panic!("{error}"));
+    let none = merge_texts(&[], None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(none.notes, ["the agent started none of its servers"]);
-    let broken = merge_texts(&[("a", "no recording".to_owned())])
+    let broken = merge_texts(&[("a", "no recording".to_owned())], None)
         .err()
         .unwrap();
     assert!(broken.to_string().contains("\"a\""), "{broken}");
@@ -150,8 +150,8 @@ fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How
         duration: Duration::from_millis(720),
         at: UNIX_EPOCH + Duration::from_millis(1_720),
     };
-    let tapes = [("a", until(tape, &ended))];
-    let merged = merge_texts(&tapes).unwrap_or_else(|error| panic!("{error}"));
+    let merged =
+        merge_texts(&[("a", tape)], Some(&ended)).unwrap_or_else(|error| panic!("{error}"));
     let command = CommandPlan {
         program: "agent".to_owned(),
         args: Vec::new(),

@@ -1,70 +1,64 @@
 //! A call that a fault acts on by itself, as it would on a live one: the fault says what becomes of it.
 
-use std::sync::{Mutex, MutexGuard};
+use std::future::ready;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use bytes::Bytes;
 use mcprove_fault::{FaultedCall, Injection, status_reply};
+use mcprove_settings::sync::lock;
 use mcprove_trace::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{PlannedCall, failed};
-use crate::agent::toolbox::ToolAnswer;
+use super::{failed, unreadable};
+use crate::agent::toolbox::{ToolAnswer, ToolRequest, Toolbox};
 use crate::error::TestError;
-use mcprove_settings::sync::lock;
-
-/// The id of the request that a fault sees.
-const ID: &str = "1";
 
 /// What the fault itself makes of the call. Only for kinds that do not wait.
 pub(super) async fn acted_on(
     injection: &Injection,
-    call: PlannedCall<'_>,
+    toolbox: &dyn Toolbox,
+    call: ToolRequest<'_>,
 ) -> Result<ToolAnswer, TestError> {
     let acted = ActedOn {
+        toolbox,
         call,
-        state: Mutex::default(),
+        duration: Mutex::default(),
+        outcome: Mutex::new(Ok(failed("The server gave no answer.", Duration::ZERO))),
     };
     injection.apply(&acted).await;
-    let state = std::mem::take(&mut *acted.state());
-    match (state.error, state.answer) {
-        (Some(error), _) => Err(error),
-        (None, Some(answer)) => Ok(ToolAnswer {
-            duration: state.duration,
-            ..answer
-        }),
-        (None, None) => Ok(failed("The server gave no answer.", state.duration)),
-    }
+    let duration = *lock(&acted.duration);
+    let outcome = lock(&acted.outcome).clone();
+    outcome.map(|answer| ToolAnswer { duration, ..answer })
 }
 
 /// A call that a fault acts on.
 struct ActedOn<'a> {
-    call: PlannedCall<'a>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    answer: Option<ToolAnswer>,
-    error: Option<TestError>,
+    toolbox: &'a dyn Toolbox,
+    call: ToolRequest<'a>,
     /// How long the real call took.
-    duration: Duration,
+    duration: Mutex<Duration>,
+    outcome: Mutex<Result<ToolAnswer, TestError>>,
 }
 
 impl ActedOn<'_> {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    fn end(&self, answer: ToolAnswer) -> BoxFuture<'_, ()> {
+        let mut outcome = lock(&self.outcome);
+        // That a recording has no such call stays so, whatever the fault makes of it.
+        if outcome.is_ok() {
+            *outcome = Ok(answer);
+        }
+        Box::pin(ready(()))
     }
 
-    fn end(&self, answer: ToolAnswer) -> BoxFuture<'_, ()> {
-        self.state().answer = Some(answer);
-        Box::pin(std::future::ready(()))
+    fn fail(&self, text: &str) -> BoxFuture<'_, ()> {
+        self.end(failed(text, Duration::ZERO))
     }
 }
 
 impl FaultedCall for ActedOn<'_> {
-    fn id(&self) -> &str {
-        ID
+    fn id(&self) -> &'static str {
+        "1"
     }
 
     fn tool(&self) -> &str {
@@ -81,13 +75,13 @@ impl FaultedCall for ActedOn<'_> {
 
     fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async {
-            match self.call.make().await {
+            match self.toolbox.call(self.call).await {
                 Ok(answer) => {
-                    self.state().duration = answer.duration;
+                    *lock(&self.duration) = answer.duration;
                     Some(message(&answer))
                 }
                 Err(error) => {
-                    self.state().error = Some(error);
+                    *lock(&self.outcome) = Err(error);
                     None
                 }
             }
@@ -99,28 +93,19 @@ impl FaultedCall for ActedOn<'_> {
     }
 
     fn send(&self, _: Bytes) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
+        Box::pin(ready(()))
     }
 
     fn reply_cut(&self, _: Bytes) -> BoxFuture<'_, ()> {
-        self.end(failed(
-            "The reply of the server could not be read: it was cut off.",
-            Duration::ZERO,
-        ))
+        self.end(unreadable("it was cut off", Duration::ZERO))
     }
 
     fn disconnect(&self) -> BoxFuture<'_, ()> {
-        self.end(failed(
-            "The connection was closed by the server.",
-            Duration::ZERO,
-        ))
+        self.fail("The connection was closed by the server.")
     }
 
     fn crash(&self) -> BoxFuture<'_, ()> {
-        self.end(failed(
-            "The server exited with status 1; the connection was closed.",
-            Duration::ZERO,
-        ))
+        self.fail("The server exited with status 1; the connection was closed.")
     }
 
     fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
@@ -144,17 +129,9 @@ fn message(answer: &ToolAnswer) -> Bytes {
 fn answer(message: &Bytes) -> ToolAnswer {
     let message: Value = serde_json::from_slice(message).unwrap_or_default();
     let (result, is_error) = match (message.get("result"), message.get("error")) {
-        (Some(result), _) => {
-            let is_error = result.get("isError") == Some(&Value::Bool(true));
-            (result.clone(), is_error)
-        }
+        (Some(result), _) => (result.clone(), result["isError"] == true),
         (None, Some(error)) => (json!({ "error": error }), true),
-        (None, None) => {
-            return failed(
-                "The reply of the server could not be read: it is no JSON.",
-                Duration::ZERO,
-            );
-        }
+        (None, None) => return unreadable("it is no JSON", Duration::ZERO),
     };
     ToolAnswer {
         result: result.into(),

@@ -12,32 +12,17 @@ use std::time::Duration;
 
 use mcprove_client::transport::MAX_FRAME;
 use mcprove_fault::{CallSite, FaultSpec, Injection, Injector};
-use mcprove_trace::{Execution, FaultKind, FaultMark, Heard, Json, RealAnswer, Special};
+use mcprove_trace::{Execution, FaultMark, Heard, Json, RealAnswer, Special};
 use serde_json::{Value, json};
 
 use self::acted_on::acted_on;
-use super::toolbox::{ToolAnswer, Toolbox};
+use super::toolbox::{ToolAnswer, ToolRequest, Toolbox};
 use crate::error::TestError;
 
 /// The faults of one run.
 pub struct InjectedFaults {
     injector: Injector,
     max_detection: Duration,
-}
-
-/// A call that is to be made.
-#[derive(Clone, Copy)]
-pub struct PlannedCall<'a> {
-    /// The tools.
-    pub toolbox: &'a dyn Toolbox,
-    /// The name of the server.
-    pub server: &'a str,
-    /// The tool.
-    pub tool: &'a str,
-    /// Its arguments.
-    pub args: &'a Value,
-    /// How long it may take.
-    pub timeout: Duration,
 }
 
 /// What came of a call.
@@ -71,98 +56,73 @@ impl InjectedFaults {
     /// Makes a call, or what the fault makes of it.
     pub async fn carry_out(
         &self,
-        injection: Option<Injection>,
-        call: PlannedCall<'_>,
+        injection: Option<&Injection>,
+        toolbox: &dyn Toolbox,
+        call: ToolRequest<'_>,
     ) -> Result<MetCall, TestError> {
         let Some(injection) = injection else {
-            let answer = call.make().await?;
+            let answer = toolbox.call(call).await?;
             return Ok(MetCall { answer, mark: None });
         };
-        let mut mark = mark(&injection);
-        let answer = self.struck(&injection, call, &mut mark).await?;
+        let (fault, delay) = (injection.fault(), injection.delay());
+        let kind = fault.kind;
+        // What the server says though the agent does not hear it.
+        let mut unheard = None;
+        let answer = match (delay, kind.heard()) {
+            (Some(delay), _) if delay < self.max_detection => {
+                let answer = toolbox.call(call).await?;
+                ToolAnswer {
+                    duration: answer.duration.saturating_add(delay),
+                    ..answer
+                }
+            }
+            (Some(_), _) => {
+                // A client that gives up cancels the call before it is executed, which this kind does not heed.
+                if kind.special() == Special::IgnoresCancellation {
+                    unheard = Some(toolbox.call(call).await?);
+                }
+                self.timed_out(call.tool)
+            }
+            (None, Heard::Nothing) if kind.executes() == Execution::Never => {
+                self.timed_out(call.tool)
+            }
+            (None, Heard::Nothing) => {
+                let real = unheard.insert(toolbox.call(call).await?);
+                match kind.special() {
+                    Special::Garbles(why) => unreadable(why, real.duration),
+                    _ => self.timed_out(call.tool),
+                }
+            }
+            // Late, twice, out of turn or among junk: a client that waits for its id hears what is right.
+            (None, Heard::Right) => toolbox.call(call).await?,
+            (None, Heard::Altered) if is_refused(fault) => {
+                let real = unheard.insert(toolbox.call(call).await?);
+                unreadable(
+                    &format!("it is larger than {MAX_FRAME} bytes"),
+                    real.duration,
+                )
+            }
+            (None, Heard::Altered | Heard::Failure) => acted_on(injection, toolbox, call).await?,
+        };
+        let millis = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        let mark = FaultMark {
+            fault: Some(fault.name.clone()),
+            kind,
+            delay_ms: delay.map(millis),
+            failures: injection.strikes_max(),
+            real_answer: unheard.as_ref().map(real_answer),
+            ..FaultMark::default()
+        };
         Ok(MetCall {
             answer,
             mark: Some(mark),
         })
     }
 
-    async fn struck(
-        &self,
-        injection: &Injection,
-        call: PlannedCall<'_>,
-        mark: &mut FaultMark,
-    ) -> Result<ToolAnswer, TestError> {
-        let kind = injection.fault().kind;
-        if let Some(delay) = injection.delay() {
-            return self.delayed(kind, delay, call, mark).await;
-        }
-        match (kind.executes(), kind.heard()) {
-            (Execution::Never, Heard::Nothing) => Ok(self.timed_out(call.tool)),
-            (_, Heard::Nothing) => {
-                let real = call.make().await?;
-                mark.real_answer = Some(real_answer(&real));
-                Ok(match kind.special() {
-                    Special::Garbles(why) => unreadable(why, &real),
-                    _ => self.timed_out(call.tool),
-                })
-            }
-            // Late, twice, out of turn or among junk: a client that waits for its id hears what is right.
-            (_, Heard::Right) => call.make().await,
-            (_, Heard::Altered) if is_refused(injection.fault()) => {
-                let real = call.make().await?;
-                mark.real_answer = Some(real_answer(&real));
-                Ok(too_large(&real))
-            }
-            (_, Heard::Altered | Heard::Failure) => acted_on(injection, call).await,
-        }
-    }
-
-    /// A call whose answer is late: too late, or late.
-    async fn delayed(
-        &self,
-        kind: FaultKind,
-        delay: Duration,
-        call: PlannedCall<'_>,
-        mark: &mut FaultMark,
-    ) -> Result<ToolAnswer, TestError> {
-        if delay < self.max_detection {
-            let mut answer = call.make().await?;
-            answer.duration = answer.duration.saturating_add(delay);
-            return Ok(answer);
-        }
-        // A client that gives up cancels the call before it is executed, which this kind does not heed.
-        if kind.special() == Special::IgnoresCancellation {
-            let real = call.make().await?;
-            mark.real_answer = Some(real_answer(&real));
-        }
-        Ok(self.timed_out(call.tool))
-    }
-
     fn timed_out(&self, tool: &str) -> ToolAnswer {
         let waited = self.max_detection.as_millis();
         let text = format!("The call of {tool} timed out: no answer within {waited} ms.");
         failed(&text, self.max_detection)
-    }
-}
-
-impl PlannedCall<'_> {
-    async fn make(&self) -> Result<ToolAnswer, TestError> {
-        let call = self
-            .toolbox
-            .call(self.server, self.tool, self.args, self.timeout);
-        call.await
-    }
-}
-
-fn mark(injection: &Injection) -> FaultMark {
-    let fault = injection.fault();
-    let millis = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-    FaultMark {
-        fault: Some(fault.name.clone()),
-        kind: fault.kind,
-        delay_ms: injection.delay().map(millis),
-        failures: injection.strikes_max(),
-        ..FaultMark::default()
     }
 }
 
@@ -188,21 +148,15 @@ fn real_answer(answer: &ToolAnswer) -> RealAnswer {
     }
 }
 
-fn unreadable(why: &str, real: &ToolAnswer) -> ToolAnswer {
+fn unreadable(why: &str, duration: Duration) -> ToolAnswer {
     let text = format!("The reply of the server could not be read: {why}.");
-    failed(&text, real.duration)
+    failed(&text, duration)
 }
 
 /// Whether an answer is larger than any that we would read.
 fn is_refused(fault: &FaultSpec) -> bool {
     let bytes = fault.settings.get("bytes").and_then(Value::as_u64);
     bytes.is_some_and(|bytes| bytes > MAX_FRAME as u64)
-}
-
-fn too_large(real: &ToolAnswer) -> ToolAnswer {
-    let text =
-        format!("The reply of the server could not be read: it is larger than {MAX_FRAME} bytes.");
-    failed(&text, real.duration)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mcprove_trace::{BoxFuture, FaultKind};
+
 use super::*;
-use crate::agent::model::Later;
 use crate::agent::toolbox::OfferedTool;
 
 const DETECTION: Duration = Duration::from_secs(3);
@@ -37,13 +38,7 @@ impl Toolbox for Counting {
         &[]
     }
 
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: &'a str,
-        _: &'a Value,
-        _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let answer = ToolAnswer {
             result: (&self.result).into(),
@@ -57,8 +52,7 @@ impl Toolbox for Counting {
 async fn meet(fault: &str, toolbox: &Counting) -> MetCall {
     let faults = InjectedFaults::new(vec![fault.parse().unwrap()], 1, DETECTION);
     let args = json!({ "q": 1 });
-    let call = PlannedCall {
-        toolbox,
+    let call = ToolRequest {
         server: "api",
         tool: "search",
         args: &args,
@@ -66,7 +60,10 @@ async fn meet(fault: &str, toolbox: &Counting) -> MetCall {
     };
     let injection = faults.strike("api", "search", &Json::from(&args));
     let before = tokio::time::Instant::now();
-    let met = faults.carry_out(injection, call).await.unwrap();
+    let met = faults
+        .carry_out(injection.as_ref(), toolbox, call)
+        .await
+        .unwrap();
     // The clock of the test is stopped: it only goes on when something sleeps.
     assert_eq!(before.elapsed(), Duration::ZERO, "{fault} sleeps");
     met

@@ -4,21 +4,23 @@
 //! anything is asked. One that hangs, dies or talks nonsense later gives answers that are errors, as an
 //! agent would see them.
 
-mod connect;
-
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use mcprove_client::session::{CallError, Reply, Session};
+use mcprove_client::session::{CallError, Reply, Session, ViolationKind};
+use mcprove_servers::mock::MockSpec;
+use mcprove_settings::message::Spelling;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::{ErrorCategory, Json};
-use serde_json::{Map, Value, json};
+use mcprove_trace::protocol::{METHOD_NOT_FOUND, Tool};
+use mcprove_trace::stream::EventStream;
+use mcprove_trace::{BoxFuture, ErrorCategory, Json, ToolHints};
+use serde_json::{Value, json};
 
-use super::model::Later;
-use super::toolbox::{OfferedTool, ToolAnswer, Toolbox};
-use crate::error::TestError;
-use crate::plan::{Environment, ServerPlan};
+use super::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
+use crate::error::{SET_VARIABLE, TestError, with_stderr};
+use crate::plan::{self, Environment, Reach, ServerPlan};
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
 const GRACE: Duration = Duration::from_millis(500);
@@ -45,19 +47,25 @@ impl LiveToolbox {
         environment: &Environment,
         seed: u64,
     ) -> Result<Self, TestError> {
-        let connecting = servers
-            .iter()
-            .map(|plan| connect::connect(plan, environment, seed));
+        let connecting = servers.iter().map(|plan| async move {
+            let session = connect(plan, environment, seed).await?;
+            match list(&plan.name, &session).await {
+                Ok(listed) => Ok((session, listed)),
+                Err(error) => {
+                    session.end().await;
+                    Err(error)
+                }
+            }
+        });
         let connected = join_all(connecting).await;
         let mut toolbox = Self::default();
         let mut failure = None;
         for (plan, outcome) in servers.iter().zip(connected) {
             match outcome {
-                Ok(connected) => {
-                    toolbox.tools.extend(connected.tools);
-                    toolbox.warnings.extend(connected.warnings);
-                    let entry = (plan.name.clone(), connected.session);
-                    toolbox.sessions.push(entry);
+                Ok((session, (tools, warnings))) => {
+                    toolbox.tools.extend(tools);
+                    toolbox.warnings.extend(warnings);
+                    toolbox.sessions.push((plan.name.clone(), session));
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -81,17 +89,20 @@ impl LiveToolbox {
         join_all(self.sessions.iter().map(|(_, session)| session.end())).await;
     }
 
-    async fn ask(&self, server: &str, tool: &str, args: &Value, timeout: Duration) -> ToolAnswer {
+    async fn ask(&self, request: ToolRequest<'_>) -> ToolAnswer {
+        let ToolRequest {
+            server, timeout, ..
+        } = request;
         let session = self.sessions.iter().find(|(name, _)| name == server);
         let Some((_, session)) = session else {
             let message = format!("no server is called {server:?}");
             return lost(ErrorCategory::Disconnected, &message, Duration::ZERO);
         };
         let began = Instant::now();
-        let call = session.call_tool_within(tool, args, timeout);
+        let call = session.call_tool_within(request.tool, request.args, timeout);
         // A call may take several requests, each with the deadline; the first one to pass tells more.
         let answered = tokio::time::timeout(timeout.saturating_add(GRACE), call).await;
-        let duration = whole_micros(began.elapsed());
+        let duration = began.elapsed();
         match answered {
             Ok(Ok(reply)) => of_reply(&reply, false, duration),
             Ok(Err(error)) => of_error(&error, duration),
@@ -108,20 +119,104 @@ impl Toolbox for LiveToolbox {
         &self.tools
     }
 
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        args: &'a Value,
-        timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
-        Box::pin(async move { Ok(self.ask(server, tool, args, timeout).await) })
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+        Box::pin(async move { Ok(self.ask(call).await) })
     }
 }
 
-/// A time that can be written down and read again without loss.
-pub(super) fn whole_micros(duration: Duration) -> Duration {
-    Duration::from_micros(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
+/// A session with a server of a suite, whose texts are filled in.
+async fn connect(
+    plan: &ServerPlan,
+    environment: &Environment,
+    seed: u64,
+) -> Result<Session, TestError> {
+    let name = &plan.name;
+    let (options, recorder) = (plan.session.options(), EventStream::unobserved().recorder());
+    let session = match &plan.reach {
+        Reach::Server(server) => {
+            let server = environment.fill_server(server).map_err(|error| {
+                let message = format!("server {name:?} cannot be started: {error}");
+                TestError::new(message, SET_VARIABLE)
+            })?;
+            Session::connect_recorded(&server, options, recorder).await
+        }
+        Reach::Mock { spec, faults } => {
+            // Faults are aimed at it by the name that it has in the suite.
+            let spec = MockSpec {
+                name: name.clone(),
+                ..(**spec).clone()
+            };
+            let mock = plan::mock(spec, faults, seed).map_err(|error| {
+                TestError::new(
+                    format!("the mock {name:?} cannot be made: {error}"),
+                    "check the file of its tools with `mcprove validate`",
+                )
+            })?;
+            let (output, input) = mock.spawn_in_memory();
+            Session::connect_streams(output, input, options, recorder).await
+        }
+    };
+    session.map_err(|error| {
+        let message = format!("server {name:?} cannot be used: {error}");
+        let hint = error.hint().spelled(Spelling::Yaml);
+        TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
+    })
+}
+
+/// The tools, each once, and what is odd about them. A server that says it has none has none.
+async fn list(
+    server: &str,
+    session: &Session,
+) -> Result<(Vec<OfferedTool>, Vec<String>), TestError> {
+    let mut warnings = Vec::new();
+    let listed = match session.list_tools().await {
+        Ok(listed) => listed,
+        Err(error) => {
+            let has_tools = session.facts().capabilities.get("tools").is_some();
+            if has_tools || error.code() != Some(METHOD_NOT_FOUND) {
+                return Err(TestError::new(
+                    format!("server {server:?} does not list its tools: {error}"),
+                    "look at the server with `mcprove probe`",
+                ));
+            }
+            warnings.push(format!("server {server:?} has no tools"));
+            Vec::new()
+        }
+    };
+    for violation in session.violations().first {
+        if violation.kind == ViolationKind::InvalidTool {
+            warnings.push(format!("server {server:?}: {}", violation.message));
+        }
+    }
+    let mut names = HashSet::new();
+    let mut tools = Vec::with_capacity(listed.len());
+    for tool in listed {
+        if names.insert(tool.name.clone()) {
+            tools.push(offered(server, tool));
+        } else {
+            let name = tool.name;
+            warnings.push(format!("server {server:?} lists the tool {name:?} twice"));
+        }
+    }
+    Ok((tools, warnings))
+}
+
+/// A tool as an agent is offered it.
+pub(super) fn offered(server: &str, tool: Tool) -> OfferedTool {
+    let hints = tool.annotations.map(|annotations| ToolHints {
+        read_only_hint: annotations.read_only_hint,
+        idempotent_hint: annotations.idempotent_hint,
+    });
+    OfferedTool {
+        server: server.to_owned(),
+        name: tool.name,
+        description: tool.description,
+        input_schema: match tool.input_schema {
+            Value::Null => json!({}),
+            schema => schema,
+        },
+        annotations: hints.filter(|hints| *hints != ToolHints::default()),
+    }
 }
 
 fn of_reply(reply: &Reply, is_error: bool, duration: Duration) -> ToolAnswer {
@@ -145,11 +240,11 @@ fn of_error(error: &CallError, duration: Duration) -> ToolAnswer {
     let Some(told) = &error.error else {
         return lost(error.category(), &error.to_string(), duration);
     };
-    let mut error = Map::new();
-    error.insert("code".to_owned(), told.code.into());
-    error.insert("message".to_owned(), told.message.as_str().into());
-    error.extend(told.data.clone().map(|data| ("data".to_owned(), data)));
-    failed(&error.into(), duration)
+    let mut error = json!({ "code": told.code, "message": told.message });
+    if let Some(data) = &told.data {
+        error["data"] = data.clone();
+    }
+    failed(&error, duration)
 }
 
 /// The answer to a call that the server did not answer. It has no code, for no server gave it one.

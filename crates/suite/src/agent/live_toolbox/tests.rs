@@ -38,6 +38,21 @@ fn nothing() -> Environment {
     Environment::new(|_| None)
 }
 
+async fn called(
+    toolbox: &LiveToolbox,
+    server: &str,
+    args: &Value,
+    timeout: Duration,
+) -> ToolAnswer {
+    let request = ToolRequest {
+        server,
+        tool: "search",
+        args,
+        timeout,
+    };
+    toolbox.call(request).await.unwrap()
+}
+
 #[tokio::test]
 async fn tools_of_several_servers_are_told_apart() {
     let mut paged = MockSpec::new("x").with_tool(tool("search"));
@@ -55,7 +70,7 @@ async fn tools_of_several_servers_are_told_apart() {
     assert_eq!(names.name(0), Some("one__search"));
     assert_eq!(names.name(26), Some("two__search"));
     let args = json!({ "query": "x" });
-    let answer = toolbox.call("two", "search", &args, TIMEOUT).await.unwrap();
+    let answer = called(&toolbox, "two", &args, TIMEOUT).await;
     assert!(!answer.is_error && answer.result.text().contains("found x"));
     toolbox.close().await;
 }
@@ -75,10 +90,7 @@ async fn live_faults_are_answers_that_are_errors() {
             .await
             .unwrap();
         let timeout = Duration::from_millis(300);
-        let answer = toolbox
-            .call("api", "search", &json!({}), timeout)
-            .await
-            .unwrap();
+        let answer = called(&toolbox, "api", &json!({}), timeout).await;
         assert!(answer.is_error, "{fault}");
         let text = answer.result.text();
         assert!(text.contains(expected), "{fault}: {text}");
@@ -97,16 +109,10 @@ async fn a_server_that_is_gone_gives_errors_and_no_panic() {
         .await
         .unwrap();
     for _ in 0..3 {
-        let answer = toolbox
-            .call("api", "search", &json!({}), TIMEOUT)
-            .await
-            .unwrap();
+        let answer = called(&toolbox, "api", &json!({}), TIMEOUT).await;
         assert!(answer.is_error);
     }
-    let answer = toolbox
-        .call("other", "search", &json!({}), TIMEOUT)
-        .await
-        .unwrap();
+    let answer = called(&toolbox, "other", &json!({}), TIMEOUT).await;
     assert!(answer.is_error);
     toolbox.close().await;
 }

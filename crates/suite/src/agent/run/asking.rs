@@ -3,13 +3,14 @@
 
 use std::time::Duration;
 
+use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::text::shorten;
 use mcprove_trace::{Retry, StopReason};
 
-use super::record::milliseconds;
-use super::{End, RunFailure, Running};
-use crate::agent::model::{ModelReply, ModelRequest, WireError};
+use super::{End, Running, milliseconds};
+use crate::agent::model::{ModelReply, ModelRequest, WireError, WireErrorKind};
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
+use crate::error::TestError;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
@@ -25,6 +26,14 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 /// How much of what a provider says of a failure is kept.
 const MESSAGE_CHARACTERS_MAX: usize = 500;
 
+/// Why a try gave no answer.
+enum Unanswered {
+    /// It may be made again.
+    Passing(FailedTry),
+    /// It would be the same again.
+    Final(End),
+}
+
 /// A try that failed, and may be made again.
 struct FailedTry {
     status: Option<u16>,
@@ -32,6 +41,12 @@ struct FailedTry {
     retry_after: Option<Duration>,
     /// Whether nobody listened.
     is_refused: bool,
+}
+
+impl<E: Into<End>> From<E> for Unanswered {
+    fn from(end: E) -> Self {
+        Self::Final(end.into())
+    }
 }
 
 impl Running<'_> {
@@ -52,20 +67,30 @@ impl Running<'_> {
         let (mut retries, mut refused) = (0, 0);
         loop {
             request.timeout = ANSWER_TIMEOUT.min(self.time_left());
-            let failed = match self.try_once(&request).await? {
+            let read = match self.wire.send(&request).await {
+                Ok(reply) => {
+                    self.pass(reply.duration);
+                    self.read(&reply)
+                }
+                Err(error) => {
+                    self.pass(error.duration);
+                    Err(self.lost(error))
+                }
+            };
+            let failed = match read {
                 Ok(answer) => return Ok(answer),
-                Err(failed) => failed,
+                Err(Unanswered::Final(end)) => return Err(end),
+                Err(Unanswered::Passing(failed)) => failed,
             };
             let doubled = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(retries));
             let wait = failed.retry_after.unwrap_or(doubled).min(WAIT_MAX);
             refused += u32::from(failed.is_refused);
             if retries >= RETRIES_MAX || refused > REFUSED_RETRIES_MAX || wait >= self.time_left() {
-                return Err(given_up(retries + 1, failed).into());
+                return Err(given_up(retries + 1, &failed).into());
             }
             retries += 1;
-            let answer = self.record.answers();
-            self.record.retries.push(Retry {
-                answer,
+            self.retries.push(Retry {
+                answer: self.tokens.len(),
                 status: failed.status,
                 message: failed.message,
                 waited_ms: Some(milliseconds(wait)),
@@ -75,58 +100,48 @@ impl Running<'_> {
         }
     }
 
-    async fn try_once(
-        &mut self,
-        request: &ModelRequest,
-    ) -> Result<Result<ModelAnswer, FailedTry>, End> {
-        let error = match self.wire.send(request).await {
-            Ok(reply) => {
-                self.pass(reply.duration);
-                return self.read(&reply);
+    /// What it means that no answer came.
+    fn lost(&self, error: WireError) -> Unanswered {
+        let is_refused = matches!(error.kind, WireErrorKind::Refused(_));
+        let message = match error.kind {
+            WireErrorKind::Final(failure) => return failure.into(),
+            WireErrorKind::Unreachable(message) | WireErrorKind::Refused(message) => message,
+            WireErrorKind::Timeout => {
+                format!("the model did not answer within {:?}", error.duration)
             }
-            Err(error) => error,
         };
-        self.pass(error.duration());
-        match error {
-            WireError::NotRecorded(missing) => return Err(RunFailure::NotRecorded(missing).into()),
-            WireError::TooLarge { limit, .. } => return Err(RunFailure::TooLarge { limit }.into()),
-            _ => {}
-        }
         // A model that is too slow for the budget has used it up.
         if self.time_left().is_zero() {
-            return Err(End::of(StopReason::TimeBudget));
+            return End::of(StopReason::TimeBudget).into();
         }
-        Ok(Err(FailedTry {
+        Unanswered::Passing(FailedTry {
             status: None,
-            message: shorten(&error.to_string(), MESSAGE_CHARACTERS_MAX),
+            message: shorten(&message, MESSAGE_CHARACTERS_MAX),
             retry_after: None,
-            is_refused: matches!(error, WireError::Refused { .. }),
-        }))
+            is_refused,
+        })
     }
 
-    fn read(&self, reply: &ModelReply) -> Result<Result<ModelAnswer, FailedTry>, End> {
-        let status = reply.status;
+    fn read(&self, reply: &ModelReply) -> Result<ModelAnswer, Unanswered> {
+        let mut status = reply.status;
         if (200..300).contains(&status) {
-            let error = match (self.entry.read)(&reply.body) {
-                Ok(answer) => return Ok(Ok(answer)),
-                Err(error) => error,
+            let wrong = match (self.entry.read)(&reply.body) {
+                Ok(answer) => return Ok(answer),
+                Err(wrong) => wrong,
             };
             // Gateways have been seen to tell of a failure behind them with a status of success.
-            return match error_status(&reply.body) {
-                Some(status) => Self::refused(status, reply),
-                None => Err(RunFailure::from(error).into()),
-            };
+            status = error_status(&reply.body).ok_or_else(|| {
+                let hint = "check that base_url is of the provider that `provider` says";
+                TestError::new(wrong.to_string(), hint)
+            })?;
         }
-        Self::refused(status, reply)
-    }
-
-    /// What a reply with this status of a failure means.
-    fn refused(status: u16, reply: &ModelReply) -> Result<Result<ModelAnswer, FailedTry>, End> {
         let message = failure_text(&reply.body);
-        if !is_passing(status) {
-            return Err(RunFailure::Refused { status, message }.into());
+        // Too many requests, overload, an error of the server: it may be over soon.
+        if !matches!(status, 408 | 429 | 500..=599) {
+            let message = format!("the model provider answered with HTTP {status}: {message}");
+            return Err(TestError::new(message, refusal_hint(status)).into());
         }
-        Ok(Err(FailedTry {
+        Err(Unanswered::Passing(FailedTry {
             status: Some(status),
             message,
             retry_after: reply.retry_after,
@@ -135,23 +150,40 @@ impl Running<'_> {
     }
 }
 
-/// Whether a status tells of something that may be over soon: too many requests, overload, an error of
-/// the server.
-fn is_passing(status: u16) -> bool {
-    matches!(status, 408 | 429 | 500..=599)
+/// What to try when the provider refuses a request.
+fn refusal_hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => {
+            "check the key, and that it may use this model; a base_url of the suite gets one only with api_key_env"
+        }
+        404 => "check the name of the model and base_url",
+        400 | 422 => {
+            "the provider does not take this request: check model, max_tokens, temperature and the schemas of the tools"
+        }
+        413 => "the conversation is too large for the provider: ask for less, or of fewer tools",
+        300..=399 => "give the address that the provider redirects to as base_url",
+        _ => "try again later, or with fewer tests at once",
+    }
 }
 
-fn given_up(tries: u32, failed: FailedTry) -> RunFailure {
-    let status = failed.status;
-    let message = match status {
-        Some(status) => format!("HTTP {status}, {}", failed.message),
-        None => failed.message,
+/// That the provider could not be asked, often enough.
+fn given_up(tries: u32, failed: &FailedTry) -> TestError {
+    let noun = if tries == 1 { "try" } else { "tries" };
+    let status = failed.status.map(|status| format!("HTTP {status}, "));
+    let (status, message) = (status.unwrap_or_default(), &failed.message);
+    let hint: Message = match failed.status {
+        Some(429) => message![
+            "the provider takes no more requests of this key for now: run fewer tests at once with ",
+            setting("jobs"),
+            ", raise the limits of the account, or try again later"
+        ],
+        Some(_) => "the provider is in trouble or overloaded: try again later".into(),
+        None => "check base_url and the network, or try again later".into(),
     };
-    RunFailure::Unanswered {
-        tries,
-        status,
-        message,
-    }
+    TestError::new(
+        format!("the model gave no answer in {tries} {noun}, the last time: {status}{message}"),
+        hint,
+    )
 }
 
 /// What a provider says of a failure, in its form or any other.
@@ -168,4 +200,27 @@ fn failure_text(body: &[u8]) -> String {
         return "it says no more".to_owned();
     }
     shorten(&text, MESSAGE_CHARACTERS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_try_depends_on_what_happened() {
+        let failure = |tries, status| {
+            let failed = FailedTry {
+                status,
+                message: "no".to_owned(),
+                retry_after: None,
+                is_refused: false,
+            };
+            given_up(tries, &failed)
+        };
+        assert!(failure(1, None).to_string().contains("in 1 try,"));
+        assert!(failure(5, None).to_string().contains("in 5 tries,"));
+        assert!(failure(5, None).hint.contains("base_url"));
+        assert!(failure(5, Some(429)).hint.contains("`jobs`"));
+        assert!(!failure(5, Some(529)).hint.contains("base_url"));
+    }
 }

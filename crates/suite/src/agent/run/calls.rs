@@ -5,15 +5,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mcprove_fault::Injection;
 use mcprove_settings::text::shorten;
-use mcprove_trace::{Json, StopReason, ToolCall};
+use mcprove_trace::{BoxFuture, Json, StopReason, ToolCall, ToolResult};
 use serde_json::Value;
 
-use super::{End, Next, RunFailure, Running};
-use crate::agent::injected::{MetCall, PlannedCall, failed};
-use crate::agent::model::Later;
+use super::{End, Running};
+use crate::agent::injected::{MetCall, failed};
 use crate::agent::model_content::shown;
-use crate::agent::provider::{Arguments, CallResult, Message, ModelAnswer, Stop, ToolUse};
-use crate::agent::toolbox::OfferedTool;
+use crate::agent::provider::{Arguments, CallResult, Message, ToolUse};
+use crate::agent::toolbox::{OfferedTool, ToolRequest};
 use crate::agent::wire_name::taken_apart;
 use crate::error::TestError;
 
@@ -27,77 +26,55 @@ const ARGUMENTS_TOLD_MAX: usize = 200;
 /// Why the last call of an answer is not made that was cut off.
 const CUT: &str = "Invalid call: the answer was cut off at its limit of tokens, so that the call may be incomplete. It was not made.";
 
-/// What is to become of a call.
-enum Plan<'a> {
-    /// It is made.
-    Make {
-        tool: &'a OfferedTool,
-        args: Value,
-        injection: Option<Injection>,
-    },
-    /// It cannot be made, for this reason.
-    Refuse(String),
+/// A call that is to be made, with the fault that strikes it.
+struct PlannedCall<'a> {
+    tool: &'a OfferedTool,
+    args: Value,
+    injection: Option<Injection>,
 }
 
 impl Running<'_> {
-    pub(super) async fn make_calls(&mut self, answer: ModelAnswer) -> Next {
-        let made = self.record.run.tool_calls.len();
-        let room = match self.test.budget.tool_calls {
-            Some(most) => usize::try_from(most)
-                .unwrap_or(usize::MAX)
-                .saturating_sub(made),
-            None => usize::MAX,
-        };
-        let is_over = answer.uses.len() > room;
-        let is_cut = answer.stop == Stop::Cut;
-        let last = answer.uses.len().saturating_sub(1);
-        let uses: Vec<(&ToolUse, Option<&str>)> = answer
-            .uses
-            .iter()
-            .enumerate()
-            .map(|(place, tool_use)| {
-                let refusal = if place >= room {
-                    Some(no_room(StopReason::ToolCallBudget))
-                } else {
-                    (is_cut && place == last).then_some(CUT)
-                };
-                (tool_use, refusal)
-            })
-            .collect();
-        match self.carry_out(&uses).await {
-            Ok(results) if !is_over => {
-                self.conversation.messages.push(Message::Results(results));
-                Next::Ask
+    /// Makes the calls of an answer as far as the budget allows; `is_cut` says that the last may be incomplete.
+    pub(super) async fn carry_out(&mut self, uses: &[ToolUse], is_cut: bool) -> Result<bool, End> {
+        let most = self.test.budget.tool_calls;
+        let most = most.map_or(usize::MAX, |most| most.try_into().unwrap_or(usize::MAX));
+        let room = most.saturating_sub(self.run.tool_calls.len());
+        let results = self.make_calls(uses, |place| {
+            if place >= room {
+                Some(no_room(StopReason::ToolCallBudget))
+            } else {
+                (is_cut && place + 1 == uses.len()).then_some(CUT)
             }
-            Ok(_) => Next::End(End::of(StopReason::ToolCallBudget)),
-            Err(missing) => Next::End(RunFailure::NotRecorded(missing).into()),
+        });
+        let results = results.await?;
+        if uses.len() > room {
+            return Err(End::of(StopReason::ToolCallBudget));
         }
+        self.conversation.messages.push(Message::Results(results));
+        Ok(true)
     }
 
-    /// Takes calls into the trace that are not made because a budget is used up: the agent wanted them.
-    pub(super) async fn leave_calls(&mut self, uses: &[ToolUse], spent: StopReason) {
-        let refused: Vec<_> = uses
-            .iter()
-            .map(|tool_use| (tool_use, Some(no_room(spent))))
-            .collect();
-        // Nothing is asked of a toolbox, so that nothing can be missing there.
-        let _ = self.carry_out(&refused).await;
-    }
-
-    async fn carry_out(
+    /// Takes calls into the trace, and makes those for which there is no reason not to.
+    pub(super) async fn make_calls(
         &mut self,
-        uses: &[(&ToolUse, Option<&str>)],
+        uses: &[ToolUse],
+        refusal: impl Fn(usize) -> Option<&'static str>,
     ) -> Result<Vec<CallResult>, TestError> {
         if uses.is_empty() {
             return Ok(Vec::new());
         }
-        let toolbox = self.toolbox;
-        let first = self.record.run.tool_calls.len();
+        let tools = self.toolbox.tools();
+        let mut call_index = self.run.tool_calls.len();
         let mut plans = Vec::with_capacity(uses.len());
-        for (tool_use, refusal) in uses {
-            let (call, plan) = self.plan(tool_use, *refusal, toolbox.tools());
-            self.record.run.tool_calls.push(call);
-            plans.push(plan);
+        for (place, tool_use) in uses.iter().enumerate() {
+            let tool = self.names.place(&tool_use.name);
+            let tool = tool.and_then(|place| tools.get(place));
+            let call = recorded(tool_use, tool);
+            plans.push(match refusal(place) {
+                Some(why) => Err(why.to_owned()),
+                None => self.plan(tool_use, tool, &call.args),
+            });
+            self.run.tool_calls.push(call);
         }
         let timeout = self.test.budget.call.min(self.time_left());
         let mut outcomes = Vec::with_capacity(uses.len());
@@ -110,90 +87,87 @@ impl Running<'_> {
             outcomes.extend(made);
         }
         let mut results = Vec::with_capacity(uses.len());
-        for (place, (met, (tool_use, _))) in outcomes.into_iter().zip(uses).enumerate() {
+        for (MetCall { answer, mark }, tool_use) in outcomes.into_iter().zip(uses) {
             results.push(CallResult {
                 id: tool_use.id.clone(),
-                shown: shown(&met.answer.result.value()),
-                is_error: met.answer.is_error,
+                shown: shown(&answer.result.value()),
+                is_error: answer.is_error,
             });
-            self.record.add_result(first + place, met);
+            self.run.tool_results.push(ToolResult {
+                call_index,
+                is_error: Some(answer.is_error),
+                result: answer.result,
+            });
+            self.run.faults.extend(mark.map(|mut mark| {
+                mark.call_index = call_index;
+                mark
+            }));
+            call_index += 1;
         }
-        self.record.add_turn("tool", "");
+        self.add_turn("tool", "");
         Ok(results)
     }
 
-    /// What a call is in the trace, and what is to become of it. Faults choose here, in the order of the
-    /// answer.
+    /// What is to become of a call, or why it cannot be made. Faults choose here, in the order of the answer.
     fn plan<'t>(
         &self,
         tool_use: &ToolUse,
-        refusal: Option<&str>,
-        tools: &'t [OfferedTool],
-    ) -> (ToolCall, Plan<'t>) {
-        let place = self.names.place(&tool_use.name);
-        let tool = place.and_then(|place| tools.get(place));
-        let call = recorded(tool_use, tool);
-        let args = call.args.clone();
-        if let Some(why) = refusal {
-            return (call, Plan::Refuse(why.to_owned()));
-        }
-        let plan = match (tool, &tool_use.arguments) {
-            (None, _) => Plan::Refuse(self.unknown(&tool_use.name, tools.len())),
-            (Some(_), Arguments::Bad { raw, why }) => Plan::Refuse(format!(
+        tool: Option<&'t OfferedTool>,
+        args: &Json,
+    ) -> Result<PlannedCall<'t>, String> {
+        let Some(tool) = tool else {
+            let count = self.toolbox.tools().len();
+            let names = (0..count).filter_map(|place| self.names.name(place));
+            let mut told: Vec<&str> = names.take(NAMES_TOLD_MAX).collect();
+            if count > NAMES_TOLD_MAX {
+                told.push("…");
+            }
+            let name = shorten(&tool_use.name, ARGUMENTS_TOLD_MAX);
+            let told = told.join(", ");
+            return Err(format!("Unknown tool: {name}. The tools are: {told}."));
+        };
+        if let Arguments::Bad { raw, why } = &tool_use.arguments {
+            return Err(format!(
                 "Invalid arguments: {why}. The call was not made. They are: {}",
                 shorten(raw, ARGUMENTS_TOLD_MAX)
-            )),
-            (Some(tool), Arguments::Given(_)) => Plan::Make {
-                tool,
-                args: args.value(),
-                injection: self.faults.strike(&tool.server, &tool.name, &args),
-            },
-        };
-        (call, plan)
-    }
-
-    fn unknown(&self, name: &str, count: usize) -> String {
-        let names = (0..count).filter_map(|place| self.names.name(place));
-        let mut told: Vec<&str> = names.take(NAMES_TOLD_MAX).collect();
-        if count > NAMES_TOLD_MAX {
-            told.push("…");
+            ));
         }
-        let name = shorten(name, ARGUMENTS_TOLD_MAX);
-        format!("Unknown tool: {name}. The tools are: {}.", told.join(", "))
+        Ok(PlannedCall {
+            tool,
+            args: args.value(),
+            injection: self.faults.strike(&tool.server, &tool.name, args),
+        })
     }
 
     fn make<'c>(
         &'c self,
-        plan: &'c Plan<'c>,
+        plan: &'c Result<PlannedCall<'c>, String>,
         timeout: Duration,
-    ) -> Later<'c, Result<MetCall, TestError>> {
+    ) -> BoxFuture<'c, Result<MetCall, TestError>> {
         Box::pin(async move {
-            match plan {
-                Plan::Refuse(why) => Ok(MetCall {
-                    answer: failed(why, Duration::ZERO),
-                    mark: None,
-                }),
-                Plan::Make {
-                    tool,
-                    args,
-                    injection,
-                } => {
-                    let call = PlannedCall {
-                        toolbox: self.toolbox,
-                        server: &tool.server,
-                        tool: &tool.name,
-                        args,
-                        timeout,
-                    };
-                    self.faults.carry_out(injection.clone(), call).await
+            let planned = match plan {
+                Ok(planned) => planned,
+                Err(why) => {
+                    return Ok(MetCall {
+                        answer: failed(why, Duration::ZERO),
+                        mark: None,
+                    });
                 }
-            }
+            };
+            let call = ToolRequest {
+                server: &planned.tool.server,
+                tool: &planned.tool.name,
+                args: &planned.args,
+                timeout,
+            };
+            let injection = planned.injection.as_ref();
+            self.faults.carry_out(injection, self.toolbox, call).await
         })
     }
 }
 
 /// Why a call is not made for which this budget leaves no room.
-fn no_room(spent: StopReason) -> &'static str {
+pub(super) fn no_room(spent: StopReason) -> &'static str {
     match spent {
         StopReason::ToolCallBudget => {
             "The call was not made: the run has used up its budget of tool calls."

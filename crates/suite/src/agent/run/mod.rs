@@ -7,24 +7,22 @@
 
 mod asking;
 mod calls;
-mod failure;
-mod record;
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
+use mcprove_import::total_tokens;
 use mcprove_score::agent::recovery::max_detection_ms;
-use mcprove_trace::{AgentRun, StopReason};
-
-pub use failure::RunFailure;
-
 use mcprove_settings::text::shorten;
+use mcprove_trace::{AgentRun, Conversation as Told, Retry, StopReason, Tokens, Turn};
 
-use self::record::Record;
+use self::calls::no_room;
 use super::WireNames;
 use super::injected::InjectedFaults;
 use super::model::ModelWire;
 use super::provider::{self, Conversation, Entry, Message, ModelAnswer, Stop};
 use super::toolbox::Toolbox;
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Environment, FillError, ModelPlan};
 
 /// How much of why a model declined is kept.
@@ -36,7 +34,7 @@ pub struct FinishedRun {
     /// What happened.
     pub run: AgentRun,
     /// What kept the run from its end, where that was not the agent's doing: it says nothing of the agent.
-    pub failure: Option<RunFailure>,
+    pub failure: Option<TestError>,
 }
 
 /// The test with the variables of its texts filled in, for those who run it.
@@ -73,14 +71,36 @@ pub async fn run_once(
         faults: InjectedFaults::new(test.inject.clone(), seed, max_detection),
         conversation: Conversation::default(),
         clock: Duration::ZERO,
-        record: Record::default(),
+        run: AgentRun::default(),
+        turns: Vec::new(),
+        retries: Vec::new(),
+        tokens: Vec::new(),
+        last_words: String::new(),
     };
-    let end = running.go().await;
-    let prompt = test.prompts.first().cloned();
-    let clock = running.clock;
-    running
-        .record
-        .finish(model.model.clone(), prompt, clock, end)
+    let end = match running.go().await {
+        Ok(()) => End::saying(StopReason::Completed),
+        Err(end) => end,
+    };
+    let failure = end.failure.as_ref().map(ToString::to_string);
+    // Nobody else could have said anything: no reply is an empty one.
+    let said = Some(running.last_words).filter(|_| end.is_reply);
+    FinishedRun {
+        run: AgentRun {
+            model: Some(model.model.clone()),
+            prompt: test.prompts.first().cloned(),
+            final_response: Some(said.unwrap_or_default()),
+            conversation: Some(Told {
+                stop_reason: Some(end.stop),
+                duration_ms: Some(milliseconds(running.clock)),
+                tokens: total_tokens(&running.tokens, &mut Vec::new()),
+                turns: Some(running.turns),
+                retries: Some(running.retries),
+                error: failure.or(end.error),
+            }),
+            ..running.run
+        },
+        failure: end.failure,
+    }
 }
 
 /// A run under way.
@@ -94,47 +114,46 @@ struct Running<'a> {
     faults: InjectedFaults,
     conversation: Conversation,
     clock: Duration,
-    record: Record,
+    /// The calls so far.
+    run: AgentRun,
+    turns: Vec<Turn>,
+    retries: Vec<Retry>,
+    /// Of each answer.
+    tokens: Vec<Option<Tokens>>,
+    /// What the agent said last, beside a call perhaps: who ends without a word has said that.
+    last_words: String,
 }
 
 /// How a run ended.
 struct End {
     stop: StopReason,
-    final_response: Option<String>,
+    /// Whether what was said last is the reply to the user.
+    is_reply: bool,
     /// Why, where the agent itself broke off.
     error: Option<String>,
-    failure: Option<RunFailure>,
+    failure: Option<TestError>,
 }
 
 impl End {
     fn of(stop: StopReason) -> Self {
         Self {
             stop,
-            final_response: None,
+            is_reply: false,
             error: None,
             failure: None,
         }
     }
 
-    /// The model, or its provider, did not want to go on. It is no way to do a task.
-    fn declined(text: String, why: &str) -> Self {
-        let why = shorten(why, DECLINED_CHARACTERS_MAX);
+    fn saying(stop: StopReason) -> Self {
         Self {
-            error: Some(format!("the model declined ({why})")),
-            ..Self::saying(StopReason::Error, text)
-        }
-    }
-
-    fn saying(stop: StopReason, text: String) -> Self {
-        Self {
-            final_response: Some(text),
+            is_reply: true,
             ..Self::of(stop)
         }
     }
 }
 
-impl From<RunFailure> for End {
-    fn from(failure: RunFailure) -> Self {
+impl From<TestError> for End {
+    fn from(failure: TestError) -> Self {
         Self {
             failure: Some(failure),
             ..Self::of(StopReason::Error)
@@ -142,118 +161,81 @@ impl From<RunFailure> for End {
     }
 }
 
-/// What comes after an answer.
-enum Next {
-    /// The model is asked again.
-    Ask,
-    /// It has said all, and waits for its user.
-    Said,
-    /// Nothing.
-    End(End),
-}
-
 impl Running<'_> {
-    async fn go(&mut self) -> End {
-        let mut last_words = String::new();
+    async fn go(&mut self) -> Result<(), End> {
         for prompt in &self.test.prompts {
-            self.conversation
-                .messages
-                .push(Message::User(prompt.clone()));
-            self.record.add_turn("user", prompt);
-            match self.reply().await {
-                Ok(text) => last_words = text,
-                Err(end) => return end,
-            }
-        }
-        End::saying(StopReason::Completed, last_words)
-    }
-
-    /// What the agent replies to what its user said last.
-    async fn reply(&mut self) -> Result<String, End> {
-        // What it said last, beside a call perhaps: who ends without a word has said that.
-        let mut last_words = String::new();
-        loop {
-            if let Some(spent) = self.spent() {
-                return Err(End::of(spent));
-            }
-            let answer = self.ask().await?;
-            if !answer.text.trim().is_empty() {
-                last_words.clone_from(&answer.text);
-            }
-            match self.take(answer).await {
-                Next::Ask => {}
-                Next::Said => return Ok(last_words),
-                Next::End(mut end) => {
-                    if let Some(said) = &mut end.final_response {
-                        *said = last_words;
-                    }
-                    return Err(end);
+            let message = Message::User(prompt.clone());
+            self.conversation.messages.push(message);
+            self.add_turn("user", prompt);
+            self.last_words.clear();
+            loop {
+                if self.tokens.len() >= self.test.budget.turns as usize {
+                    return Err(End::of(StopReason::TurnBudget));
+                }
+                if let Some(spent) = self.used_up(Ordering::Equal) {
+                    return Err(End::of(spent));
+                }
+                let answer = self.ask().await?;
+                if !self.take(answer).await? {
+                    break;
                 }
             }
         }
+        Ok(())
     }
 
-    /// The budget that leaves no room for another answer.
-    fn spent(&self) -> Option<StopReason> {
-        if self.record.answers() >= self.test.budget.turns as usize {
-            return Some(StopReason::TurnBudget);
+    /// Takes an answer into the conversation, and makes its calls. Whether the model is to be asked again: else it has
+    /// said all, and waits for its user.
+    async fn take(&mut self, answer: ModelAnswer) -> Result<bool, End> {
+        self.add_turn("assistant", &answer.text);
+        self.tokens.push(answer.tokens);
+        if !answer.text.trim().is_empty() {
+            self.last_words.clone_from(&answer.text);
         }
-        self.used_up(|used, most| used >= most, |clock, most| clock >= most)
-    }
-
-    /// Takes an answer into the conversation, and makes its calls.
-    async fn take(&mut self, answer: ModelAnswer) -> Next {
-        self.record.add_answer(&answer);
-        if let Some(kept) = answer.kept.clone() {
+        if let Some(kept) = answer.kept {
             self.conversation.messages.push(Message::Model(kept));
         }
         if answer.container.is_some() {
-            self.conversation.container.clone_from(&answer.container);
+            self.conversation.container = answer.container;
         }
-        if let Some(over) = self.overspent() {
-            self.leave_calls(&answer.uses, over).await;
-            let is_reply = answer.uses.is_empty() && answer.stop != Stop::Paused;
-            return Next::End(End {
-                final_response: is_reply.then_some(answer.text),
+        if let Some(over) = self.used_up(Ordering::Greater) {
+            // The agent wanted these calls. Nothing is asked of a toolbox, so that nothing can be missing there.
+            let _ = self.make_calls(&answer.uses, |_| Some(no_room(over))).await;
+            return Err(End {
+                is_reply: answer.uses.is_empty() && answer.stop != Stop::Paused,
                 ..End::of(over)
             });
         }
         // What it wanted to call may be incomplete, and is not its last word.
         if let Stop::Declined(why) = &answer.stop {
-            return Next::End(End::declined(answer.text, why));
+            let why = shorten(why, DECLINED_CHARACTERS_MAX);
+            // The model, or its provider, did not want to go on. It is no way to do a task.
+            return Err(End {
+                error: Some(format!("the model declined ({why})")),
+                ..End::saying(StopReason::Error)
+            });
         }
         if !answer.uses.is_empty() {
-            return self.make_calls(answer).await;
+            return self.carry_out(&answer.uses, answer.stop == Stop::Cut).await;
         }
         match answer.stop {
-            Stop::Paused => Next::Ask,
+            Stop::Paused => Ok(true),
             // It had more to say, and may not.
-            Stop::Cut => Next::End(End::saying(StopReason::TokenBudget, answer.text)),
-            Stop::Done | Stop::Calls | Stop::Declined(_) | Stop::Other(_) => Next::Said,
+            Stop::Cut => Err(End::saying(StopReason::TokenBudget)),
+            Stop::Done | Stop::Calls | Stop::Declined(_) | Stop::Other(_) => Ok(false),
         }
     }
 
-    /// The budget that an answer has gone beyond.
-    fn overspent(&self) -> Option<StopReason> {
-        self.used_up(|used, most| used > most, |clock, most| clock > most)
-    }
-
-    /// The budget of tokens or time that is over, by these measures.
-    fn used_up(
-        &self,
-        are_tokens_over: fn(u64, u64) -> bool,
-        is_time_over: fn(Duration, Duration) -> bool,
-    ) -> Option<StopReason> {
+    /// The budget of tokens or time that has come to its limit, or gone beyond it.
+    fn used_up(&self, from: Ordering) -> Option<StopReason> {
         let budget = &self.test.budget;
-        let tokens = self.record.tokens_known();
-        if budget
-            .tokens
-            .is_some_and(|most| are_tokens_over(tokens, most))
-        {
-            Some(StopReason::TokenBudget)
-        } else {
-            is_time_over(self.clock, budget.time).then_some(StopReason::TimeBudget)
+        // As far as they were told.
+        let told = self.tokens.iter().flatten().filter_map(Tokens::sum);
+        let tokens = told.fold(0, u64::saturating_add);
+        if budget.tokens.is_some_and(|most| tokens.cmp(&most) >= from) {
+            return Some(StopReason::TokenBudget);
         }
+        (self.clock.cmp(&budget.time) >= from).then_some(StopReason::TimeBudget)
     }
 
     /// The time that is left.
@@ -265,6 +247,21 @@ impl Running<'_> {
     fn pass(&mut self, duration: Duration) {
         self.clock = self.clock.saturating_add(duration);
     }
+
+    fn add_turn(&mut self, role: &str, text: &str) {
+        self.turns.push(Turn {
+            role: role.to_owned(),
+            text: (!text.is_empty()).then(|| text.to_owned()),
+        });
+    }
+}
+
+/// Whole microseconds are all that the clock counts.
+fn milliseconds(duration: Duration) -> f64 {
+    // Exact for some centuries.
+    #[allow(clippy::cast_precision_loss)]
+    let micros = duration.as_micros() as f64;
+    micros / 1_000.0
 }
 
 #[cfg(test)]

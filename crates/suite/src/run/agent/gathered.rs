@@ -16,7 +16,6 @@ use crate::agent::cassette::{
     CASSETTE_FORMAT, Cassette, CassetteInputs, RecordedOutcome, RecordedRun, Take, Variables,
     Verdict,
 };
-use crate::agent::run::RunFailure;
 use crate::agent::toolbox::OfferedTool;
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver};
@@ -60,9 +59,9 @@ impl From<TestError> for Breakage {
 
 impl Breakage {
     /// Of a run that had done this.
-    pub(super) fn of_run(run: AgentRun, failure: &RunFailure) -> Self {
+    pub(super) fn of_run(run: AgentRun, error: TestError) -> Self {
         Self {
-            error: TestError::new(failure.to_string(), failure.hint()),
+            error,
             run: Some(Box::new(run)),
         }
     }

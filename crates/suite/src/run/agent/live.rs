@@ -156,7 +156,7 @@ impl Live<'_> {
             return Err(TestError::new(limit.to_string(), limit.hint()).into());
         }
         match finished.failure {
-            Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
+            Some(failure) => Err(Breakage::of_run(finished.run, failure)),
             None => Ok(LiveRun {
                 run: finished.run,
                 notes: toolbox.warnings().to_vec(),

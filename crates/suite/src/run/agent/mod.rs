@@ -24,7 +24,7 @@ use mcprove_trace::AgentTrace;
 use super::masking::mask;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::{CassetteMode, Context, SuiteOptions};
-use crate::agent::cassette::{self, Cassette, CassetteError, FOLDER, RecordedOutcome, Verdict};
+use crate::agent::cassette::{self, Cassette, FOLDER, RecordedOutcome, Verdict};
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
 
@@ -53,12 +53,6 @@ struct AgentRuns {
     ended: usize,
     /// How many are judged: those before the first that broke.
     judged: usize,
-}
-
-impl From<CassetteError> for TestError {
-    fn from(error: CassetteError) -> Self {
-        Self::new(error.to_string(), error.hint())
-    }
 }
 
 /// What went wrong with one of the runs.
@@ -169,11 +163,13 @@ impl AgentTest<'_> {
                 if let Ok(Some(before)) = cassette::read(path)
                     && before.suite != suite_name(suite)
                 {
-                    return Err(CassetteError::OtherSuite {
-                        file: shown(path),
-                        suite: before.suite,
-                    }
-                    .into());
+                    let (file, suite) = (shown(path), before.suite);
+                    return Err(TestError::new(
+                        format!(
+                            "{file}: the cassette is of the suite {suite:?}, and would be overwritten"
+                        ),
+                        "give one of the agents another name; if the suite was renamed, remove the cassette first",
+                    ));
                 }
             }
             CassetteMode::Live => {}
@@ -236,7 +232,7 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
     match cassette::write(path, &tape) {
         Ok(()) => report,
         Err(failure) => {
-            report.errors.push(TestError::from(failure).into());
+            report.errors.push(failure.into());
             report.judged()
         }
     }

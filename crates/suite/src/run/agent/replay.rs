@@ -6,7 +6,7 @@ use mcprove_trace::{AgentRun, AgentTrace};
 
 use super::gathered::Breakage;
 use super::{AgentRuns, seed_of, suite_name};
-use crate::agent::cassette::{Cassette, CassetteError, RecordedRun, Replayer, file_name, recorded};
+use crate::agent::cassette::{Cassette, RecordedRun, Replayer, drift, file_name, recorded};
 use crate::agent::run::{fill_texts, run_once};
 use crate::agent::toolbox::OfferedTool;
 use crate::error::TestError;
@@ -27,11 +27,7 @@ pub(super) async fn replay(
         );
     }
     if !changes.is_empty() {
-        return Err(CassetteError::Drift {
-            file: format!("cassettes/{}", file_name(test)),
-            changes: changes.join("; "),
-        }
-        .into());
+        return Err(drift(&file_name(test), &changes));
     }
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
@@ -87,7 +83,7 @@ async fn replay_run(
     let finished = run_once(test, model, &replayer, &replayer, seed).await;
     match finished.failure {
         None => Ok(redactor.of_json(&finished.run).unwrap_or_default()),
-        Some(failure) => Err(Breakage::of_run(finished.run, &failure)),
+        Some(failure) => Err(Breakage::of_run(finished.run, failure)),
     }
 }
 

@@ -1,12 +1,12 @@
 //! JSON-RPC envelopes, read lazily: only the id, the method and where the rest is. What a result
 //! or a parameter holds is parsed by whoever needs it.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+
+use crate::prelude::*;
 
 /// A JSON-RPC message, borrowed from the bytes it came in.
 ///
@@ -197,8 +197,8 @@ pub fn split_batch(bytes: &[u8]) -> Option<Vec<&str>> {
 /// attributed to its request. Only the first one counts.
 pub fn find_id(bytes: &[u8]) -> Option<u64> {
     let position = memchr::memmem::find(bytes, b"\"id\"")?;
-    let rest = bytes.get(position + 4..)?;
-    let rest = rest
+    let rest = bytes
+        .get(position + 4..)?
         .trim_ascii_start()
         .strip_prefix(b":")?
         .trim_ascii_start();

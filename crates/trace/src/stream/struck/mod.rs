@@ -1,14 +1,12 @@
 //! Which calls met a fault, as one thread's events tell it: a note comes before the call, and another
 //! before the end of a connection.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use crate::{CallTag, ErrorCategory, Event, EventKind, Heard, RequestKey, Strike};
 use rustc_hash::FxHashMap;
 
-use super::fact::{Fact, FactError};
 use super::fault_metrics::{FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact};
+use super::metrics::nanoseconds;
+use crate::prelude::*;
+use crate::{FaultKind, Heard, Strike};
 
 /// How many connections that a fault ended are remembered.
 const SESSIONS_MAX: usize = 100_000;
@@ -18,18 +16,20 @@ const SESSIONS_MAX: usize = 100_000;
 pub(super) struct StruckCalls {
     /// Whether the run has faults at all.
     pub is_watching: bool,
+    /// A call that a fault struck, and that counts as any other from now on: what became of it is none of
+    /// the fault's doing. Its tool and its tag; its request was not counted yet.
+    pub returned: Option<(String, CallTag)>,
     /// Calls under way that were struck.
     calls: FxHashMap<RequestKey, StruckCall>,
-    /// Sessions whose connection a fault ended.
-    sessions: FxHashMap<u32, Arc<str>>,
+    /// Sessions whose connection a fault ended, and the fault.
+    sessions: FxHashMap<u32, String>,
 }
 
 /// A call under way that a fault struck.
 struct StruckCall {
-    fault: Arc<str>,
+    fault: String,
     tool: String,
-    /// What the fault can do; unknown kinds can do anything.
-    strike: Option<Strike>,
+    strike: Strike,
     /// Of its request, once that was seen.
     tag: Option<CallTag>,
     /// From when on it counted as hung, if it does.
@@ -47,48 +47,25 @@ pub(super) enum Attribution {
     Server,
 }
 
-/// A call that a fault struck, and that counts as any other from now on: what became of it is none of
-/// the fault's doing. Its request was not counted yet.
-pub(super) struct Returned {
-    pub tool: String,
-    pub tag: CallTag,
-}
-
 impl StruckCall {
     fn of(note: StrikeFact) -> Self {
         let held_ms = note.held_ms.or(note.delay_ms).unwrap_or_default();
-        let held = Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX);
         Self {
-            fault: note.fault.into(),
+            fault: note.fault,
             tool: note.tool.unwrap_or_default(),
-            strike: note.kind.parse().ok().map(|kind| Strike { kind, held }),
+            strike: Strike {
+                // A kind that is not known can do anything, as this one can.
+                kind: note.kind.parse().unwrap_or(FaultKind::Hang),
+                held: Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX),
+            },
             tag: None,
             hung_from: None,
         }
     }
 
-    fn explains(&self, category: ErrorCategory, took: Duration) -> bool {
-        let strike = self.strike;
-        strike.is_none_or(|strike| strike.explains(category, took, self.hung_from))
-    }
-
-    fn explains_wait(&self, waited: Duration) -> bool {
-        let strike = self.strike;
-        strike.is_none_or(|strike| strike.explains_wait(waited, self.hung_from))
-    }
-
     /// Whether the fault lets the server answer.
     fn may_be_answered(&self) -> bool {
-        self.strike
-            .is_some_and(|strike| matches!(strike.kind.heard(), Heard::Right | Heard::Altered))
-    }
-
-    fn give_back(self, metrics: &mut FaultMetrics, at: Duration) -> Option<Returned> {
-        let struck = metrics.of(&self.fault);
-        struck.servers_own += 1;
-        struck.release(at);
-        let tool = self.tool;
-        self.tag.map(|tag| Returned { tool, tag })
+        matches!(self.strike.kind.heard(), Heard::Right | Heard::Altered)
     }
 }
 
@@ -101,16 +78,16 @@ impl StruckCalls {
         }
     }
 
-    /// Takes up what an event says of faults, and tells whose it is, and whether its call is no longer
-    /// one of a fault.
+    /// Takes up what an event says of faults, and tells whose it is.
     pub fn sort(
         &mut self,
         event: &Event<'_>,
         metrics: &mut FaultMetrics,
-    ) -> Result<(Attribution, Option<Returned>), FactError> {
-        let owner = match event.kind {
+    ) -> Result<Attribution, FactError> {
+        let at = event.at;
+        Ok(match event.kind {
             EventKind::ScenarioEvent { name, data, .. } => {
-                self.take_note(name, data, event.at, metrics)?
+                return self.take_note(name, data, at, metrics);
             }
             _ if !self.is_watching => Attribution::Server,
             EventKind::Request { request, tag, .. } => match self.calls.get_mut(&request) {
@@ -121,7 +98,7 @@ impl StruckCalls {
                 None => Attribution::Server,
             },
             EventKind::Hang { request, hung_for } | EventKind::Deadlock { request, hung_for } => {
-                return Ok(self.wait(event, request, hung_for, metrics));
+                self.wait(at, request, hung_for, metrics)
             }
             EventKind::Response {
                 request,
@@ -134,52 +111,49 @@ impl StruckCalls {
                 if let Some(call) = self.calls.remove(&request) {
                     let struck = metrics.of(&call.fault);
                     struck.latency_ns.record(latency);
-                    struck.release(event.at);
-                    return Ok((Attribution::Fault, None));
+                    struck.release(at);
+                    return Ok(Attribution::Fault);
                 }
                 if let Some(tool) = tool {
-                    let stretch = metrics.stretch(tag.phase, event.at, tool);
-                    stretch.latency_ns.record(latency);
+                    metrics
+                        .stretch(tag.phase, at, tool)
+                        .latency_ns
+                        .record(latency);
                 }
                 Attribution::Server
             }
-            EventKind::Error { .. } => return Ok(self.fail(event, metrics)),
+            EventKind::Error { .. } => self.fail(event, metrics),
             EventKind::Crash { .. } | EventKind::ProcessSample { .. } => Attribution::Server,
-        };
-        Ok((owner, None))
+        })
     }
 
     /// A call has had no answer for too long.
     fn wait(
         &mut self,
-        event: &Event<'_>,
+        at: Duration,
         request: RequestKey,
         waited: Duration,
         metrics: &mut FaultMetrics,
-    ) -> (Attribution, Option<Returned>) {
-        let Some(call) = self.calls.get_mut(&request) else {
-            return (Attribution::Server, None);
+    ) -> Attribution {
+        let Some(mut call) = self.calls.remove(&request) else {
+            return Attribution::Server;
         };
         let is_first = call.hung_from.is_none();
         call.hung_from = call.hung_from.or(Some(waited));
-        if call.explains_wait(waited) {
-            // One that may be answered is counted when it is known whom it waited for.
-            if is_first && !call.may_be_answered() {
-                metrics.of(&call.fault).hung += 1;
-            }
-            return (Attribution::Fault, None);
+        if !call.strike.explains_wait(waited, call.hung_from) {
+            self.give_back(call, metrics, at);
+            return Attribution::Server;
         }
-        let call = self.calls.remove(&request);
-        let returned = call.and_then(|call| call.give_back(metrics, event.at));
-        (Attribution::Server, returned)
+        // One that may be answered is counted when it is known whom it waited for.
+        if is_first && !call.may_be_answered() {
+            metrics.of(&call.fault).hung += 1;
+        }
+        self.calls.insert(request, call);
+        Attribution::Fault
     }
 
     /// A call failed.
-    fn fail(
-        &mut self,
-        event: &Event<'_>,
-        metrics: &mut FaultMetrics,
-    ) -> (Attribution, Option<Returned>) {
+    fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> Attribution {
         let EventKind::Error {
             request,
             tool,
@@ -189,34 +163,43 @@ impl StruckCalls {
             ..
         } = event.kind
         else {
-            return (Attribution::Server, None);
+            return Attribution::Server;
         };
         let category = failure.category;
         let is_cut = matches!(category, ErrorCategory::Crash | ErrorCategory::Disconnected);
+        let call = self.calls.remove(&request);
         let ended_by = self.sessions.get(&request.session).filter(|_| is_cut);
-        let mut returned = None;
-        if let Some(call) = self.calls.remove(&request) {
-            if call.explains(category, duration) || ended_by.is_some() {
-                let struck = metrics.of(&call.fault);
-                *struck.errors.entry(category).or_default() += 1;
-                struck.hung += u64::from(call.hung_from.is_some() && call.may_be_answered());
-                struck.release(event.at);
-                return (Attribution::Fault, None);
+        if let Some(call) = &call
+            && (call.strike.explains(category, duration, call.hung_from) || ended_by.is_some())
+        {
+            let struck = metrics.of(&call.fault);
+            *struck.errors.entry(category).or_default() += 1;
+            struck.hung += u64::from(call.hung_from.is_some() && call.may_be_answered());
+            struck.release(event.at);
+            return Attribution::Fault;
+        }
+        let mut owner = Attribution::Server;
+        if let Some(tool) = tool.filter(|_| category != ErrorCategory::Cancelled) {
+            let stretch = metrics.stretch(tag.phase, event.at, tool);
+            if let Some(fault) = ended_by {
+                stretch.lost += 1;
+                metrics.of(fault).calls_lost += 1;
+                owner = Attribution::Lost;
+            } else {
+                stretch.failed += 1;
             }
-            returned = call.give_back(metrics, event.at);
         }
-        let Some(tool) = tool.filter(|_| category != ErrorCategory::Cancelled) else {
-            return (Attribution::Server, returned);
-        };
-        let stretch = metrics.stretch(tag.phase, event.at, tool);
-        if let Some(fault) = ended_by {
-            stretch.lost += 1;
-            metrics.of(fault).calls_lost += 1;
-            (Attribution::Lost, returned)
-        } else {
-            stretch.failed += 1;
-            (Attribution::Server, returned)
+        if let Some(call) = call {
+            self.give_back(call, metrics, event.at);
         }
+        owner
+    }
+
+    fn give_back(&mut self, call: StruckCall, metrics: &mut FaultMetrics, at: Duration) {
+        let struck = metrics.of(&call.fault);
+        struck.servers_own += 1;
+        struck.release(at);
+        self.returned = Some(call.tool).zip(call.tag);
     }
 
     fn take_note(
@@ -227,7 +210,6 @@ impl StruckCalls {
         metrics: &mut FaultMetrics,
     ) -> Result<Attribution, FactError> {
         match name {
-            PlannedFaultsFact::NAME => self.is_watching = true,
             // Without a plan of faults it is a recording, whose calls are all of interest.
             StrikeFact::NAME if self.is_watching => {
                 let strike = StrikeFact::parse(data)?;
@@ -238,7 +220,6 @@ impl StruckCalls {
                     id: strike.request_id,
                 };
                 self.calls.insert(request, StruckCall::of(strike));
-                return Ok(Attribution::Fault);
             }
             SessionEndedByFaultFact::NAME => {
                 let ended = SessionEndedByFaultFact::parse(data)?;
@@ -246,20 +227,18 @@ impl StruckCalls {
                 struck.connections_ended += 1;
                 struck.crashes += u64::from(ended.crash);
                 if self.sessions.len() < SESSIONS_MAX {
-                    self.sessions.insert(ended.session, ended.fault.into());
+                    self.sessions.insert(ended.session, ended.fault);
                 } else {
                     metrics.sessions_forgotten += 1;
                 }
-                return Ok(Attribution::Fault);
             }
-            _ => {}
+            _ => {
+                self.is_watching |= name == PlannedFaultsFact::NAME;
+                return Ok(Attribution::Server);
+            }
         }
-        Ok(Attribution::Server)
+        Ok(Attribution::Fault)
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

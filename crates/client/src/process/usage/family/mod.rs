@@ -14,46 +14,46 @@ mod tests;
 
 /// A process, told apart from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) pid: u32,
+pub struct Identity {
+    pub pid: u32,
     /// When it started, in the unit of [`Moment::time`].
-    pub(super) start: u64,
+    pub start: u64,
 }
 
 /// What the system tells of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reading {
-    pub(super) identity: Identity,
-    pub(super) parent: u32,
+pub struct Reading {
+    pub identity: Identity,
+    pub parent: u32,
     /// It ended, and its parent did not take notice yet.
-    pub(super) ended: bool,
+    pub ended: bool,
     /// CPU time of the process itself.
-    pub(super) own: Duration,
+    pub own: Duration,
     /// CPU time of its descendants that ended and were waited for.
-    pub(super) reaped: Duration,
-    pub(super) rss_bytes: u64,
-    pub(super) threads: Option<u32>,
+    pub reaped: Duration,
+    pub rss_bytes: u64,
+    pub threads: Option<u32>,
 }
 
 /// The members, and all that may have become members since the last look.
 #[derive(Debug, Default)]
-pub(super) struct Moment {
+pub struct Moment {
     /// When looking began.
-    pub(super) time: u64,
-    pub(super) readings: Vec<Reading>,
+    pub time: u64,
+    pub readings: Vec<Reading>,
 }
 
 /// The processes of a server.
 #[derive(Debug, Default)]
-pub(super) struct Family {
+pub struct Family {
     roots: FxHashSet<Identity>,
     /// The members as they were at the last look, by process id.
     members: FxHashMap<u32, Member>,
     last_look: Option<u64>,
     /// The CPU time of all members there ever were.
-    pub(super) cpu_time: Duration,
+    pub cpu_time: Duration,
     /// The part of it that was used under our eyes.
-    pub(super) cpu_time_observed: Duration,
+    pub cpu_time_observed: Duration,
 }
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ struct Member {
 impl Family {
     /// Makes `roots` the roots; what descended from others is forgotten. Returns whether they are
     /// others than before.
-    pub(super) fn set_roots(&mut self, roots: impl IntoIterator<Item = Identity>) -> bool {
+    pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Identity>) -> bool {
         let roots: FxHashSet<Identity> = roots.into_iter().collect();
         self.members
             .retain(|_, member| roots.contains(&member.root));
@@ -83,12 +83,12 @@ impl Family {
     }
 
     /// Whether a process with this id was a member at the last look.
-    pub(super) fn has_member(&self, pid: u32) -> bool {
+    pub fn has_member(&self, pid: u32) -> bool {
         self.members.contains_key(&pid)
     }
 
     /// Takes notice of `moment`; returns the members that live.
-    pub(super) fn update(&mut self, moment: Moment) -> Vec<Reading> {
+    pub fn update(&mut self, moment: Moment) -> Vec<Reading> {
         let found = self.find_members(moment.readings);
         let by_pid: FxHashMap<u32, Identity> = found
             .iter()

@@ -4,27 +4,25 @@
 //! is alive; when it is not, the payload is to blame, and the next one gets a new session.
 
 mod payloads;
-mod trial;
 
 use std::time::Duration;
 
-use mcprove_client::session::{ConnectError, Session};
+use mcprove_client::session::{ConnectError, RawAnswer, Session};
+use mcprove_client::transport::Failure;
 use mcprove_document::figure::counted;
-use mcprove_score::fuzz::{self, Answer, classify};
+use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
 use mcprove_score::verdict::Verdict;
 use mcprove_settings::number;
-use mcprove_settings::quantity::seconds;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::stream::FactError;
+use mcprove_settings::setting::{Settings, in_seconds};
+use mcprove_trace::stream::{Fact, FactError};
+use mcprove_trace::{BoxFuture, ErrorCategory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::payloads::{Payload, choose};
-use self::trial::{FuzzFact, Seen, Target, Trial, note_case};
+use self::payloads::{Due, Frame, Payload, choose};
 use super::{Judging, ScenarioType, Shape, Success};
-use crate::drive::context::{ConnectFailedFact, Connection, ReconnectedFact, RunContext};
+use crate::drive::context::{Connection, RunContext};
 use crate::drive::mix::{PreparedCall, calls_for, free_calls};
 use crate::run::{Report, RunError, RunFacts};
 
@@ -35,6 +33,9 @@ const SLOWER_MAX: u32 = 4;
 const OPENS_MAX: u32 = 3;
 /// The pause before a session is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
+/// How long an answer that is not due may come after the server showed that it lives: it was sent
+/// its payload before that question.
+const UNDUE_WAIT: Duration = Duration::from_millis(200);
 /// The tool that is called where the server has none that can be.
 const NO_TOOL: &str = "mcprove_no_such_tool";
 
@@ -45,11 +46,8 @@ pub fn payload_names() -> Vec<&'static str> {
         .collect()
 }
 
-/// What it finds.
-pub(super) const EXPLANATION: &str =
-    "malformed messages, one by one: crashes, hangs, requests left without an answer";
-
 /// Malformed messages, and whether the server survives each.
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
 pub struct Fuzzer {
     /// How often all payloads are sent.
@@ -60,59 +58,157 @@ pub struct Fuzzer {
     pub payloads: Vec<String>,
     /// How long each answer may take.
     #[setting(default = "2s")]
-    #[serde(rename = "answer_timeout_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub answer_timeout: Duration,
 }
 
-impl Fuzzer {
-    /// How long the server may take to show that it lives: the hang threshold, or several times as
-    /// long as it takes before anything was done to it. None when it does not show it even then.
-    async fn alive_timeout(&self, context: &RunContext, session: &Session) -> Option<Duration> {
-        let patience = context.server.startup_timeout;
-        let answered = session.check_alive(patience).await.ok()?;
-        let threshold = context.hang_limits().threshold.max(self.answer_timeout);
-        Some(threshold.max(answered.saturating_mul(SLOWER_MAX)))
+/// How a payload ended.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct FuzzFact(FuzzCase);
+
+impl Fact for FuzzFact {
+    const NAME: &'static str = "fuzz_case";
+}
+
+/// What was seen of a payload.
+struct Seen {
+    answer: Option<RawAnswer>,
+    is_answer_due: bool,
+    /// Whether the server answers afterwards.
+    is_alive: bool,
+}
+
+/// What payloads are sent with: a tool to call with arguments that it accepts, and how long to wait.
+struct Trial<'a> {
+    context: &'a RunContext,
+    tool: String,
+    arguments: Value,
+    /// How long an answer may take.
+    answer_timeout: Duration,
+    /// How long the server may take to show that it lives: the hang threshold, or several times as long as it takes
+    /// before anything was done to it.
+    alive_timeout: Duration,
+}
+
+impl Trial<'_> {
+    /// Sends a payload, and asks whether the server is alive afterwards.
+    async fn send(&self, session: &Session, payload: &'static Payload) -> Seen {
+        let mut seen = Seen {
+            answer: None,
+            is_answer_due: match payload.due {
+                Due::Yes => true,
+                Due::No => false,
+                Due::WithBatches => session.facts().revision.has_batches(),
+            },
+            is_alive: false,
+        };
+        let meta = session.request_meta();
+        let frame = Frame {
+            id: session.reserve_id(),
+            tool: &self.tool,
+            arguments: &self.arguments,
+            meta: &meta,
+        };
+        let messages = payload.build(&frame);
+        let mut ids = vec![frame.id.to_string()];
+        ids.extend(payload.ids.iter().cloned());
+        let sending = session.exchange_raw(&messages, &ids, self.alive_timeout);
+        // Closed, or not reading: what is wrong shows at the liveness check.
+        let exchange = sending.await.ok();
+        let wait = async |time| {
+            if let Some(exchange) = &exchange {
+                let _ = tokio::time::timeout(time, exchange.wait()).await;
+            }
+        };
+        if seen.is_answer_due {
+            wait(self.answer_timeout).await;
+        }
+        seen.is_alive = is_alive(session, self.alive_timeout).await;
+        if seen.is_alive && !seen.is_answer_due {
+            wait(UNDUE_WAIT.min(self.answer_timeout)).await;
+        }
+        seen.answer = exchange.and_then(|exchange| exchange.answer());
+        seen
+    }
+
+    /// Notes what came of a payload, and returns the session for the next: the same, or a new one
+    /// if that is over. None when the server is gone.
+    async fn conclude(
+        &self,
+        connection: Connection,
+        payload: &Payload,
+        seen: &Seen,
+    ) -> Option<Connection> {
+        let session = &connection.session;
+        let closed = session.closed();
+        let is_ours = session.process().is_some();
+        let said = match &seen.answer {
+            Some(answer) if answer.is_error => Answer::Error,
+            Some(_) => Answer::Result,
+            None => Answer::None,
+        };
+        if seen.is_alive && closed.is_none() {
+            self.note_case(payload, seen, classify(said, true, false), None);
+            return Some(connection);
+        }
+        connection.finish(true).await;
+        drop(connection);
+        let reopened = reopen(self.context, &format!("after the payload {}", payload.name)).await;
+        let is_gone = match &reopened {
+            // Our own process: another one says nothing of it.
+            _ if is_ours => closed.is_some(),
+            Ok(_) => false,
+            Err(error) => !error.is_silence(),
+        };
+        // A server that closed the connection and takes another one has only refused.
+        let is_refusal = closed.is_some() && reopened.is_ok() && !is_gone;
+        let said = if is_refusal { Answer::Error } else { said };
+        let outcome = classify(said, is_refusal, is_gone);
+        self.note_case(payload, seen, outcome, closed.as_ref());
+        reopened.ok()
+    }
+
+    /// Notes how a payload ended; `closed` tells how the connection did, if it did.
+    fn note_case(
+        &self,
+        payload: &Payload,
+        seen: &Seen,
+        outcome: FuzzOutcome,
+        closed: Option<&Failure>,
+    ) {
+        let said = seen.answer.as_ref().map(|answer| answer.text.as_str());
+        let closed = closed.map(|failure| failure.message.as_str());
+        let what = match outcome {
+            FuzzOutcome::Wedged => "the server no longer answers a liveness check",
+            FuzzOutcome::Crashed => closed.unwrap_or("the server cannot be reached any more"),
+            FuzzOutcome::Unanswered => "no answer",
+            FuzzOutcome::Rejected | FuzzOutcome::Accepted => said.or(closed).unwrap_or_default(),
+        };
+        let case = FuzzCase {
+            payload: payload.name.clone(),
+            outcome,
+            detail: format!("{}: {what}", payload.explanation),
+            times: 1,
+            is_answer_due: seen.is_answer_due,
+        };
+        self.context.fact(&payload.name, &FuzzFact(case));
     }
 }
 
-/// Notes what came of a payload, and returns the session for the next: the same, or a new one
-/// if that is over. None when the server is gone.
-async fn conclude(
-    context: &RunContext,
-    connection: Connection,
-    payload: &Payload,
-    seen: &Seen,
-) -> Option<Connection> {
-    let session = &connection.session;
-    let closed = session.closed();
-    let is_ours = session.process().is_some();
-    if seen.is_alive && closed.is_none() {
-        let outcome = classify(seen.said(), true, false);
-        note_case(context, payload, seen, outcome, None);
-        return Some(connection);
+/// Whether the server answers, be it with an error.
+async fn is_alive(session: &Session, timeout: Duration) -> bool {
+    // A connection of HTTP that a server closes after a bad request may take one more with it.
+    for _ in 0..2 {
+        let Err(error) = session.check_alive(timeout).await else {
+            return true;
+        };
+        match error.category() {
+            ErrorCategory::Disconnected if session.closed().is_none() => {}
+            ErrorCategory::Timeout | ErrorCategory::Crash | ErrorCategory::Disconnected => break,
+            _ => return true,
+        }
     }
-    connection.note_violations();
-    connection.kill();
-    drop(connection);
-    let reason = format!("after the payload {}", payload.name);
-    let reopened = reopen(context, &reason).await;
-    let is_gone = match &reopened {
-        // Our own process: another one says nothing of it.
-        _ if is_ours => closed.is_some(),
-        Ok(_) => false,
-        Err(error) => !error.is_silence(),
-    };
-    // A server that closed the connection and takes another one has only refused.
-    let is_refusal = closed.is_some() && reopened.is_ok() && !is_gone;
-    let said = if is_refusal {
-        Answer::Error
-    } else {
-        seen.said()
-    };
-    let outcome = classify(said, is_refusal, is_gone);
-    note_case(context, payload, seen, outcome, closed.as_ref());
-    reopened.ok()
+    false
 }
 
 /// What can be said where liveness cannot be checked.
@@ -134,8 +230,8 @@ fn untried(count: u32) -> Verdict {
     .number("untried", count)
 }
 
-/// The tool that payloads call: the first that may be called, where there is one.
-async fn target(context: &RunContext, session: &Session) -> Result<Target, RunError> {
+/// The tool that payloads call, and its arguments: the first that may be called, where there is one.
+async fn target(context: &RunContext, session: &Session) -> Result<(String, Value), RunError> {
     let tools = context.list_tools(session).await?;
     let calls = if context.scenario.tool_calls.is_empty() {
         free_calls(context, &tools).unwrap_or_default()
@@ -143,44 +239,31 @@ async fn target(context: &RunContext, session: &Session) -> Result<Target, RunEr
         calls_for(context, &tools)?
     };
     let Some(call) = calls.first() else {
-        return Ok(Target {
-            tool: NO_TOOL.to_owned(),
-            arguments: json!({}),
-        });
+        return Ok((NO_TOOL.to_owned(), json!({})));
     };
     let call = PreparedCall::new(context, session, &tools, call)?;
-    let params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
-    Ok(Target {
-        tool: call.tool,
-        arguments: params.get("arguments").cloned().unwrap_or_default(),
-    })
+    let mut params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
+    let arguments = params.get_mut("arguments").map(Value::take);
+    Ok((call.tool, arguments.unwrap_or_default()))
 }
 
 /// A new session after the last one was lost.
 async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, ConnectError> {
     let mut attempt = 1;
     loop {
-        let error = match context.connect().await {
+        match context.reconnect(attempt, reason).await {
             Ok(connection) => {
                 // A client knows the tools before it calls one; what comes of that shows later.
                 let _ = connection.session.list_tools().await;
-                let fact = ReconnectedFact {
-                    session: connection.number,
-                    attempt,
-                    reason: reason.to_owned(),
-                };
-                context.fact(reason, &fact);
                 return Ok(connection);
             }
-            Err(error) => error,
-        };
-        let fact = ConnectFailedFact {
-            attempt: Some(attempt),
-        };
-        context.fact(&error.to_string(), &fact);
-        // One that is there and says nothing: asking again takes as long again.
-        if error.is_silence() || attempt == OPENS_MAX || !context.stop.is_running() {
-            return Err(error);
+            // One that is there and says nothing: asking again takes as long again.
+            Err(error)
+                if error.is_silence() || attempt == OPENS_MAX || !context.stop.is_running() =>
+            {
+                return Err(error);
+            }
+            Err(_) => {}
         }
         attempt += 1;
         tokio::time::sleep(PAUSE).await;
@@ -194,32 +277,32 @@ impl ScenarioType for Fuzzer {
             let payloads = chosen.map_err(|message| RunError::Config(message.into()))?;
             let first = context.connect().await?;
             let phase = context.phase(PHASE, "fuzz", 1, true);
-            let target = target(context, &first.session).await?;
-            let Some(alive_timeout) = self.alive_timeout(context, &first.session).await else {
+            let (tool, arguments) = target(context, &first.session).await?;
+            let patience = context.server.startup_timeout;
+            let Ok(answered) = first.session.check_alive(patience).await else {
                 context.note_verdict(&unjudgeable());
                 first.end().await;
                 return Ok(());
+            };
+            let threshold = context.hang_limits().threshold.max(self.answer_timeout);
+            let trial = Trial {
+                context,
+                tool,
+                arguments,
+                answer_timeout: self.answer_timeout,
+                alive_timeout: threshold.max(answered.saturating_mul(SLOWER_MAX)),
             };
             let count = u32::try_from(payloads.len()).unwrap_or(u32::MAX);
             let total = count.saturating_mul(self.iterations);
             let mut current = Some(first);
             let mut done = 0;
-            for payload in (0..self.iterations).flat_map(|_| &payloads) {
-                if !context.stop.is_running() {
-                    break;
-                }
+            for (_, payload) in context.rounds(total).zip(payloads.iter().cycle()) {
                 let Some(connection) = current.take() else {
                     break;
                 };
-                let trial = Trial {
-                    payload,
-                    answer_timeout: self.answer_timeout,
-                    alive_timeout,
-                };
-                let seen = trial.run(&connection.session, &target).await;
-                current = conclude(context, connection, payload, &seen).await;
+                let seen = trial.send(&connection.session, payload).await;
+                current = trial.conclude(connection, payload, &seen).await;
                 done += 1;
-                context.progress(done, total);
             }
             if current.is_none() && done < total {
                 context.note_verdict(&untried(total - done));

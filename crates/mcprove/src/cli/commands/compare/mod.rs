@@ -14,8 +14,8 @@ use mcprove_score::compare::{Change, CompareLimits};
 use mcprove_settings::printable::printable;
 use mcprove_suite::run::LAST_FAILED_FILE;
 
-use crate::load_arguments::{Flag, FlagTable, ThresholdTable};
-use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports, SettingFlags};
+use crate::load_arguments::HangArguments;
+use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports};
 use crate::{ServerArguments, SessionArguments, terminal};
 
 /// How long each run lasts, unless told otherwise.
@@ -35,7 +35,7 @@ pub struct Arguments {
     runs: Option<u16>,
 
     #[command(flatten)]
-    hang: SettingFlags<HangTable>,
+    hang: HangArguments,
 
     /// Where the directory of the comparison is made [default: ./runs]
     #[arg(long, value_name = "DIR")]
@@ -142,21 +142,6 @@ impl Arguments {
     }
 }
 
-/// When calls count as hung, of `[thresholds]`.
-#[derive(Debug, Clone)]
-struct HangTable;
-
-impl FlagTable for HangTable {
-    const SECTION: &'static str = ThresholdTable::SECTION;
-    const HEADING: &'static str = "Load";
-
-    fn flags() -> Vec<Flag> {
-        let mut all = ThresholdTable::flags();
-        all.retain(|flag| ["hang_timeout", "grace_period"].contains(&flag.setting.name));
-        all
-    }
-}
-
 /// The directories of both sides.
 fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
     let given = [
@@ -226,7 +211,7 @@ fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
         (report.change() == Change::Regressed, ExitCode::Finding),
     ]);
     match undecided(report, arguments) {
-        Some(why) if code < ExitCode::Finding => why.into_inconclusive().report(),
+        Some(why) if code < ExitCode::Finding => why.with_code(ExitCode::Inconclusive).report(),
         _ => code,
     }
 }

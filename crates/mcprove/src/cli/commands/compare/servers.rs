@@ -121,7 +121,7 @@ fn failure(error: CompareError, stop: &Stop) -> Failure {
             if let Some(directory) = directory {
                 hint = hint.then(format!("; what was run is in {}", directory.display()));
             }
-            Failure::new(error.to_string(), hint).into_interrupted()
+            Failure::new(error.to_string(), hint).with_code(ExitCode::Interrupted)
         }
         CompareError::Run {
             side,

@@ -38,34 +38,28 @@ pub fn read(
     }
     if let Some(path) = file {
         let place = format!("--api-keys-file {}", path.display());
-        let text = read_file(path)?;
-        keys.add_lines(&text)
+        keys.add_lines(&read_file(path)?)
             .map_err(|problem| refuse(&place, &problem))?;
         if keys.is_empty() {
             // Letting everybody in is not what a file of keys is for.
-            return Err(Failure::new(
-                format!("{place}: there is no key in it"),
-                FORM,
-            ));
+            return Err(refuse(&place, &"there is no key in it"));
         }
     }
-    match std::env::var(VARIABLE) {
-        Ok(text) => {
-            let before = keys.names().count();
-            keys.add_lines(&text.replace(',', "\n"))
-                .map_err(|error| refuse(VARIABLE, &error.problem))?;
-            if keys.names().count() == before {
-                // As a file of keys: who sets it wants a closed door, also when a script left it empty.
-                return Err(Failure::new(
-                    format!("{VARIABLE} is set, and there is no key in it"),
-                    format!("{FORM}, separated by commas; or unset it to accept everyone"),
-                ));
-            }
-        }
-        Err(std::env::VarError::NotPresent) => {}
-        Err(std::env::VarError::NotUnicode(_)) => {
-            return Err(Failure::new(format!("{VARIABLE} is not UTF-8"), FORM));
-        }
+    let Some(text) = std::env::var_os(VARIABLE) else {
+        return Ok(keys);
+    };
+    let Some(text) = text.to_str() else {
+        return Err(Failure::new(format!("{VARIABLE} is not UTF-8"), FORM));
+    };
+    let before = keys.names().count();
+    keys.add_lines(&text.replace(',', "\n"))
+        .map_err(|error| refuse(VARIABLE, &error.problem))?;
+    if keys.names().count() == before {
+        // As a file of keys: who sets it wants a closed door, also when a script left it empty.
+        return Err(Failure::new(
+            format!("{VARIABLE} is set, and there is no key in it"),
+            format!("{FORM}, separated by commas; or unset it to accept everyone"),
+        ));
     }
     Ok(keys)
 }

@@ -24,7 +24,7 @@ fn names() {
     }
     assert_eq!(Mode::parse("Strict"), None);
     for mode in MODES {
-        assert_eq!(Mode::parse(mode.name()), Some(mode));
+        assert_eq!(Mode::parse(json!(mode).as_str().unwrap()), Some(mode));
     }
 }
 

@@ -53,8 +53,8 @@ fn a_schema_that_cannot_be_used_is_an_error() {
     for (schema, message) in cases {
         let error = error(&json!({ "schema": schema }));
         assert!(error.to_string().starts_with(message), "{schema}: {error}");
-        assert_eq!(error.place(), "schema");
-        assert!(!error.hint().is_empty());
+        assert_eq!(error.place, "schema");
+        assert!(!error.hint.is_empty());
     }
 }
 
@@ -157,8 +157,8 @@ fn what_is_no_matcher_says_why() {
     for (given, place, message) in cases {
         let error = error(&given);
         assert_eq!(error.to_string(), message, "{given}");
-        assert_eq!(error.place(), place, "{given}");
-        assert!(!error.hint().is_empty(), "{given}");
+        assert_eq!(error.place, place, "{given}");
+        assert!(!error.hint.is_empty(), "{given}");
     }
 }
 

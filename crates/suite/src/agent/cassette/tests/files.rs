@@ -108,7 +108,7 @@ fn bad_files_are_told_with_their_place() {
         fs::write(&path, &bytes).unwrap();
         let told = match read(&path) {
             Err(error) => {
-                assert!(error.hint().text().contains("`record`"));
+                assert!(error.hint.contains("`record`"));
                 error.to_string()
             }
             Ok(_) => String::new(),
@@ -121,7 +121,7 @@ fn bad_files_are_told_with_their_place() {
     let huge = fs::File::create(&path).unwrap();
     huge.set_len(BYTES_MAX + 1).unwrap();
     let error = read(&path).unwrap_err();
-    assert!(matches!(error, CassetteError::TooLarge { .. }), "{error}");
+    assert!(error.to_string().contains("is the most"), "{error}");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let error = read(&path).unwrap_err().to_string();

@@ -6,23 +6,24 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use mcprove_settings::secret::Redactor;
+use mcprove_trace::BoxFuture;
 use serde_json::{Value, json};
 
 use super::super::*;
 use super::a_tool;
-use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::error::TestError;
 
 struct Model(Mutex<VecDeque<Result<ModelReply, WireError>>>);
 
 impl ModelWire for Model {
-    fn send<'a>(&'a self, _: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
+    fn send<'a>(&'a self, _: &'a ModelRequest) -> BoxFuture<'a, Result<ModelReply, WireError>> {
         let next = self.0.lock().unwrap().pop_front().unwrap();
         Box::pin(std::future::ready(next))
     }
 
-    fn wait(&self, _: Duration) -> Later<'_, ()> {
+    fn wait(&self, _: Duration) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
@@ -35,13 +36,7 @@ impl Toolbox for Tools {
         &self.0
     }
 
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        tool: &'a str,
-        args: &'a Value,
-        _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
         Box::pin(async move {
             let count = {
                 let mut count = self.1.lock().unwrap();
@@ -50,11 +45,21 @@ impl Toolbox for Tools {
             };
             tokio::time::sleep(Duration::from_millis(100 / count)).await;
             Ok(ToolAnswer {
-                result: json!({ "content": [], "n": count, "tool": tool, "args": args }).into(),
-                is_error: tool == "broken",
+                result: json!({ "content": [], "n": count, "tool": call.tool, "args": call.args })
+                    .into(),
+                is_error: call.tool == "broken",
                 duration: Duration::from_nanos(1_234_567),
             })
         })
+    }
+}
+
+fn called<'a>(server: &'a str, tool: &'a str, args: &'a Value) -> ToolRequest<'a> {
+    ToolRequest {
+        server,
+        tool,
+        args,
+        timeout: Duration::from_secs(1),
     }
 }
 
@@ -84,9 +89,12 @@ async fn a_replay_says_what_was_said() {
             retry_after: Some(Duration::from_micros(1_500_500)),
             ..reply(b"\xff\xfe")
         }),
-        Err(WireError::Timeout(Duration::from_secs(3))),
-        Err(WireError::Unreachable {
-            message: "reset".to_owned(),
+        Err(WireError {
+            kind: WireErrorKind::Timeout,
+            duration: Duration::from_secs(3),
+        }),
+        Err(WireError {
+            kind: WireErrorKind::Unreachable("reset".to_owned()),
             duration: Duration::from_millis(7),
         }),
     ];
@@ -102,7 +110,7 @@ async fn a_replay_says_what_was_said() {
     // At once, as agents do.
     let made = calls
         .iter()
-        .map(|(tool, args)| recorder.call("api", tool, args, Duration::from_secs(1)));
+        .map(|(tool, args)| recorder.call(called("api", tool, args)));
     let got: Vec<_> = join_all(made)
         .await
         .into_iter()
@@ -125,7 +133,7 @@ async fn a_replay_says_what_was_said() {
     assert_eq!(replayer.send(&ask(&hi)).await, heard[1]);
     assert_eq!(replayer.send(&ask(&hi)).await, heard[3]);
     for (index, (tool, args)) in calls.iter().enumerate().rev() {
-        let answer = replayer.call("api", tool, args, Duration::ZERO).await;
+        let answer = replayer.call(called("api", tool, args)).await;
         let expected = if index == 2 { &got[2] } else { &got[1 - index] };
         assert_eq!(&answer.unwrap(), expected, "{index}");
     }
@@ -166,7 +174,10 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         let replayer = &replayer;
         async move {
             match replayer.send(&ask(&body)).await {
-                Err(WireError::NotRecorded(TestError { message, hint })) => {
+                Err(WireError {
+                    kind: WireErrorKind::Final(TestError { message, hint }),
+                    ..
+                }) => {
                     assert!(hint.contains("`record`") && hint.contains("`live`"));
                     message
                 }
@@ -186,13 +197,13 @@ async fn a_miss_names_the_nearest_and_the_difference() {
     assert!(told.contains("more often than it was recorded"), "{told}");
 
     let (query, none) = (json!({ "query": "y" }), json!({}));
-    let missed = replayer.call("api", "search", &query, Duration::ZERO);
+    let missed = replayer.call(called("api", "search", &query));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
         message.contains("query: recorded \"x\", now \"y\""),
         "{message}"
     );
-    let missed = replayer.call("api", "drop", &none, Duration::ZERO);
+    let missed = replayer.call(called("api", "drop", &none));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(message.contains("a call of search of api"), "{message}");
 }
@@ -244,7 +255,9 @@ async fn the_nearest_request_is_the_one_that_says_the_same() {
     let redactor = crate::plan::Environment::new(|_| None).redactor();
     let replayer = Replayer::new(&run, &[], redactor);
     let error = replayer.send(&ask(&json!({ "messages": ["hi"] }))).await;
-    let told = error.unwrap_err().to_string();
+    let WireErrorKind::Final(TestError { message: told, .. }) = error.unwrap_err().kind else {
+        panic!("it is final");
+    };
     assert!(
         told.contains(
             "request 2 of the recording, was sent to /elsewhere, this one to /v1/messages"

@@ -3,7 +3,9 @@
 //! The blocks of an answer are sent back as they came, whatever they are: thoughts have signatures, and
 //! code that runs at the provider waits for results by the ids in them.
 
-use mcprove_trace::{Json, Tokens};
+use mcprove_import::usage_tokens;
+use mcprove_settings::setting::sparse;
+use mcprove_trace::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -39,19 +41,16 @@ fn headers(key: Option<&str>) -> Vec<(&'static str, String)> {
     headers
 }
 
+#[sparse(lists)]
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
-    messages: Vec<MessageOut<'a>>,
+    messages: &'a [MessageOut<'a>],
 }
 
 #[derive(Serialize)]
@@ -69,51 +68,45 @@ enum Content<'a> {
 }
 
 fn write(question: &Question<'_>) -> Vec<u8> {
+    let messages: Vec<MessageOut<'_>> =
+        question.conversation.messages.iter().map(message).collect();
+    let tools = question.named_tools();
     let body = Body {
         model: &question.model.model,
         max_tokens: question.model.max_tokens,
         temperature: question.model.temperature,
         container: question.conversation.container.as_deref(),
         system: question.system.filter(|text| !text.is_empty()),
-        tools: question
-            .named_tools()
+        tools: tools
             .map(|tool| schema::of_tool(tool, "input_schema"))
             .collect(),
-        messages: question.conversation.messages.iter().map(message).collect(),
+        messages: &messages,
     };
     // Texts and numbers can always be written.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
 fn message(message: &Message) -> MessageOut<'_> {
-    match message {
-        Message::User(text) => MessageOut {
-            role: "user",
-            content: Content::Text(text),
-        },
-        Message::Model(kept) => MessageOut {
-            role: "assistant",
-            content: Content::Kept(kept),
-        },
+    let (role, content) = match message {
+        Message::User(text) => ("user", Content::Text(text)),
+        Message::Model(kept) => ("assistant", Content::Kept(kept)),
         // Nothing but results may stand here while code of the model waits for them.
-        Message::Results(results) => MessageOut {
-            role: "user",
-            content: Content::Blocks(results.iter().map(result).collect()),
-        },
-    }
+        Message::Results(results) => {
+            let blocks = results.iter().map(result).collect();
+            ("user", Content::Blocks(blocks))
+        }
+    };
+    MessageOut { role, content }
 }
 
 fn result(result: &CallResult) -> Value {
     let mut block = json!({ "type": "tool_result", "tool_use_id": result.id });
-    if let Some(fields) = block.as_object_mut() {
-        // A text must not be empty, but there need not be one.
-        if !result.shown.is_empty() {
-            let content: Vec<Value> = result.shown.iter().map(shown).collect();
-            fields.insert("content".to_owned(), content.into());
-        }
-        if result.is_error {
-            fields.insert("is_error".to_owned(), true.into());
-        }
+    // A text must not be empty, but there need not be one.
+    if !result.shown.is_empty() {
+        block["content"] = result.shown.iter().map(shown).collect();
+    }
+    if result.is_error {
+        block["is_error"] = true.into();
     }
     block
 }
@@ -133,25 +126,14 @@ struct Reply {
     content: Option<Vec<Json>>,
     stop_reason: Option<String>,
     stop_details: Option<Value>,
-    usage: Option<Usage>,
+    #[serde(default)]
+    usage: Value,
     container: Option<Container>,
 }
 
 #[derive(Deserialize)]
 struct Container {
     id: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Usage {
-    #[serde(rename = "input_tokens")]
-    input: Option<u64>,
-    #[serde(rename = "output_tokens")]
-    output: Option<u64>,
-    #[serde(rename = "cache_creation_input_tokens")]
-    cache_written: Option<u64>,
-    #[serde(rename = "cache_read_input_tokens")]
-    cache_read: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -203,31 +185,24 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
         let why = "it has neither anything in `content` nor a `stop_reason`";
         return Err(AnswerError(why.to_owned()));
     }
+    // The blocks as one list, each as it came.
+    let list = (!kept.is_empty()).then(|| format!("[{}]", kept.join(",")));
+    let list = list.map(|list| serde_json::from_str(&list)).transpose();
     Ok(ModelAnswer {
         text,
         uses,
         stop: stop(reply.stop_reason.as_deref(), reply.stop_details.as_ref()),
-        tokens: reply.usage.and_then(tokens),
-        kept: keep(&kept)?,
+        tokens: usage_tokens(&reply.usage),
+        kept: list.map_err(|error| AnswerError::json(&error))?,
         container: reply.container.and_then(|container| container.id),
     })
-}
-
-/// The blocks as one list, each as it came.
-fn keep(blocks: &[&str]) -> Result<Option<Json>, AnswerError> {
-    if blocks.is_empty() {
-        return Ok(None);
-    }
-    let list = format!("[{}]", blocks.join(","));
-    let list = serde_json::from_str(&list).map_err(|error| AnswerError::json(&error))?;
-    Ok(Some(list))
 }
 
 fn tool_use(block: Block) -> Result<ToolUse, AnswerError> {
     let (Some(id), Some(name)) = (block.id, block.name) else {
         return Err(AnswerError("a `tool_use` has no id or no name".to_owned()));
     };
-    let is_direct = |caller: &Value| caller.get("type") == Some(&Value::from(DIRECT));
+    let is_direct = |caller: &Value| caller["type"] == DIRECT;
     Ok(ToolUse {
         id,
         name,
@@ -253,19 +228,6 @@ fn stop(reason: Option<&str>, details: Option<&Value>) -> Stop {
         }
         other => Stop::Other(other.unwrap_or("no reason").to_owned()),
     }
-}
-
-/// What is written to a cache or read from it went into the model too, and is counted beside the rest.
-fn tokens(usage: Usage) -> Option<Tokens> {
-    let cached = [usage.cache_written, usage.cache_read];
-    let cached = cached.into_iter().flatten().fold(0, u64::saturating_add);
-    let counted = Tokens {
-        prompt: usage.input.map(|fresh| fresh.saturating_add(cached)),
-        completion: usage.output,
-        total: None,
-    };
-    let total = counted.sum();
-    (counted != Tokens::default()).then_some(Tokens { total, ..counted })
 }
 
 #[cfg(test)]

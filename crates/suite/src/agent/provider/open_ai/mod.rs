@@ -1,6 +1,8 @@
 //! `OpenAI` chat completions, as many other servers speak them too: Ollama, vLLM, gateways.
 
-use mcprove_trace::{Json, Tokens};
+use mcprove_import::usage_tokens;
+use mcprove_settings::setting::sparse;
+use mcprove_trace::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -32,18 +34,15 @@ fn headers(key: Option<&str>) -> Vec<(&'static str, String)> {
     key.into_iter().collect()
 }
 
+#[sparse(lists)]
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
-    messages: Vec<Value>,
+    messages: Value,
 }
 
 fn write(question: &Question<'_>) -> Vec<u8> {
@@ -107,7 +106,8 @@ fn messages(message: &Message) -> Vec<Value> {
 #[derive(Deserialize)]
 struct Reply {
     choices: Option<Vec<Choice>>,
-    usage: Option<Usage>,
+    #[serde(default)]
+    usage: Value,
     error: Option<Value>,
 }
 
@@ -115,16 +115,6 @@ struct Reply {
 struct Choice {
     message: Option<Map<String, Value>>,
     finish_reason: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Usage {
-    #[serde(rename = "prompt_tokens")]
-    prompt: Option<u64>,
-    #[serde(rename = "completion_tokens")]
-    completion: Option<u64>,
-    #[serde(rename = "total_tokens")]
-    total: Option<u64>,
 }
 
 fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
@@ -156,7 +146,7 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
         stop,
         text,
         uses,
-        tokens: reply.usage.and_then(tokens),
+        tokens: usage_tokens(&reply.usage),
         container: None,
     })
 }
@@ -245,16 +235,6 @@ fn stop(reason: Option<&str>, refusal: Option<&str>, uses: &[ToolUse]) -> Stop {
         Some("stop") => Stop::Done,
         other => Stop::Other(other.unwrap_or("no reason").to_owned()),
     }
-}
-
-fn tokens(usage: Usage) -> Option<Tokens> {
-    let counted = Tokens {
-        prompt: usage.prompt,
-        completion: usage.completion,
-        total: usage.total,
-    };
-    let total = counted.sum();
-    (counted != Tokens::default()).then_some(Tokens { total, ..counted })
 }
 
 #[cfg(test)]

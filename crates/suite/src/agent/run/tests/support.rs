@@ -8,13 +8,12 @@ use mcprove_load::config::SessionSettings;
 use mcprove_score::gate::{Gates, ScoreReport, score};
 use mcprove_servers::mock::{MockSpec, ToolSpec};
 use mcprove_settings::error::Place;
-use mcprove_trace::{AgentRun, AgentTrace, StopReason};
+use mcprove_trace::{AgentRun, AgentTrace, BoxFuture, StopReason};
 use serde_json::Value;
 
 use crate::agent::live_toolbox::LiveToolbox;
-use crate::agent::model::Later;
 use crate::agent::run::{FinishedRun, run_once};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::agent::wire::LiveWire;
 use crate::error::TestError;
 use crate::gates;
@@ -115,15 +114,9 @@ impl Toolbox for Noting<'_> {
         self.inner.tools()
     }
 
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        args: &'a Value,
-        timeout: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
-        self.reached.lock().unwrap().push(tool.to_owned());
-        self.inner.call(server, tool, args, timeout)
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+        self.reached.lock().unwrap().push(call.tool.to_owned());
+        self.inner.call(call)
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use harness::model::{Asked, Said, Speech, SpokenCall};
-use mcprove_trace::StopReason;
+use mcprove_trace::{BoxFuture, StopReason};
 use serde_json::Value;
 
 use super::support::{BOTH, injecting, model, play_with, test};
-use crate::agent::model::{Later, ModelReply, ModelRequest, ModelWire, WireError};
-use crate::agent::run::{FinishedRun, RunFailure, fill_texts, run_once};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, Toolbox};
+use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
+use crate::agent::run::{FinishedRun, fill_texts, run_once};
+use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Environment, Provider};
 
@@ -21,12 +21,12 @@ struct Told {
 }
 
 impl ModelWire for Told {
-    fn send<'a>(&'a self, _: &'a ModelRequest) -> Later<'a, Result<ModelReply, WireError>> {
+    fn send<'a>(&'a self, _: &'a ModelRequest) -> BoxFuture<'a, Result<ModelReply, WireError>> {
         let reply = self.replies.lock().unwrap().remove(0);
         Box::pin(std::future::ready(reply))
     }
 
-    fn wait(&self, duration: Duration) -> Later<'_, ()> {
+    fn wait(&self, duration: Duration) -> BoxFuture<'_, ()> {
         self.waits.lock().unwrap().push(duration);
         Box::pin(std::future::ready(()))
     }
@@ -39,13 +39,7 @@ impl Toolbox for Empty {
         &[]
     }
 
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: &'a str,
-        _: &'a Value,
-        _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
         unreachable!("there are no tools")
     }
 }
@@ -110,8 +104,8 @@ async fn told(
 #[tokio::test]
 async fn waits_grow_are_bounded_and_count_on_the_clock() {
     let broken = || {
-        Err(WireError::Unreachable {
-            message: "connection refused".to_owned(),
+        Err(WireError {
+            kind: WireErrorKind::Unreachable("connection refused".to_owned()),
             duration: Duration::from_millis(10),
         })
     };
@@ -138,10 +132,7 @@ async fn a_wait_beyond_the_time_is_not_begun() {
     let replies = vec![reply(429, Some(20), "")];
     let (finished, waits) = told(replies, |plan| plan.budget.time = Duration::from_secs(10)).await;
     assert!(waits.is_empty());
-    assert!(matches!(
-        finished.failure,
-        Some(RunFailure::Unanswered { tries: 1, .. })
-    ));
+    assert!(finished.failure.unwrap().message.contains("in 1 try,"));
 }
 
 #[tokio::test]
@@ -155,13 +146,16 @@ async fn what_is_refused_is_not_asked_again() {
             failure.to_string(),
             format!("the model provider answered with HTTP {status}: no")
         );
-        assert!(failure.hint().contains(hint), "{}", failure.hint());
+        assert!(failure.hint.contains(hint), "{}", failure.hint);
     }
 }
 
 #[tokio::test]
 async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
-    let late = Err(WireError::Timeout(Duration::from_secs(10)));
+    let late = Err(WireError {
+        kind: WireErrorKind::Timeout,
+        duration: Duration::from_secs(10),
+    });
     let (finished, _) = told(vec![late], |plan| {
         plan.budget.time = Duration::from_secs(10);
     })
@@ -172,13 +166,16 @@ async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
 
 #[tokio::test]
 async fn what_is_not_recorded_is_not_the_agents_doing() {
-    let missing = Err(WireError::NotRecorded(TestError {
-        message: "no such request".to_owned(),
-        hint: "record it".to_owned(),
-    }));
+    let missing = Err(WireError {
+        kind: WireErrorKind::Final(TestError {
+            message: "no such request".to_owned(),
+            hint: "record it".to_owned(),
+        }),
+        duration: Duration::ZERO,
+    });
     let (finished, waits) = told(vec![missing], |_| {}).await;
     assert!(waits.is_empty());
-    assert_eq!(finished.failure.unwrap().hint(), "record it");
+    assert_eq!(finished.failure.unwrap().hint, "record it");
     assert_eq!(finished.run.stop_reason(), Some(StopReason::Error));
 }
 
@@ -206,16 +203,10 @@ impl Toolbox for Together {
         &self.tools
     }
 
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        tool: &'a str,
-        _: &'a Value,
-        _: Duration,
-    ) -> Later<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
         Box::pin(async move {
             self.barrier.wait().await;
-            let seconds = if tool == "fetch_page" { 9 } else { 2 };
+            let seconds = if call.tool == "fetch_page" { 9 } else { 2 };
             Ok(ToolAnswer {
                 result: serde_json::json!({ "content": [] }).into(),
                 is_error: false,

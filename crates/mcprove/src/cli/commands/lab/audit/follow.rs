@@ -23,10 +23,9 @@ pub async fn run(
     as_json: bool,
 ) -> Result<ExitCode, Failure> {
     let mut interrupted = std::pin::pin!(interrupt::requested());
-    let mut follower = Follower::start(file, filters, as_json)?;
-    if !as_json && !show(AUDIT_LINES_HEAD)? {
+    let Some(mut follower) = Follower::start(file, filters, as_json)? else {
         return Ok(ExitCode::SUCCESS);
-    }
+    };
     loop {
         if !follower.look()? {
             // Nobody reads what is shown any more.
@@ -44,46 +43,43 @@ pub async fn run(
 struct Follower<'a> {
     file: &'a Path,
     filter: Filter,
-    /// Which audit it is, and the last row that was seen in it.
+    /// Which audit it is.
     origin: String,
-    last: i64,
     as_json: bool,
-    /// The rows that were there before.
-    first: Vec<AuditRow>,
 }
 
 impl<'a> Follower<'a> {
-    fn start(file: &'a Path, filters: &FilterArguments, as_json: bool) -> Result<Self, Failure> {
+    /// Shows the last rows that are there; none when nobody reads them.
+    fn start(
+        file: &'a Path,
+        filters: &FilterArguments,
+        as_json: bool,
+    ) -> Result<Option<Self>, Failure> {
         let reader = AuditReader::open(file)?;
         let last = reader.last_id()?;
         let filter = filters.filter(Some(SHOWN), Order::NewestFirst);
-        let rows = reader.rows(filter.clone()).filter(|row| match row {
-            Ok(row) => row.id <= last,
-            Err(_) => true,
-        });
-        let mut first: Vec<AuditRow> = rows.collect::<Result<_, _>>()?;
-        first.reverse();
-        Ok(Self {
+        let rows: Result<Vec<AuditRow>, _> = reader.rows(filter.clone()).collect();
+        let follower = Self {
             file,
             filter: Filter {
                 limit: None,
                 order: Order::OldestFirst,
+                after: Some(last),
                 ..filter
             },
             origin: reader.origin()?,
-            last,
             as_json,
-            first,
-        })
+        };
+        let rows = rows?;
+        let mut is_read = as_json || show(AUDIT_LINES_HEAD)?;
+        for row in rows.iter().rev().filter(|row| row.id <= last) {
+            is_read = is_read && follower.show_row(row)?;
+        }
+        Ok(is_read.then_some(follower))
     }
 
     /// Shows what is new; false when nobody reads it.
     fn look(&mut self) -> Result<bool, Failure> {
-        for row in std::mem::take(&mut self.first) {
-            if !self.show_row(&row)? {
-                return Ok(false);
-            }
-        }
         match self.show_new() {
             Ok(goes_on) => goes_on,
             // The lab may be about to make the file, or another process may hold it.
@@ -99,35 +95,29 @@ impl<'a> Follower<'a> {
         let origin = reader.origin()?;
         if origin != self.origin {
             terminal::print_error("the file was replaced: its rows start again\n");
-            (self.origin, self.last) = (origin, 0);
+            (self.origin, self.filter.after) = (origin, Some(0));
         }
-        let last = reader.last_id()?;
-        if last <= self.last {
+        let last = Some(reader.last_id()?);
+        if last <= self.filter.after {
             return Ok(Ok(true));
         }
-        let filter = Filter {
-            after: Some(self.last),
-            ..self.filter.clone()
-        };
-        for row in reader.rows(filter) {
+        for row in reader.rows(self.filter.clone()) {
             let row = row?;
             match self.show_row(&row) {
-                Ok(true) => {}
+                Ok(true) => self.filter.after = Some(row.id),
                 end => return Ok(end),
             }
-            self.last = row.id;
         }
-        self.last = self.last.max(last);
+        self.filter.after = self.filter.after.max(last);
         Ok(Ok(true))
     }
 
-    fn show_row(&mut self, row: &AuditRow) -> Result<bool, Failure> {
-        let text = if self.as_json {
+    fn show_row(&self, row: &AuditRow) -> Result<bool, Failure> {
+        show(&if self.as_json {
             printable_json(&serde_json::to_string(row)?) + "\n"
         } else {
             audit_line(row, terminal::style())
-        };
-        show(&text)
+        })
     }
 }
 

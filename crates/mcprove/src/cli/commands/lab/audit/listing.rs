@@ -61,94 +61,84 @@ pub fn export(
     output: Option<&Path>,
 ) -> Result<ExitCode, Failure> {
     let filter = filters.filter(None, Order::OldestFirst);
-    let count = match output {
-        None => export_to_stdout(reader, filter.clone(), format)?,
-        Some(output) => export_to_file(reader, file, filter.clone(), format, output)?,
-    };
+    let mut count = 0;
+    match output {
+        None => export_to_stdout(reader, &filter, format, &mut count)?,
+        Some(output) => {
+            if is_part_of(file, output) {
+                let path = output.display();
+                return Err(Failure::new(
+                    format!("{path}: this is the audit itself, or a part of it"),
+                    "give -o another file",
+                ));
+            }
+            let failed = |error: io::Error| {
+                Failure::new(
+                    format!("cannot write {}: {error}", output.display()),
+                    "check that the folder exists and can be written to, and the disk space",
+                )
+            };
+            let mut target = WholeFile::create(output).map_err(failed)?;
+            let write = |line: &[u8]| target.write_all(line);
+            write_rows(reader, &filter, format, &mut count, write).map_err(failed)??;
+            target.finish().map_err(failed)?;
+        }
+    }
     if count == 0 {
         tell_slips(reader, &filter)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Gives how many there were.
-fn export_to_file(
+/// Writes the head and the rows, a line each, and counts the rows.
+fn write_rows(
     reader: &AuditReader,
-    file: &Path,
-    filter: Filter,
+    filter: &Filter,
     format: ExportFormat,
-    output: &Path,
-) -> Result<u64, Failure> {
-    if is_part_of(file, output) {
-        return Err(Failure::new(
-            format!(
-                "{}: this is the audit itself, or a part of it",
-                output.display()
-            ),
-            "give -o another file",
-        ));
-    }
-    let failed = |error: io::Error| {
-        Failure::new(
-            format!("cannot write {}: {error}", output.display()),
-            "check that the folder exists and can be written to, and the disk space",
-        )
-    };
-    let mut target = WholeFile::create(output).map_err(failed)?;
-    format.write_head(&mut target).map_err(failed)?;
-    let mut count = 0;
-    for row in reader.rows(filter) {
-        let row = row?;
-        format.write_row(&row, &mut target).map_err(failed)?;
-        count += 1;
-    }
-    target.finish().map_err(failed)?;
-    Ok(count)
-}
-
-/// A reader that went away ends the export. Gives how many rows there were.
-fn export_to_stdout(
-    reader: &AuditReader,
-    filter: Filter,
-    format: ExportFormat,
-) -> Result<u64, Failure> {
-    let stdout = io::stdout();
-    let is_terminal = stdout.is_terminal();
-    let mut target = BufWriter::new(stdout.lock());
+    count: &mut u64,
+    mut write: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<Result<(), AuditError>> {
     let mut line = Vec::new();
-    let mut write = |line: &mut Vec<u8>| {
-        let written = if is_terminal {
-            // What a client sent must not steer the terminal.
-            let text = String::from_utf8_lossy(line);
-            let text = printable(text.trim_end(), usize::MAX) + "\n";
-            target.write_all(text.as_bytes())
-        } else {
-            target.write_all(line)
+    format.write_head(&mut line)?;
+    write(&line)?;
+    for row in reader.rows(filter.clone()) {
+        let row = match row {
+            Ok(row) => row,
+            Err(error) => return Ok(Err(error)),
         };
         line.clear();
-        written
-    };
-    let mut count = 0;
-    let outcome = (|| {
-        format.write_head(&mut line)?;
-        write(&mut line)?;
-        for row in reader.rows(filter) {
-            let row = match row {
-                Ok(row) => row,
-                Err(error) => return Ok(Err(error)),
-            };
-            format.write_row(&row, &mut line)?;
-            count += 1;
-            write(&mut line)?;
+        format.write_row(&row, &mut line)?;
+        *count += 1;
+        write(&line)?;
+    }
+    Ok(Ok(()))
+}
+
+/// A reader that went away ends the export.
+fn export_to_stdout(
+    reader: &AuditReader,
+    filter: &Filter,
+    format: ExportFormat,
+    count: &mut u64,
+) -> Result<(), Failure> {
+    let is_terminal = io::stdout().is_terminal();
+    let mut target = BufWriter::new(io::stdout().lock());
+    let write = |line: &[u8]| {
+        if !is_terminal {
+            return target.write_all(line);
         }
-        Ok(Ok(()))
-    })();
-    let outcome = outcome.and_then(|rows| target.flush().map(|()| rows));
-    match outcome {
-        Ok(rows) => Ok(rows.map(|()| count)?),
-        Err(error) if io::Error::kind(&error) == io::ErrorKind::BrokenPipe => {
+        // What a client sent must not steer the terminal.
+        let text = String::from_utf8_lossy(line);
+        let text = printable(text.trim_end(), usize::MAX) + "\n";
+        target.write_all(text.as_bytes())
+    };
+    let written = write_rows(reader, filter, format, count, write);
+    match written.and_then(|rows| target.flush().map(|()| rows)) {
+        Ok(rows) => Ok(rows?),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             // How many there would have been is not known.
-            Ok(count.max(1))
+            *count += 1;
+            Ok(())
         }
         Err(error) => Err(Failure::new(
             format!("not all rows could be written to standard output: {error}"),

@@ -1,0 +1,261 @@
+//! The modes in which the order counts: strict, one for one, and subsequence, with other calls between.
+//!
+//! In a subsequence each expected call takes the first call after that of the one before which fits; if all can
+//! be found, then so. If not, as many as possible are found in order ([`longest`]), and each of the others
+//! is one mismatch.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use super::alignment::longest;
+use super::plan::{COMPARISONS_MAX, Plan, Reference, fitting, kinds_of, places_by_name, spend};
+use super::report::{Mismatch, Mismatches};
+use crate::prelude::*;
+
+/// One for one: the call at each place fits the reference there. No references demand nothing.
+pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches> {
+    let mut mismatches = Mismatches::default();
+    let references = &plan.references;
+    if references.is_empty() {
+        return Some(mismatches);
+    }
+    let mut comparisons = COMPARISONS_MAX;
+    for (place, (reference, call)) in references.iter().zip(calls).enumerate() {
+        spend(&mut comparisons, reference.shape.cost())?;
+        if reference.fit(call) < least {
+            mismatches.add(|| {
+                let (diffs, words) = reference.difference(call);
+                let name = phrase::name(&reference.name);
+                let reason = format!("call {place} is not the expected {name}: {words}");
+                Mismatch::new(Some(place), Some(place), diffs, reason)
+            });
+        }
+    }
+    for (place, reference) in references.iter().enumerate().skip(calls.len()) {
+        mismatches.add(|| {
+            let reason = format!(
+                "expected call {place}, {}, was not made: the run has {}",
+                phrase::name(&reference.name),
+                phrase::count(count(calls.len()), "call")
+            );
+            Mismatch::new(Some(place), None, Vec::new(), reason)
+        });
+    }
+    for (place, call) in calls.iter().enumerate().skip(references.len()) {
+        mismatches.add(|| {
+            let name = phrase::name(&call.name);
+            let reason = format!("call {place}, {name}, comes after the last expected call");
+            Mismatch::new(None, Some(place), Vec::new(), reason)
+        });
+    }
+    Some(mismatches)
+}
+
+/// The expected calls that do not occur in order.
+pub fn subsequence(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches> {
+    let (found, start) = follow(&plan.references, calls, least)?;
+    if found == plan.references.len() {
+        return Some(Mismatches::default());
+    }
+    let best = Places::find(plan, calls, 0, 0, least).and_then(|places| {
+        let chosen = longest(plan.references.len(), |index| &places.0[index])?;
+        Some((places, chosen))
+    });
+    if let Some((places, chosen)) = best {
+        let matched = places.earliest(&chosen);
+        return Some(describe(plan, calls, &places, &matched));
+    }
+    // Too many to find the best way: the way that was gone so far is gone on.
+    let places = Places::find(plan, calls, found, start, least)?;
+    Some(go_on(plan, calls, &places, found, start))
+}
+
+/// Follows the references through the calls until one is not found: how many were, and from which
+/// call on the next one was looked for. Each call is looked into once.
+fn follow(references: &[Reference], calls: &[ToolCall], least: Fit) -> Option<(usize, usize)> {
+    let (mut found, mut start) = (0, 0);
+    let mut comparisons = COMPARISONS_MAX;
+    for (place, call) in calls.iter().enumerate() {
+        let Some(reference) = references.get(found) else {
+            break;
+        };
+        if reference.name == call.name {
+            spend(&mut comparisons, reference.shape.cost())?;
+        }
+        if reference.fit(call) >= least {
+            found += 1;
+            start = place + 1;
+        }
+    }
+    Some((found, start))
+}
+
+/// Each reference takes the first call that fits; one that finds none is a mismatch, and the next one
+/// is looked for from the same place on. That can be more mismatches than there must be.
+fn go_on(
+    plan: &Plan,
+    calls: &[ToolCall],
+    places: &Places,
+    first: usize,
+    mut start: usize,
+) -> Mismatches {
+    let mut mismatches = Mismatches {
+        is_at_most: true,
+        ..Mismatches::default()
+    };
+    for (index, reference) in plan.references.iter().enumerate().skip(first) {
+        if let Some(place) = places.next(index, start) {
+            start = place + 1;
+        } else {
+            let window = start..calls.len();
+            mismatches.add(|| missing(reference, index, calls, &window));
+        }
+    }
+    mismatches
+}
+
+/// For each reference the places of the calls that fit it, ascending.
+struct Places(Vec<Rc<Vec<usize>>>);
+
+impl Places {
+    /// Those of the references from `first` on among the calls from `start` on.
+    fn find(
+        plan: &Plan,
+        calls: &[ToolCall],
+        first: usize,
+        start: usize,
+        least: Fit,
+    ) -> Option<Self> {
+        let by_name = places_by_name(calls, start);
+        let mut comparisons = COMPARISONS_MAX;
+        let mut places = vec![Rc::default(); plan.references.len()];
+        for (name, demands) in &plan.tools {
+            let demands = demands
+                .iter()
+                .filter(|indices| indices.last() >= Some(&first));
+            let demands: Vec<&Vec<usize>> = demands.collect();
+            let references: Vec<&Reference> = demands.iter().map(|it| plan.first_of(it)).collect();
+            let called = by_name.get(name.as_str()).map_or(&[][..], Vec::as_slice);
+            let kinds = kinds_of(calls, called);
+            let fits = fitting(&references, &kinds, usize::MAX, least, &mut comparisons)?;
+            for (indices, fits) in demands.into_iter().zip(fits) {
+                let fitting = fits.into_iter().flat_map(|kind| &kinds[kind].places);
+                let mut fitting: Vec<usize> = fitting.copied().collect();
+                fitting.sort_unstable();
+                let fitting = Rc::new(fitting);
+                for index in indices {
+                    places[*index] = Rc::clone(&fitting);
+                }
+            }
+        }
+        Some(Self(places))
+    }
+
+    /// The first call from `start` on that fits the reference.
+    fn next(&self, reference: usize, start: usize) -> Option<usize> {
+        let places = &self.0[reference];
+        let after = places.partition_point(|place| *place < start);
+        places.get(after).copied()
+    }
+
+    /// For each reference that is chosen the earliest call that it can have.
+    fn earliest(&self, chosen: &[bool]) -> Vec<Option<usize>> {
+        let mut start = 0;
+        let place = |(index, is_chosen): (usize, &bool)| {
+            let place = self.next(index, start).filter(|_| *is_chosen);
+            start = place.map_or(start, |place| place + 1);
+            place
+        };
+        chosen.iter().enumerate().map(place).collect()
+    }
+}
+
+/// One mismatch for each reference that has no call.
+fn describe(
+    plan: &Plan,
+    calls: &[ToolCall],
+    places: &Places,
+    matched: &[Option<usize>],
+) -> Mismatches {
+    let mut ends = vec![calls.len(); matched.len()];
+    let mut end = calls.len();
+    for (index, place) in matched.iter().enumerate().rev() {
+        ends[index] = end;
+        end = place.unwrap_or(end);
+    }
+    let mut mismatches = Mismatches::default();
+    let mut start = 0;
+    for (index, reference) in plan.references.iter().enumerate() {
+        if let Some(place) = matched[index] {
+            start = place + 1;
+            continue;
+        }
+        // The calls among which it had to be.
+        let window = start..ends[index];
+        mismatches.add(|| match elsewhere(&places.0[index], window.end) {
+            Some(place) => out_of_order(reference, index, place, &window),
+            None => missing(reference, index, calls, &window),
+        });
+    }
+    mismatches
+}
+
+/// The nearest call that fits, though it is not where it had to be.
+fn elsewhere(fitting: &[usize], end: usize) -> Option<usize> {
+    let later = fitting.partition_point(|place| *place < end);
+    let (earlier, later) = fitting.split_at(later);
+    later.first().or(earlier.last()).copied()
+}
+
+/// A reference that was made, but too early or too late for the others.
+fn out_of_order(
+    reference: &Reference,
+    index: usize,
+    place: usize,
+    window: &Range<usize>,
+) -> Mismatch {
+    let name = phrase::name(&reference.name);
+    let (order, other) = if place >= window.end {
+        ("after", window.end)
+    } else {
+        ("before", window.start.saturating_sub(1))
+    };
+    let reason = format!(
+        "expected call {index}, {name}, is out of order: call {place} fits, but comes {order} call {other}, which another expected call needs"
+    );
+    Mismatch::new(Some(index), Some(place), Vec::new(), reason)
+}
+
+/// A reference that does not occur: the first call of the tool where it had to be is told, if there is
+/// one, and why it does not fit.
+fn missing(
+    reference: &Reference,
+    index: usize,
+    calls: &[ToolCall],
+    window: &Range<usize>,
+) -> Mismatch {
+    let Range { start, end } = *window;
+    let name = phrase::name(&reference.name);
+    let mut within = calls.iter().enumerate().take(end).skip(start);
+    let nearest = within.find(|(_, call)| call.name == reference.name);
+    let searched = if end < calls.len() {
+        format!("from call {start} on, before call {end}")
+    } else {
+        format!("from call {start} on")
+    };
+    let Some((place, call)) = nearest else {
+        let not_found = format!("expected call {index}, {name}, was not found");
+        let reason = if start >= calls.len() {
+            let calls = phrase::count(count(calls.len()), "call");
+            format!("{not_found}: the run ends before it, with {calls}")
+        } else {
+            format!("{not_found} {searched}")
+        };
+        return Mismatch::new(Some(index), None, Vec::new(), reason);
+    };
+    let (diffs, words) = reference.difference(call);
+    let reason = format!(
+        "no call {searched} fits expected call {index}, {name}: call {place} is one, but {words}"
+    );
+    Mismatch::new(Some(index), Some(place), diffs, reason)
+}
