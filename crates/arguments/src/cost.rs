@@ -7,13 +7,15 @@
 use serde_json::{Map, Value};
 
 use super::ArgumentsError;
-use super::document::{Document, Target};
+use super::document::{Document, REFERENCES, Target, objects};
 use super::limits::{VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
 
 /// Keywords with one schema for the same value.
 const SINGLE: [&str; 4] = ["not", "if", "then", "else"];
 /// Keywords with a list of schemas for the same value.
 const LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+/// Keywords with schemas for the same value, by the names of properties.
+const DEPENDENT: [&str; 2] = ["dependentSchemas", "dependencies"];
 /// Keywords with one schema for each property.
 const EACH_PROPERTY: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 /// Keywords with schemas for the items.
@@ -24,44 +26,38 @@ const EACH_ITEM: [&str; 5] = [
     "contains",
     "prefixItems",
 ];
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 /// `unevaluated…` looks at everything beside it again to see what it has covered.
 const UNEVALUATED_FACTOR: usize = 3;
 
-/// The count of steps so far, over all attempts.
+/// The count of steps so far, over all attempts, and the way from the root to where the walk is.
 pub(super) struct Cost<'document, 'schema> {
     document: &'document Document<'schema>,
     steps: usize,
-}
-
-/// The way from the root to where the walk is.
-struct Way<'schema> {
     place: String,
     references: Vec<&'schema Value>,
     depth: usize,
     /// No value yet: only what the schema alone costs.
-    preparing: bool,
+    is_preparing: bool,
 }
 
 impl<'document, 'schema> Cost<'document, 'schema> {
     pub(super) const fn new(document: &'document Document<'schema>) -> Self {
-        Self { document, steps: 0 }
+        Self {
+            document,
+            steps: 0,
+            place: String::new(),
+            references: Vec::new(),
+            depth: 0,
+            is_preparing: false,
+        }
     }
 
     /// Counts what it takes to prepare the `unevaluated…` keywords of a schema.
     pub(super) fn add_preparation(&mut self, root: &'schema Value) -> Result<(), ArgumentsError> {
-        let mut open = vec![root];
-        while let Some(value) = open.pop() {
-            match value {
-                Value::Array(items) => open.extend(items),
-                Value::Object(map) => {
-                    if has_unevaluated(map) {
-                        self.walk(value, &Value::Null, &mut Way::start(true))?;
-                    }
-                    open.extend(map.values());
-                }
-                _ => {}
-            }
+        self.is_preparing = true;
+        let objects = objects(root);
+        for object in objects.filter(|it| it.as_object().is_some_and(has_unevaluated)) {
+            self.walk(object, &Value::Null)?;
         }
         Ok(())
     }
@@ -73,37 +69,35 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         schema: &'schema Value,
         value: &Value,
     ) -> Result<(), ArgumentsError> {
-        self.walk(schema, value, &mut Way::start(false))
+        self.place.clear();
+        self.references.clear();
+        self.depth = 0;
+        self.walk(schema, value)
     }
 
-    fn walk(
-        &mut self,
-        schema: &'schema Value,
-        value: &Value,
-        way: &mut Way<'schema>,
-    ) -> Result<(), ArgumentsError> {
+    fn walk(&mut self, schema: &'schema Value, value: &Value) -> Result<(), ArgumentsError> {
         self.steps += 1;
-        if self.steps > VALIDATION_STEPS_MAX || way.depth > VALIDATION_DEPTH_MAX {
-            return Err(ArgumentsError::TooMuchWork {
-                place: way.place.clone(),
-                what: "validation",
-                limit: VALIDATION_STEPS_MAX,
-            });
+        if self.steps > VALIDATION_STEPS_MAX || self.depth > VALIDATION_DEPTH_MAX {
+            return Err(ArgumentsError::too_much_work(
+                &self.place,
+                "validation",
+                VALIDATION_STEPS_MAX,
+            ));
         }
         let Value::Object(keywords) = schema else {
             return Ok(());
         };
-        way.depth += 1;
+        self.depth += 1;
         let rounds = if has_unevaluated(keywords) {
             UNEVALUATED_FACTOR
         } else {
             1
         };
         for _ in 0..rounds {
-            self.walk_in_place(keywords, value, way)?;
-            self.walk_below(keywords, value, way)?;
+            self.walk_in_place(keywords, value)?;
+            self.walk_below(keywords, value)?;
         }
-        way.depth -= 1;
+        self.depth -= 1;
         Ok(())
     }
 
@@ -111,51 +105,37 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         &mut self,
         keywords: &'schema Map<String, Value>,
         value: &Value,
-        way: &mut Way<'schema>,
     ) -> Result<(), ArgumentsError> {
-        for reference in REFERENCES
-            .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_str())
-        {
+        let given = |keyword: &&str| keywords.get(*keyword);
+        for reference in REFERENCES.iter().filter_map(given) {
+            let Value::String(reference) = reference else {
+                continue;
+            };
             match self.document.resolve(reference) {
-                Target::Here(target) => {
-                    // A reference that returns to itself at the same value adds nothing.
-                    if !way
-                        .references
-                        .iter()
-                        .any(|seen| std::ptr::eq(*seen, target))
-                    {
-                        way.references.push(target);
-                        self.walk(target, value, way)?;
-                        way.references.pop();
-                    }
+                // A reference that returns to itself at the same value adds nothing.
+                Target::Here(target)
+                    if !self.references.iter().any(|it| std::ptr::eq(*it, target)) =>
+                {
+                    self.references.push(target);
+                    self.walk(target, value)?;
+                    self.references.pop();
                 }
-                Target::Remote if !way.preparing => {
+                Target::Remote if !self.is_preparing => {
                     return Err(ArgumentsError::RemoteReference {
-                        place: way.place.clone(),
-                        reference: reference.to_owned(),
+                        place: self.place.clone(),
+                        reference: reference.clone(),
                     });
                 }
                 // The validator was built: it knows what the rest means.
-                Target::Remote | Target::Missing => {}
+                _ => {}
             }
         }
-        for part in SINGLE.iter().filter_map(|keyword| keywords.get(*keyword)) {
-            self.walk(part, value, way)?;
-        }
-        for part in LISTS
-            .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_array())
-            .flatten()
-        {
-            self.walk(part, value, way)?;
-        }
-        for part in ["dependentSchemas", "dependencies"]
-            .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_object())
-            .flat_map(Map::values)
-        {
-            self.walk(part, value, way)?;
+        let single = SINGLE.iter().filter_map(given);
+        let lists = LISTS.iter().filter_map(given).filter_map(Value::as_array);
+        let dependent = DEPENDENT.iter().filter_map(given);
+        let dependent = dependent.filter_map(Value::as_object).flat_map(Map::values);
+        for part in single.chain(lists.flatten()).chain(dependent) {
+            self.walk(part, value)?;
         }
         Ok(())
     }
@@ -164,37 +144,31 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         &mut self,
         keywords: &'schema Map<String, Value>,
         value: &Value,
-        way: &mut Way<'schema>,
     ) -> Result<(), ArgumentsError> {
         let named = |keyword| keywords.get(keyword).and_then(Value::as_object);
+        let given = |keyword: &&str| keywords.get(*keyword);
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
                     let declared = named("properties").and_then(|map| map.get(name));
                     let patterns = named("patternProperties").into_iter().flat_map(Map::values);
                     // Additional properties are those that are not declared.
-                    let others = EACH_PROPERTY
-                        .iter()
-                        .filter(|_| declared.is_none())
-                        .filter_map(|keyword| keywords.get(*keyword));
+                    let others = EACH_PROPERTY.iter().filter(|_| declared.is_none());
+                    let others = others.filter_map(given);
                     for part in declared.into_iter().chain(patterns).chain(others) {
-                        self.walk_member(part, member, name, way)?;
+                        self.walk_member(part, member, name)?;
                     }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    for part in EACH_ITEM
-                        .iter()
-                        .filter_map(|keyword| keywords.get(*keyword))
-                    {
-                        let part = match part {
-                            Value::Array(tuple) => tuple.get(index),
-                            schema => Some(schema),
-                        };
-                        if let Some(part) = part {
-                            self.walk_member(part, item, &index.to_string(), way)?;
-                        }
+                    let parts = EACH_ITEM.iter().filter_map(given);
+                    let parts = parts.filter_map(|part| match part {
+                        Value::Array(tuple) => tuple.get(index),
+                        schema => Some(schema),
+                    });
+                    for part in parts {
+                        self.walk_member(part, item, &index.to_string())?;
                     }
                 }
             }
@@ -208,28 +182,16 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         schema: &'schema Value,
         value: &Value,
         name: &str,
-        way: &mut Way<'schema>,
     ) -> Result<(), ArgumentsError> {
-        let length = way.place.len();
-        way.place.push('/');
-        way.place.push_str(name);
+        let length = self.place.len();
+        self.place.push('/');
+        self.place.push_str(name);
         // References may return now: the value has become smaller.
-        let references = std::mem::take(&mut way.references);
-        let result = self.walk(schema, value, way);
-        way.references = references;
-        way.place.truncate(length);
-        result
-    }
-}
-
-impl Way<'_> {
-    const fn start(preparing: bool) -> Self {
-        Self {
-            place: String::new(),
-            references: Vec::new(),
-            depth: 0,
-            preparing,
-        }
+        let references = std::mem::take(&mut self.references);
+        self.walk(schema, value)?;
+        self.references = references;
+        self.place.truncate(length);
+        Ok(())
     }
 }
 

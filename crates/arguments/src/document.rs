@@ -4,47 +4,60 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use jsonschema::Validator;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::ArgumentsError;
 use super::limits::{MAKING_STEPS_MAX, PATTERNS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_VALUES_MAX};
 use super::validation::compile_pattern;
 
+/// Keywords that refer to another schema.
+pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// Every object in a schema, in whatever it stands.
+pub(super) fn objects(root: &Value) -> impl Iterator<Item = &Value> {
+    let mut open = vec![root];
+    std::iter::from_fn(move || {
+        loop {
+            let value = open.pop()?;
+            match value {
+                Value::Array(items) => open.extend(items),
+                Value::Object(map) => {
+                    open.extend(map.values());
+                    return Some(value);
+                }
+                _ => {}
+            }
+        }
+    })
+}
+
 /// Refuses schemas that no recursive reader should be given.
 pub(super) fn check_size(schema: &Value) -> Result<(), ArgumentsError> {
+    let too_large = |what, limit| Err(ArgumentsError::SchemaTooLarge { what, limit });
     let mut values = 0_usize;
-    let mut patterns = 0_usize;
     let mut open = vec![(schema, 1_usize)];
     while let Some((value, depth)) = open.pop() {
         values += 1;
         if depth > SCHEMA_DEPTH_MAX {
-            return Err(ArgumentsError::SchemaTooLarge {
-                what: "nesting",
-                limit: SCHEMA_DEPTH_MAX,
-            });
+            return too_large("nesting", SCHEMA_DEPTH_MAX);
         }
         if values > SCHEMA_VALUES_MAX {
-            return Err(ArgumentsError::SchemaTooLarge {
-                what: "values",
-                limit: SCHEMA_VALUES_MAX,
-            });
+            return too_large("values", SCHEMA_VALUES_MAX);
         }
         match value {
             Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
-            Value::Object(map) => {
-                patterns += usize::from(map.get("pattern").is_some_and(Value::is_string));
-                let named = map.get("patternProperties").and_then(Value::as_object);
-                patterns += named.map_or(0, Map::len);
-                open.extend(map.values().map(|item| (item, depth + 1)));
-            }
+            Value::Object(map) => open.extend(map.values().map(|item| (item, depth + 1))),
             _ => {}
         }
     }
-    if patterns > PATTERNS_MAX {
-        return Err(ArgumentsError::SchemaTooLarge {
-            what: "patterns",
-            limit: PATTERNS_MAX,
-        });
+    let patterns = objects(schema).map(|object| {
+        let named = object.get("patternProperties").and_then(Value::as_object);
+        let is_one = object.get("pattern").is_some_and(Value::is_string);
+        named.map_or(0, Map::len) + usize::from(is_one)
+    });
+    if patterns.sum::<usize>() > PATTERNS_MAX {
+        return too_large("patterns", PATTERNS_MAX);
     }
     Ok(())
 }
@@ -62,7 +75,7 @@ pub(super) enum Target<'schema> {
 
 /// A schema with its anchors and patterns, and how often it was read.
 pub(super) struct Document<'schema> {
-    root: &'schema Value,
+    pub(super) root: &'schema Value,
     steps: Cell<usize>,
     names: OnceCell<BTreeMap<String, &'schema Value>>,
     /// Patterns compiled so far; none where the pattern cannot be.
@@ -79,21 +92,17 @@ impl<'schema> Document<'schema> {
         }
     }
 
-    pub(super) const fn root(&self) -> &'schema Value {
-        self.root
-    }
-
     /// Counts work; an error when it becomes too much.
     pub(super) fn step(&self, place: &str, count: usize) -> Result<(), ArgumentsError> {
         self.steps.set(self.steps.get().saturating_add(count));
         if self.steps.get() <= MAKING_STEPS_MAX {
             return Ok(());
         }
-        Err(ArgumentsError::TooMuchWork {
-            place: place.to_owned(),
-            what: "making values",
-            limit: MAKING_STEPS_MAX,
-        })
+        Err(ArgumentsError::too_much_work(
+            place,
+            "making values",
+            MAKING_STEPS_MAX,
+        ))
     }
 
     /// Whether a text matches a `pattern` of the schema.
@@ -119,10 +128,9 @@ impl<'schema> Document<'schema> {
             return Target::Here(self.root);
         }
         if reference.starts_with("#/") {
-            let pointer = decode_percent(reference.trim_start_matches('#'));
-            return pointer
-                .and_then(|pointer| self.root.pointer(&pointer))
-                .map_or(Target::Missing, Target::Here);
+            let pointer = percent_decode_str(reference.trim_start_matches('#')).decode_utf8();
+            let found = pointer.ok().and_then(|pointer| self.root.pointer(&pointer));
+            return found.map_or(Target::Missing, Target::Here);
         }
         let names = self.names.get_or_init(|| collect_names(self.root));
         match names.get(reference) {
@@ -136,45 +144,19 @@ impl<'schema> Document<'schema> {
 /// Anchors as `#name`, embedded schemas by their `$id`.
 fn collect_names(root: &Value) -> BTreeMap<String, &Value> {
     let mut names = BTreeMap::new();
-    let mut open = vec![root];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                for keyword in ["$anchor", "$dynamicAnchor"] {
-                    if let Some(Value::String(name)) = map.get(keyword) {
-                        names.entry(format!("#{name}")).or_insert(value);
-                    }
-                }
-                for keyword in ["$id", "id"] {
-                    if let Some(Value::String(name)) = map.get(keyword) {
-                        names.entry(name.clone()).or_insert(value);
-                    }
-                }
-                open.extend(map.values());
+    for object in objects(root) {
+        for (keyword, mark) in [
+            ("$anchor", "#"),
+            ("$dynamicAnchor", "#"),
+            ("$id", ""),
+            ("id", ""),
+        ] {
+            if let Some(Value::String(name)) = object.get(keyword) {
+                names.entry(format!("{mark}{name}")).or_insert(object);
             }
-            _ => {}
         }
     }
     names
-}
-
-fn decode_percent(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let high = char::from(rest.next()?).to_digit(16)?;
-            let low = char::from(rest.next()?).to_digit(16)?;
-            bytes.push(u8::try_from(high * 16 + low).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

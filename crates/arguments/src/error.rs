@@ -85,9 +85,52 @@ pub enum ArgumentsError {
 }
 
 impl ArgumentsError {
+    pub(super) fn over_limit(
+        place: &str,
+        what: &'static str,
+        needs: &impl ToString,
+        limit: usize,
+    ) -> Self {
+        Self::OverLimit {
+            place: place.to_owned(),
+            what,
+            needs: needs.to_string(),
+            limit,
+        }
+    }
+
+    pub(super) fn unsatisfiable(
+        place: impl Into<String>,
+        reason: impl Into<String>,
+        hint: &'static str,
+    ) -> Self {
+        Self::Unsatisfiable {
+            place: place.into(),
+            reason: reason.into(),
+            hint,
+        }
+    }
+
+    pub(super) fn too_much_work(place: &str, what: &'static str, limit: usize) -> Self {
+        Self::TooMuchWork {
+            place: place.to_owned(),
+            what,
+            limit,
+        }
+    }
+
     /// Whether trying another branch is of no use.
     pub(super) const fn is_final(&self) -> bool {
         matches!(self, Self::TooMuchWork { .. })
+    }
+
+    /// Keeps the first of several errors, unless trying on is of no use.
+    pub(super) fn keep_in(self, first: &mut Option<Self>) -> Result<(), Self> {
+        if self.is_final() {
+            return Err(self);
+        }
+        first.get_or_insert(self);
+        Ok(())
     }
 }
 

@@ -4,28 +4,22 @@
 //! value is made from the schema place by place, then judged by a validator. Where it fails, the
 //! place that failed is made anew in another way, within limits. Nothing is ever fetched.
 
-mod array;
-mod check;
+mod compound;
 mod cost;
 mod document;
 mod error;
 mod folder;
 mod format;
-mod keywords;
-mod kind;
 pub mod limits;
 mod meaning;
 mod number;
-mod object;
 mod pattern;
 mod place;
 mod requirements;
 mod search;
 mod text;
-mod trail;
 mod validation;
 
-pub use check::SchemaCheck;
 pub use error::ArgumentsError;
 pub use folder::Folder;
 pub use meaning::is_safeguard;
@@ -33,8 +27,10 @@ pub use meaning::is_safeguard;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use jsonschema::Validator;
 use serde_json::{Value, json};
 
+use cost::Cost;
 use document::Document;
 
 /// What to choose where the schema leaves a choice.
@@ -91,35 +87,68 @@ pub fn carries_token(arguments: &Value, token: &str) -> bool {
     }
 }
 
+/// Checks and compiles a schema.
+fn prepare(schema: &Value) -> Result<Validator, ArgumentsError> {
+    document::check_size(schema)?;
+    Cost::new(&Document::new(schema)).add_preparation(schema)?;
+    validation::compile(schema)
+}
+
 /// A schema made ready, for arguments that are made again and again with other tokens.
 #[derive(Debug, Clone)]
 pub struct Maker {
     schema: Value,
     /// Arguments are an object, whatever the schema says.
     object: Value,
-    validator: jsonschema::Validator,
+    validator: Validator,
 }
 
 impl Maker {
     /// Checks and compiles a schema. A missing one (`null`) asks for nothing.
     pub fn new(schema: &Value) -> Result<Self, ArgumentsError> {
-        document::check_size(schema)?;
         let schema = match schema {
             Value::Null => json!({}),
             schema => schema.clone(),
         };
-        let document = Document::new(&schema);
-        cost::Cost::new(&document).add_preparation(&schema)?;
-        let validator = validation::compile(&schema)?;
         Ok(Self {
+            validator: prepare(&schema)?,
             schema,
             object: json!({"type": "object"}),
-            validator,
         })
     }
 
     /// Makes the smallest arguments found; always a JSON object that the schema accepts.
     pub fn make(&self, choice: &Choice) -> Result<Value, ArgumentsError> {
-        search::search(&self.schema, &self.object, &self.validator, choice)
+        search::search(self, choice)
+    }
+}
+
+/// A schema made ready to check values against that were not made here. Nothing is ever fetched.
+///
+/// ```
+/// use mcprove_arguments::SchemaCheck;
+/// use serde_json::json;
+///
+/// let check = SchemaCheck::new(&json!({ "type": "object", "required": ["a"] })).unwrap();
+/// assert_eq!(check.failure(&json!({ "a": 1 })), None);
+/// assert!(check.failure(&json!({})).unwrap().contains("a"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct SchemaCheck(Validator);
+
+impl SchemaCheck {
+    /// Checks and compiles a schema.
+    pub fn new(schema: &Value) -> Result<Self, ArgumentsError> {
+        prepare(schema).map(Self)
+    }
+
+    /// Where and why `value` does not fit; none if it does.
+    pub fn failure(&self, value: &Value) -> Option<String> {
+        let (place, reason) = validation::find_failure(&self.0, value)?;
+        Some(if place.is_empty() {
+            reason
+        } else {
+            format!("{place}: {reason}")
+        })
     }
 }

@@ -61,13 +61,6 @@ fn is_in(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
 }
 
-/// The words of the name of the property at a place.
-fn name_of(place: &str) -> Vec<String> {
-    let is_index = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
-    let name = place.rsplit('/').find(|part| !is_index(part));
-    tokens(name.unwrap_or_default())
-}
-
 /// Whether a yes or no keeps a tool from writing: `dry_run`, `no_delete`, `check_only`.
 pub fn is_safeguard(name: &str) -> bool {
     let words = tokens(name);
@@ -81,14 +74,26 @@ pub fn is_safeguard(name: &str) -> bool {
 
 impl Meaning {
     /// By the name of the property at a place, and by what is said of it.
-    pub(super) fn of(place: &str, requirements: &Requirements<'_>) -> Self {
-        let words = name_of(place);
-        let last = words.last().map_or("", String::as_str);
-        let before = words.len().checked_sub(2).and_then(|at| words.get(at));
-        let numbers = is_in("id ids number numbers identifier", last);
-        if numbers && before.is_some_and(|word| is_in(PROCESSES, word)) {
-            return Self::Process;
+    pub(super) fn of(requirements: &Requirements<'_>) -> Self {
+        match Self::by_name(&requirements.place) {
+            Self::Other if requirements.texts(&["description"]).any(is_of_path) => Self::File,
+            meaning => meaning,
         }
+    }
+
+    /// By the name of the property at a place alone.
+    fn by_name(place: &str) -> Self {
+        let is_index = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let name = place.rsplit('/').find(|part| !is_index(part));
+        let words = tokens(name.unwrap_or_default());
+        let [before @ .., last] = words.as_slice() else {
+            return Self::Other;
+        };
+        let is_number = is_in("id ids number numbers identifier", last);
+        let last = match before.last() {
+            Some(word) if is_number && is_in(PROCESSES, word) => word,
+            _ => last,
+        };
         let lists = [
             (PROCESSES, Self::Process),
             (FOLDERS, Self::Folder),
@@ -97,14 +102,8 @@ impl Meaning {
             (HOSTS, Self::Host),
             (COMMANDS, Self::Command),
         ];
-        if let Some((_, meaning)) = lists.iter().find(|(list, _)| is_in(list, last)) {
-            return *meaning;
-        }
-        let mut descriptions = requirements.descriptions.iter();
-        if descriptions.any(|text| is_of_path(text)) {
-            return Self::File;
-        }
-        Self::Other
+        let found = lists.into_iter().find(|(list, _)| is_in(list, last));
+        found.map_or(Self::Other, |(_, meaning)| meaning)
     }
 
     /// The texts that come before any other, without or with a word to be found again.
@@ -156,8 +155,7 @@ impl Meaning {
             Value::Array(items) => items.iter().all(|item| self.permits(item, origin, folder)),
             Value::Object(members) => members.iter().all(|(name, member)| {
                 let switched_off = *member == Value::Bool(false) && is_safeguard(name);
-                let meaning = Self::of(name, &Requirements::default());
-                !switched_off && meaning.permits(member, origin, folder)
+                !switched_off && Self::by_name(name).permits(member, origin, folder)
             }),
             Value::Null | Value::Bool(_) => true,
         }
@@ -273,7 +271,7 @@ mod tests {
 
     #[test]
     fn names_say_what_an_argument_stands_for() {
-        let of = |place: &str| Meaning::of(place, &Requirements::default());
+        let of = Meaning::by_name;
         for (place, meaning) in [
             ("/pid", Meaning::Process),
             ("/processId", Meaning::Process),

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::requirements::{Bound, Requirements};
+use super::requirements::Requirements;
 
 /// Multiples looked at to find one that is whole.
 const WHOLE_MULTIPLE_MAX: u32 = 1_000;
@@ -15,9 +15,9 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 /// taken: zero is what servers refuse most often, and generators write the least integer there is
 /// where they mean no minimum.
 pub(super) fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
-    let low = requirements.lower.iter().filter_map(lowest).max();
-    let high = requirements.upper.iter().filter_map(highest).min();
-    let Some(step) = common_step(&requirements.multiples) else {
+    let (low, high) = whole_bounds(requirements);
+    let multiples: Vec<&Value> = requirements.all(&["multipleOf"]).collect();
+    let Some(step) = common_step(&multiples) else {
         return Vec::new();
     };
     let (least, most) = (
@@ -43,27 +43,48 @@ pub(super) fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<
 
 /// Whether a whole number satisfies the bounds.
 pub(super) fn is_within(requirements: &Requirements<'_>, value: &Value) -> bool {
-    let low = requirements.lower.iter().filter_map(lowest).max();
-    let high = requirements.upper.iter().filter_map(highest).min();
+    let (low, high) = whole_bounds(requirements);
     value.as_i64().map(i128::from).is_some_and(|number| {
         low.is_none_or(|low| low <= number) && high.is_none_or(|high| number <= high)
     })
 }
 
+/// The least and the greatest whole number that the bounds allow.
+fn whole_bounds(requirements: &Requirements<'_>) -> (Option<i128>, Option<i128>) {
+    let lower = requirements.bounds("minimum", "exclusiveMinimum");
+    let upper = requirements.bounds("maximum", "exclusiveMaximum");
+    let lowest = |(number, exclusive)| {
+        let (whole, exact) = to_whole(number, f64::ceil)?;
+        Some(whole + i128::from(exclusive && exact))
+    };
+    let highest = |(number, exclusive)| {
+        let (whole, exact) = to_whole(number, f64::floor)?;
+        Some(whole - i128::from(exclusive && exact))
+    };
+    (
+        lower.into_iter().filter_map(lowest).max(),
+        upper.into_iter().filter_map(highest).min(),
+    )
+}
+
 /// Numbers that satisfy the bounds: whole ones, then fractions.
 pub(super) fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
     let mut found = integers(requirements, variants);
-    let low = extreme(&requirements.lower, f64::max);
-    let high = extreme(&requirements.upper, f64::min);
+    let numbers = |bounds: Vec<(&Value, bool)>| -> Vec<f64> {
+        let numbers = bounds.into_iter().filter_map(|(number, _)| number.as_f64());
+        numbers.collect()
+    };
+    let low = numbers(requirements.bounds("minimum", "exclusiveMinimum"));
+    let low = low.into_iter().reduce(f64::max);
+    let high = numbers(requirements.bounds("maximum", "exclusiveMaximum"));
+    let high = high.into_iter().reduce(f64::min);
     let mut add = |number: f64| {
         if let Some(number) = Number::from_f64(number) {
             found.push(Value::Number(number));
         }
     };
-    let multiple = requirements
-        .multiples
-        .first()
-        .and_then(|value| value.as_f64());
+    let multiple = requirements.all(&["multipleOf"]).next();
+    let multiple = multiple.and_then(Value::as_f64);
     match (multiple, low, high) {
         (Some(multiple), low, high) if multiple > 0.0 => {
             let start = low.map_or_else(
@@ -92,23 +113,6 @@ pub(super) fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<V
         (_, None, None) => add(0.5),
     }
     found
-}
-
-fn extreme(bounds: &[Bound<'_>], choose: fn(f64, f64) -> f64) -> Option<f64> {
-    bounds
-        .iter()
-        .filter_map(|bound| bound.number.as_f64())
-        .reduce(choose)
-}
-
-fn lowest(bound: &Bound<'_>) -> Option<i128> {
-    let (whole, exact) = to_whole(bound.number, f64::ceil)?;
-    Some(whole + i128::from(bound.exclusive && exact))
-}
-
-fn highest(bound: &Bound<'_>) -> Option<i128> {
-    let (whole, exact) = to_whole(bound.number, f64::floor)?;
-    Some(whole - i128::from(bound.exclusive && exact))
 }
 
 /// The number rounded to an integer, and whether it was one.

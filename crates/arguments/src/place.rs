@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use jsonschema::JsonType;
 use serde_json::Value;
 
 use super::document::Document;
-use super::kind::Kind;
 use super::limits::{ARGUMENTS_BYTES_MAX, ARGUMENTS_DEPTH_MAX, BRANCHES_MAX, VARIANTS};
 use super::meaning::{Meaning, Origin, is_safeguard};
-use super::requirements::{Requirements, merge_branches, merge_common};
-use super::trail::Trail;
+use super::requirements::{Requirements, Trail, merge};
 use super::{ArgumentsError, Choice, number, text};
 
 /// Which strings carry the token.
@@ -75,7 +74,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
             picks,
             taken: BTreeMap::new(),
             variants: VARIANTS,
-            way: vec![document.root()],
+            way: vec![document.root],
             depth: 0,
             bytes: 0,
         }
@@ -90,14 +89,15 @@ impl<'work, 'schema> Making<'work, 'schema> {
     ) -> Result<Value, ArgumentsError> {
         self.document.step(place, 1)?;
         if self.depth >= ARGUMENTS_DEPTH_MAX {
-            return Err(ArgumentsError::OverLimit {
-                place: place.to_owned(),
-                what: "levels of nesting",
-                needs: format!("over {ARGUMENTS_DEPTH_MAX}"),
-                limit: ARGUMENTS_DEPTH_MAX,
-            });
+            return Err(ArgumentsError::over_limit(
+                place,
+                "levels of nesting",
+                &format!("over {ARGUMENTS_DEPTH_MAX}"),
+                ARGUMENTS_DEPTH_MAX,
+            ));
         }
-        let (mut offers, mut failure) = self.offers(place, schemas)?;
+        let mut failure = None;
+        let mut offers = self.offers(place, schemas, &mut failure)?;
         if salt > 0 {
             // What is above has failed with the first choice: other branches before other values.
             offers.sort_by_key(|offer| offer.rank);
@@ -109,49 +109,43 @@ impl<'work, 'schema> Making<'work, 'schema> {
             let Some(offer) = offers.get((index + salt) % count) else {
                 break;
             };
-            if unfillable
-                .iter()
-                .any(|known| Rc::ptr_eq(known, &offer.requirements))
-                && !matches!(offer.form, Form::Ready(..))
-            {
+            let is_known = |known: &&Rc<_>| Rc::ptr_eq(known, &offer.requirements);
+            if !matches!(offer.form, Form::Ready(..)) && unfillable.iter().any(is_known) {
                 continue;
             }
-            match self.fill(place, offer) {
+            match self.fill(offer) {
                 Ok(value) => {
                     self.taken.insert(place.to_owned(), Taken { index, count });
                     return Ok(value);
                 }
-                Err(error) if error.is_final() => return Err(error),
-                Err(error) => {
-                    failure = failure.or(Some(error));
-                    // Variants differ in values only, unless items may move.
-                    if offer.requirements.contained.is_empty() {
-                        unfillable.push(&offer.requirements);
-                    }
-                }
+                Err(error) => error.keep_in(&mut failure)?,
+            }
+            // Variants differ in values only, unless items may move.
+            if offer.requirements.contained().is_empty() {
+                unfillable.push(&offer.requirements);
             }
         }
-        Err(failure.unwrap_or_else(|| ArgumentsError::Unsatisfiable {
-            place: place.to_owned(),
-            reason: "what the schema asks for here contradicts itself".to_owned(),
-            hint: "check types, bounds and `enum`, or give the arguments by hand",
+        Err(failure.unwrap_or_else(|| {
+            ArgumentsError::unsatisfiable(
+                place,
+                "what the schema asks for here contradicts itself",
+                "check types, bounds and `enum`, or give the arguments by hand",
+            )
         }))
     }
 
     /// Every way to fill a place, the best first, and the first reason why one is missing.
-    #[allow(clippy::type_complexity)]
     fn offers(
         &self,
         place: &str,
         schemas: &[&'schema Value],
-    ) -> Result<(Vec<Offer<'schema>>, Option<ArgumentsError>), ArgumentsError> {
-        let mut failure = None;
+        failure: &mut Option<ArgumentsError>,
+    ) -> Result<Vec<Offer<'schema>>, ArgumentsError> {
         let mut offers = Vec::new();
-        let common = Rc::new(merge_common(self.document, place, schemas)?);
-        // With a token wanted everywhere, suggestions wait until nothing could carry it.
-        let suggestions = self.suggestions(place, &common);
-        let tokens_first = self.choice.token.is_some() && self.carriers != Carriers::Free;
-        let free = suggestions.is_empty() && common.suggested.is_empty();
+        let common = merge(self.document, place, schemas, None, &|_| 0)?;
+        let suggestions = self.suggestions(&common);
+        let is_free = suggestions.is_empty() && common.suggested().next().is_none();
+        let common = Rc::new(common);
 
         let rotation = |count| self.rotate(place, count);
         let mut recursive = Vec::new();
@@ -160,23 +154,19 @@ impl<'work, 'schema> Making<'work, 'schema> {
             if combination > 0 && !trail.advance() {
                 break;
             }
-            let merged = merge_branches(self.document, place, schemas, &mut trail, &rotation);
-            let requirements = match merged {
-                Ok(requirements) => Rc::new(requirements),
-                Err(error) if error.is_final() => return Err(error),
-                Err(error) => {
-                    failure = failure.or(Some(error));
-                    continue;
-                }
-            };
-            if requirements.impossible {
-                continue;
-            }
-            match self.forms(place, &requirements, free) {
-                Ok(forms) => {
-                    let returns = requirements
-                        .references
-                        .iter()
+            let merged = merge(self.document, place, schemas, Some(&mut trail), &rotation);
+            let forms = merged.and_then(|requirements| {
+                let forms = if requirements.impossible {
+                    Vec::new()
+                } else {
+                    self.forms(&requirements, is_free)?
+                };
+                Ok((Rc::new(requirements), forms))
+            });
+            match forms {
+                Ok((requirements, forms)) => {
+                    let mut references = requirements.references.iter();
+                    let returns = references
                         .any(|target| self.way.iter().any(|seen| std::ptr::eq(*seen, *target)));
                     let list = if returns { &mut recursive } else { &mut offers };
                     list.extend(forms.into_iter().enumerate().map(|(rank, form)| Offer {
@@ -185,49 +175,49 @@ impl<'work, 'schema> Making<'work, 'schema> {
                         rank,
                     }));
                 }
-                Err(error) if error.is_final() => return Err(error),
-                Err(error) => failure = failure.or(Some(error)),
+                Err(error) => error.keep_in(failure)?,
             }
         }
         // What leads back to itself comes last, or values would grow to the limit.
         recursive.sort_by_key(|offer: &Offer<'_>| !matches!(offer.form, Form::Ready(..)));
         offers.append(&mut recursive);
-        let suggested = suggestions.into_iter().map(|value| Offer {
+        let suggested = suggestions.into_iter().map(|form| Offer {
             requirements: Rc::clone(&common),
-            form: Form::Ready(value, Origin::Suggested),
+            form,
             rank: 0,
         });
-        if tokens_first {
-            offers.extend(suggested);
-        } else {
-            offers.splice(0..0, suggested);
-        }
-        Ok((offers, failure))
+        self.add_suggested(&mut offers, suggested.collect());
+        Ok(offers)
     }
 
-    fn suggestions(&self, place: &str, requirements: &Requirements<'schema>) -> Vec<Value> {
-        let meaning = Meaning::of(place, requirements);
-        requirements
-            .suggested
-            .iter()
-            .filter(|value| {
-                let folder = &self.choice.folder();
-                requirements.admits(value) && meaning.permits(value, Origin::Suggested, folder)
-            })
+    /// Adds what is suggested: before all else, or, with a token wanted everywhere, after what could carry it.
+    fn add_suggested<Item>(&self, items: &mut Vec<Item>, suggested: Vec<Item>) {
+        let tokens_first = self.choice.token.is_some() && self.carriers != Carriers::Free;
+        let at = if tokens_first { items.len() } else { 0 };
+        items.splice(at..at, suggested);
+    }
+
+    fn suggestions(&self, requirements: &Requirements<'schema>) -> Vec<Form> {
+        let meaning = Meaning::of(requirements);
+        let folder = self.choice.folder();
+        let suggested = requirements.suggested().filter(|value| {
+            requirements.admits(value) && meaning.permits(value, Origin::Suggested, &folder)
+        });
+        suggested
             .take(self.variants)
-            .map(|value| (*value).clone())
+            .map(|value| Form::Ready(value.clone(), Origin::Suggested))
             .collect()
     }
 
     /// The forms for one combination of branches.
     fn forms(
         &self,
-        place: &str,
         requirements: &Requirements<'schema>,
-        free: bool,
+        is_free: bool,
     ) -> Result<Vec<Form>, ArgumentsError> {
-        if let Some(list) = requirements.listed.first() {
-            let others: usize = requirements.listed.iter().map(|other| other.len()).sum();
+        let place = &requirements.place;
+        if let Some(list) = requirements.listed().next() {
+            let others: usize = requirements.listed().map(<[Value]>::len).sum();
             self.document.step(place, list.len() * others / 256)?;
             let values = list.iter().filter(|value| requirements.admits(value));
             let values = values.take(self.variants.max(64));
@@ -238,131 +228,113 @@ impl<'work, 'schema> Making<'work, 'schema> {
             return Ok(values);
         }
         let mut forms = Vec::new();
-        let suggestions = self.suggestions(place, requirements);
-        let free = free && suggestions.is_empty();
+        let suggestions = self.suggestions(requirements);
+        let is_free = is_free && suggestions.is_empty();
         let mut failure = None;
-        for kind in requirements.kinds_to_try() {
-            match self.forms_of_kind(place, requirements, kind, free) {
-                Ok(of_kind) => forms.extend(of_kind),
-                Err(error) if error.is_final() => return Err(error),
-                Err(error) => failure = failure.or(Some(error)),
+        for kind in requirements.types_to_try() {
+            match self.forms_of_type(requirements, kind, is_free) {
+                Ok(of_type) => forms.extend(of_type),
+                Err(error) => error.keep_in(&mut failure)?,
             }
         }
-        let ready = suggestions.into_iter();
-        let ready = ready.map(|value| Form::Ready(value, Origin::Suggested));
-        if self.choice.token.is_some() && self.carriers != Carriers::Free {
-            forms.extend(ready);
-        } else {
-            forms.splice(0..0, ready);
-        }
+        self.add_suggested(&mut forms, suggestions);
         match failure {
             Some(failure) if forms.is_empty() => Err(failure),
             _ => Ok(forms),
         }
     }
 
-    fn forms_of_kind(
+    fn forms_of_type(
         &self,
-        place: &str,
         requirements: &Requirements<'schema>,
-        kind: Kind,
-        free: bool,
+        kind: JsonType,
+        is_free: bool,
     ) -> Result<Vec<Form>, ArgumentsError> {
-        let made = |value| Form::Ready(value, Origin::Made);
-        let ready = |values: Vec<Value>| values.into_iter().map(made).collect();
-        Ok(match kind {
-            Kind::Object => (0..self.variants).map(Form::Object).collect(),
-            Kind::Array => (0..self.variants).map(Form::Array).collect(),
-            Kind::Integer | Kind::Number => {
-                let special = Meaning::of(place, requirements).numbers(self.variants);
-                let numbers = match (special, kind) {
-                    (Some(mut numbers), _) => {
+        let place = &requirements.place;
+        let values = match kind {
+            JsonType::Object => return Ok((0..self.variants).map(Form::Object).collect()),
+            JsonType::Array => return Ok((0..self.variants).map(Form::Array).collect()),
+            JsonType::Integer | JsonType::Number => {
+                match Meaning::of(requirements).numbers(self.variants) {
+                    Some(mut numbers) => {
                         numbers.retain(|value| number::is_within(requirements, value));
                         numbers
                     }
-                    (None, Kind::Integer) => number::integers(requirements, self.variants),
-                    (None, _) => number::numbers(requirements, self.variants),
-                };
-                ready(numbers)
-            }
-            Kind::Boolean => {
-                if place.rsplit('/').next().is_some_and(is_safeguard) {
-                    return Ok(vec![made(true.into())]);
+                    None if kind == JsonType::Integer => {
+                        number::integers(requirements, self.variants)
+                    }
+                    None => number::numbers(requirements, self.variants),
                 }
-                let first = self.rotate(place, 2) == 1;
-                vec![made(first.into()), made((!first).into())]
             }
-            Kind::Null => vec![made(Value::Null)],
-            Kind::Text => {
-                let meaning = Meaning::of(place, requirements);
-                let unasked = requirements.patterns.is_empty() && requirements.formats.is_empty();
+            JsonType::Boolean if place.rsplit('/').next().is_some_and(is_safeguard) => {
+                vec![true.into()]
+            }
+            JsonType::Boolean => {
+                let first = self.rotate(place, 2) == 1;
+                vec![first.into(), (!first).into()]
+            }
+            JsonType::Null => vec![Value::Null],
+            JsonType::String => {
+                let meaning = Meaning::of(requirements);
+                let is_asked = || requirements.texts(text::SHAPES).next().is_some();
                 let is_plain = matches!(meaning, Meaning::Other | Meaning::Command);
-                let may_carry = self.carriers != Carriers::Free || (free && unasked && is_plain);
+                let may_carry =
+                    self.carriers != Carriers::Free || (is_free && is_plain && !is_asked());
                 let token = self.choice.token.as_deref().filter(|_| may_carry);
                 let first = meaning.texts(&self.choice.folder(), token, self.variants);
                 // Where the text has a meaning, a bare token would have another.
                 let token = token.filter(|_| is_plain);
-                let texts = text::texts(
-                    self.document,
-                    requirements,
-                    token,
-                    first,
-                    self.variants,
-                    place,
-                )?;
-                ready(texts.into_iter().map(Value::from).collect())
+                let texts = text::texts(self.document, requirements, token, first, self.variants)?;
+                texts.into_iter().map(Value::from).collect()
             }
-        })
+        };
+        let values = values.into_iter();
+        Ok(values.map(|it| Form::Ready(it, Origin::Made)).collect())
     }
 
-    fn fill(&mut self, place: &str, offer: &Offer<'schema>) -> Result<Value, ArgumentsError> {
+    fn fill(&mut self, offer: &Offer<'schema>) -> Result<Value, ArgumentsError> {
+        let requirements = &offer.requirements;
         let known = self.way.len();
-        self.way.extend(&offer.requirements.references);
+        self.way.extend(&requirements.references);
         self.depth += 1;
         let result = match &offer.form {
-            Form::Ready(value, origin) => self.permit(place, offer, value, *origin),
-            Form::Object(variant) => self.object(place, &offer.requirements, *variant),
-            Form::Array(variant) => self.array(place, &offer.requirements, *variant),
+            Form::Ready(value, origin) => self.permit(requirements, value, *origin),
+            Form::Object(variant) => self.object(requirements, *variant),
+            Form::Array(variant) => self.array(requirements, *variant),
         };
         self.depth -= 1;
         self.way.truncate(known);
         result
     }
 
-    /// The value, unless it could do harm.
+    /// The value, unless it could do harm. Counts the size of the arguments, what was given up included.
     fn permit(
         &mut self,
-        place: &str,
-        offer: &Offer<'schema>,
+        requirements: &Requirements<'schema>,
         value: &Value,
         origin: Origin,
     ) -> Result<Value, ArgumentsError> {
-        let meaning = Meaning::of(place, &offer.requirements);
-        if meaning.permits(value, origin, &self.choice.folder()) {
-            return self.weigh(place, value).map(|()| value.clone());
+        let place = requirements.place.as_str();
+        if !Meaning::of(requirements).permits(value, origin, &self.choice.folder()) {
+            return Err(ArgumentsError::unsatisfiable(
+                place,
+                format!("only values such as {value} fit, which could reach something real"),
+                "give the arguments by hand",
+            ));
         }
-        Err(ArgumentsError::Unsatisfiable {
-            place: place.to_owned(),
-            reason: format!("only values such as {value} fit, which could reach something real"),
-            hint: "give the arguments by hand",
-        })
-    }
-
-    /// Counts the size of the arguments, what was given up included.
-    fn weigh(&mut self, place: &str, value: &Value) -> Result<(), ArgumentsError> {
         self.bytes += match value {
             Value::String(text) => text.len(),
             Value::Array(_) | Value::Object(_) => value.to_string().len(),
             _ => 8,
         };
         if self.bytes <= ARGUMENTS_BYTES_MAX {
-            return Ok(());
+            return Ok(value.clone());
         }
-        Err(ArgumentsError::TooMuchWork {
-            place: place.to_owned(),
-            what: "writing bytes",
-            limit: ARGUMENTS_BYTES_MAX,
-        })
+        Err(ArgumentsError::too_much_work(
+            place,
+            "writing bytes",
+            ARGUMENTS_BYTES_MAX,
+        ))
     }
 
     /// Where to start among so many choices: at the first, unless a seed is given.

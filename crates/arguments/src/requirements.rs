@@ -3,82 +3,293 @@
 //! References and `allOf` are merged. Of `anyOf`, `oneOf` and `if` one branch each is taken: a
 //! trail says which, so that moving it on visits every combination. What is left out (`not`, the
 //! branches not taken) is checked by the validation at the end.
+//!
+//! What was merged is kept as the list of schemas; what they say together is read off it when it is needed.
 
 use std::collections::BTreeSet;
 
+use jsonschema::JsonType;
 use serde_json::{Map, Value};
 
 use super::ArgumentsError;
-use super::document::{Document, Target};
-use super::kind::Kind;
+use super::document::{Document, REFERENCES, Target};
 use super::limits::{IN_PLACE_DEPTH_MAX, PROPERTIES_MAX};
-use super::trail::Trail;
 
-/// The `properties` of one schema, with what it says about all others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Members<'schema> {
-    pub(super) declared: Option<&'schema Map<String, Value>>,
-    pub(super) patterns: Option<&'schema Map<String, Value>>,
-    pub(super) others: Option<&'schema Value>,
-}
-
-/// The items of one schema: the first ones, then all others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Items<'schema> {
-    pub(super) first: &'schema [Value],
-    pub(super) others: Option<&'schema Value>,
-}
-
-/// A bound as it is written: a number, and whether the number itself is out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bound<'schema> {
-    pub(super) number: &'schema Value,
-    pub(super) exclusive: bool,
-}
+/// Every type, the most telling argument first.
+const TYPES: [JsonType; 7] = [
+    JsonType::String,
+    JsonType::Integer,
+    JsonType::Number,
+    JsonType::Boolean,
+    JsonType::Object,
+    JsonType::Array,
+    JsonType::Null,
+];
 
 /// What one place has to satisfy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Requirements<'schema> {
+    /// The place, as a JSON pointer into the arguments.
+    pub(super) place: String,
     /// A `false` schema applies.
     pub(super) impossible: bool,
+    /// The schemas that apply, in order.
+    pub(super) parts: Vec<&'schema Map<String, Value>>,
     /// The types allowed, in the order of the schema.
-    pub(super) kinds: Option<Vec<Kind>>,
-    /// The types that keywords hint at.
-    pub(super) hinted: Vec<Kind>,
-    /// `const` and `enum`: a value has to be in each.
-    pub(super) listed: Vec<&'schema [Value]>,
-    /// `default` and `examples`.
-    pub(super) suggested: Vec<&'schema Value>,
-    /// What is said of the value.
-    pub(super) descriptions: Vec<&'schema str>,
-    pub(super) length_min: u64,
-    pub(super) length_max: Option<u64>,
-    pub(super) patterns: Vec<&'schema str>,
-    pub(super) formats: Vec<&'schema str>,
-    pub(super) lower: Vec<Bound<'schema>>,
-    pub(super) upper: Vec<Bound<'schema>>,
-    pub(super) multiples: Vec<&'schema Value>,
-    pub(super) items: Vec<Items<'schema>>,
-    /// For items that nothing else applies to.
-    pub(super) unevaluated_items: Vec<&'schema Value>,
-    pub(super) items_min: u64,
-    pub(super) unique: bool,
-    /// Schemas that some items must match, and how many.
-    pub(super) contained: Vec<(&'schema Value, u64)>,
-    pub(super) members: Vec<Members<'schema>>,
-    /// For properties that nothing else applies to.
-    pub(super) unevaluated_members: Vec<&'schema Value>,
-    pub(super) members_min: u64,
+    types: Option<Vec<JsonType>>,
     pub(super) required: BTreeSet<&'schema str>,
-    pub(super) names: Vec<&'schema Value>,
     /// Targets of the references followed.
     pub(super) references: Vec<&'schema Value>,
 }
 
+impl<'schema> Requirements<'schema> {
+    /// What the schemas say under these keywords, in their order.
+    pub(super) fn all(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema Value> {
+        let given = self.parts.iter().copied().flatten();
+        given
+            .filter(|(keyword, _)| keywords.contains(&keyword.as_str()))
+            .map(|(_, value)| value)
+    }
+
+    /// The texts under these keywords.
+    pub(super) fn texts(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema str> {
+        self.all(keywords).filter_map(Value::as_str)
+    }
+
+    /// The largest count under a keyword.
+    pub(super) fn most(&self, keyword: &str) -> u64 {
+        self.all(&[keyword]).map(count).max().unwrap_or(0)
+    }
+
+    /// The smallest count under a keyword.
+    pub(super) fn least(&self, keyword: &str) -> Option<u64> {
+        self.all(&[keyword]).map(count).min()
+    }
+
+    /// The names in the objects under a keyword.
+    pub(super) fn names(&self, keyword: &str) -> impl Iterator<Item = &'schema String> {
+        let objects = self.parts.iter().filter_map(move |part| part.get(keyword));
+        objects.filter_map(Value::as_object).flat_map(Map::keys)
+    }
+
+    /// The lists under a keyword, and the values under others, each as a list of one.
+    fn lists(&self, list: &str, single: &[&str]) -> impl Iterator<Item = &'schema [Value]> {
+        let given = self.parts.iter().copied().flatten();
+        given.filter_map(move |(keyword, value)| {
+            if keyword == list {
+                return value.as_array().map(Vec::as_slice);
+            }
+            let is_single = single.contains(&keyword.as_str());
+            is_single.then(|| std::slice::from_ref(value))
+        })
+    }
+
+    /// `const` and `enum`: a value has to be in each.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &'schema [Value]> {
+        self.lists("enum", &["const"])
+    }
+
+    /// `default` and `examples`.
+    pub(super) fn suggested(&self) -> impl Iterator<Item = &'schema Value> {
+        self.lists("examples", &["default", "example"]).flatten()
+    }
+
+    /// Bounds as they are written: a number, and whether the number itself is out.
+    pub(super) fn bounds(&self, keyword: &str, exclusive: &str) -> Vec<(&'schema Value, bool)> {
+        let parts = self.parts.iter();
+        let bounds = parts.flat_map(|part| {
+            let other = part.get(exclusive);
+            let bound = part.get(keyword);
+            let bound = bound.map(|number| (number, other == Some(&Value::Bool(true))));
+            let other = other.filter(|number| number.is_number());
+            bound.into_iter().chain(other.map(|number| (number, true)))
+        });
+        bounds.collect()
+    }
+
+    /// Schemas that some items must match, and how many.
+    pub(super) fn contained(&self) -> Vec<(&'schema Value, u64)> {
+        let contained = self.parts.iter().filter_map(|part| {
+            let least = part.get("minContains").map_or(1, count);
+            Some((part.get("contains")?, least))
+        });
+        contained.collect()
+    }
+
+    /// Every schema that applies to the item at an index: `prefixItems` and `items`, or the older `items` list and
+    /// `additionalItems`.
+    pub(super) fn of_item(&self, index: usize) -> Vec<&'schema Value> {
+        let schemas = self.parts.iter().filter_map(|part| {
+            let (first, others) = match (part.get("prefixItems"), part.get("items")) {
+                (Some(Value::Array(first)), others) => (first.as_slice(), others),
+                (_, Some(Value::Array(first))) => (first.as_slice(), part.get("additionalItems")),
+                (_, others) => (&[][..], others),
+            };
+            first.get(index).or(others)
+        });
+        self.or_unevaluated(schemas.collect(), "unevaluatedItems")
+    }
+
+    /// Every schema that applies to a property.
+    pub(super) fn of_member(
+        &self,
+        document: &Document<'schema>,
+        place: &str,
+        name: &str,
+    ) -> Result<Vec<&'schema Value>, ArgumentsError> {
+        let mut schemas = Vec::new();
+        for part in &self.parts {
+            let known = schemas.len();
+            let object = |keyword| part.get(keyword).and_then(Value::as_object);
+            schemas.extend(object("properties").and_then(|declared| declared.get(name)));
+            for (pattern, schema) in object("patternProperties").into_iter().flatten() {
+                document.step(place, 1)?;
+                if document.matches(pattern, name) {
+                    schemas.push(schema);
+                }
+            }
+            if schemas.len() == known {
+                schemas.extend(part.get("additionalProperties"));
+            }
+        }
+        Ok(self.or_unevaluated(schemas, "unevaluatedProperties"))
+    }
+
+    /// The schemas, or those for what nothing else applies to.
+    fn or_unevaluated(&self, schemas: Vec<&'schema Value>, keyword: &str) -> Vec<&'schema Value> {
+        if schemas.is_empty() {
+            return self.all(&[keyword]).collect();
+        }
+        schemas
+    }
+
+    /// The types to try, in order; those that keywords hint at first, where none is named.
+    pub(super) fn types_to_try(&self) -> Vec<JsonType> {
+        if let Some(types) = &self.types {
+            return types.clone();
+        }
+        let keywords = self.parts.iter().flat_map(|part| part.keys());
+        let mut types = Vec::with_capacity(TYPES.len());
+        for kind in keywords.filter_map(|it| hinted(it)).chain(TYPES) {
+            if !types.contains(&kind) {
+                types.push(kind);
+            }
+        }
+        types
+    }
+
+    /// Whether a listed or suggested value may stand here.
+    pub(super) fn admits(&self, value: &Value) -> bool {
+        let is_of_type = |kind: &JsonType| match kind {
+            JsonType::Integer => {
+                value.is_i64()
+                    || value.is_u64()
+                    || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+            }
+            kind => *kind == JsonType::from(value),
+        };
+        let types = self.types.as_ref();
+        types.is_none_or(|types| types.iter().any(is_of_type))
+            && self.listed().all(|list| list.contains(value))
+    }
+
+    /// Leaves only types that are named here too: an integer is a number.
+    fn narrow_types(&mut self, value: &Value) {
+        let names = match value {
+            Value::Array(names) => names.as_slice(),
+            name => std::slice::from_ref(name),
+        };
+        let names = names.iter().filter_map(Value::as_str);
+        let types: Vec<JsonType> = names.filter_map(|name| name.parse().ok()).collect();
+        let both = |one: JsonType, other: &JsonType| match (one, *other) {
+            (one, other) if one == other => Some(one),
+            (JsonType::Integer, JsonType::Number) | (JsonType::Number, JsonType::Integer) => {
+                Some(JsonType::Integer)
+            }
+            _ => None,
+        };
+        self.types = Some(match self.types.take() {
+            None => types,
+            Some(known) => known
+                .into_iter()
+                .filter_map(|kind| types.iter().find_map(|other| both(kind, other)))
+                .collect(),
+        });
+    }
+}
+
+/// The type that a keyword is about, for schemas that name none.
+fn hinted(keyword: &str) -> Option<JsonType> {
+    Some(match keyword {
+        "properties"
+        | "required"
+        | "additionalProperties"
+        | "patternProperties"
+        | "minProperties"
+        | "propertyNames" => JsonType::Object,
+        "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
+        | "contentMediaType" => JsonType::String,
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
+            JsonType::Number
+        }
+        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" | "contains" => {
+            JsonType::Array
+        }
+        _ => return None,
+    })
+}
+
+/// A count as schemas write it: `3` or `3.0`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn count(value: &Value) -> u64 {
+    // The conversion saturates; a negative count is none.
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().map(|number| number as u64))
+        .unwrap_or(0)
+}
+
+/// Which branch is taken at every fork of a schema, and the next combination after it.
+///
+/// A branch may have forks of its own, so that the number of forks changes with every combination.
+/// A trail remembers the forks met last time; moving on changes the last one that has a branch
+/// left, and forgets what came after.
+#[derive(Debug, Default)]
+pub(super) struct Trail {
+    /// The branch that is taken, and of how many.
+    forks: Vec<(usize, usize)>,
+    met: usize,
+}
+
+impl Trail {
+    /// The branch to take at the next fork, of so many.
+    fn take(&mut self, count: usize) -> usize {
+        if self.met == self.forks.len() {
+            self.forks.push((0, count));
+        }
+        let taken = self.forks.get(self.met).map_or(0, |(taken, _)| *taken);
+        self.met += 1;
+        taken
+    }
+
+    /// Moves on to the next combination; false after the last one.
+    pub(super) fn advance(&mut self) -> bool {
+        self.forks.truncate(self.met);
+        self.met = 0;
+        while let Some((taken, count)) = self.forks.last_mut() {
+            *taken += 1;
+            if taken < count {
+                return true;
+            }
+            self.forks.pop();
+        }
+        false
+    }
+}
+
 /// Merges schemas into requirements.
-pub(super) struct Merge<'reader, 'schema> {
+struct Merge<'reader, 'schema> {
     document: &'reader Document<'schema>,
-    place: &'reader str,
     /// Which branches to take, if any are taken.
     trail: Option<&'reader mut Trail>,
     rotation: &'reader dyn Fn(usize) -> usize,
@@ -88,66 +299,48 @@ pub(super) struct Merge<'reader, 'schema> {
     depth: usize,
 }
 
-/// Merges what applies at a place, without any branch.
-pub(super) fn merge_common<'schema>(
+/// Merges what applies at a place: with one combination of branches, or without any.
+pub(super) fn merge<'schema>(
     document: &Document<'schema>,
     place: &str,
     schemas: &[&'schema Value],
-) -> Result<Requirements<'schema>, ArgumentsError> {
-    let mut merge = Merge::new(document, place, None, &|_| 0);
-    merge.run(schemas)?;
-    Ok(merge.found)
-}
-
-/// Merges what applies at a place, with one combination of branches.
-pub(super) fn merge_branches<'schema>(
-    document: &Document<'schema>,
-    place: &str,
-    schemas: &[&'schema Value],
-    trail: &mut Trail,
+    trail: Option<&mut Trail>,
     rotation: &dyn Fn(usize) -> usize,
 ) -> Result<Requirements<'schema>, ArgumentsError> {
-    let mut merge = Merge::new(document, place, Some(trail), rotation);
-    merge.run(schemas)?;
+    let mut merge = Merge {
+        document,
+        trail,
+        rotation,
+        found: Requirements {
+            place: place.to_owned(),
+            ..Requirements::default()
+        },
+        dependent: Vec::new(),
+        in_place: Vec::new(),
+        depth: 0,
+    };
+    merge.add_all(schemas.iter().copied())?;
+    // A required property may bring more schemas, and those more required properties.
+    while let Some(index) = merge
+        .dependent
+        .iter()
+        .position(|(name, _)| merge.found.required.contains(name))
+    {
+        let (_, dependent) = merge.dependent.swap_remove(index);
+        match dependent {
+            Value::Array(names) => merge.require(names),
+            schema => merge.add(schema)?,
+        }
+    }
     Ok(merge.found)
 }
 
-impl<'reader, 'schema> Merge<'reader, 'schema> {
-    fn new(
-        document: &'reader Document<'schema>,
-        place: &'reader str,
-        trail: Option<&'reader mut Trail>,
-        rotation: &'reader dyn Fn(usize) -> usize,
-    ) -> Self {
-        Self {
-            document,
-            place,
-            trail,
-            rotation,
-            found: Requirements::default(),
-            dependent: Vec::new(),
-            in_place: Vec::new(),
-            depth: 0,
-        }
-    }
-
-    fn run(&mut self, schemas: &[&'schema Value]) -> Result<(), ArgumentsError> {
-        for schema in schemas {
-            self.add(schema)?;
-        }
-        // A required property may bring more schemas, and those more required properties.
-        while let Some(index) = self
-            .dependent
-            .iter()
-            .position(|(name, _)| self.found.required.contains(name))
-        {
-            let (_, dependent) = self.dependent.swap_remove(index);
-            match dependent {
-                Value::Array(names) => self.require(names),
-                schema => self.add(schema)?,
-            }
-        }
-        Ok(())
+impl<'schema> Merge<'_, 'schema> {
+    fn add_all(
+        &mut self,
+        schemas: impl IntoIterator<Item = &'schema Value>,
+    ) -> Result<(), ArgumentsError> {
+        schemas.into_iter().try_for_each(|schema| self.add(schema))
     }
 
     fn add(&mut self, schema: &'schema Value) -> Result<(), ArgumentsError> {
@@ -155,59 +348,58 @@ impl<'reader, 'schema> Merge<'reader, 'schema> {
             self.found.impossible |= *schema == Value::Bool(false);
             return Ok(());
         };
+        let place = &self.found.place;
         if self.depth >= IN_PLACE_DEPTH_MAX {
-            return Err(ArgumentsError::OverLimit {
-                place: self.place.to_owned(),
-                what: "schemas one inside the other",
-                needs: format!("over {IN_PLACE_DEPTH_MAX}"),
-                limit: IN_PLACE_DEPTH_MAX,
-            });
+            return Err(ArgumentsError::over_limit(
+                place,
+                "schemas one inside the other",
+                &format!("over {IN_PLACE_DEPTH_MAX}"),
+                IN_PLACE_DEPTH_MAX,
+            ));
         }
-        self.document.step(self.place, 1 + keywords.len() / 16)?;
+        self.document.step(place, 1 + keywords.len() / 16)?;
         self.depth += 1;
-        for (keyword, value) in keywords {
-            if let Some(kind) = Kind::of_keyword(keyword) {
-                self.found.hinted.push(kind);
-            }
-            self.found.add_scalar_keyword(keyword, value, keywords);
+        self.found.parts.push(keywords);
+        if let Some(value) = keywords.get("type") {
+            self.found.narrow_types(value);
         }
-        self.found.add_items(keywords);
-        self.add_members(keywords);
-        for reference in ["$ref", "$dynamicRef", "$recursiveRef"]
+        self.require(list(keywords, "required"));
+        for keyword in ["dependentSchemas", "dependencies", "dependentRequired"] {
+            let dependent = keywords.get(keyword).and_then(Value::as_object);
+            let room = PROPERTIES_MAX.saturating_sub(self.dependent.len());
+            let dependent = dependent.into_iter().flatten().take(room);
+            self.dependent
+                .extend(dependent.map(|(name, value)| (name.as_str(), value)));
+        }
+        let references = REFERENCES
             .iter()
-            .filter_map(|keyword| keywords.get(*keyword)?.as_str())
-        {
+            .filter_map(|keyword| keywords.get(*keyword)?.as_str());
+        for reference in references {
             self.follow(reference)?;
         }
-        for part in list(keywords, "allOf") {
-            self.add(part)?;
-        }
+        self.add_all(list(keywords, "allOf"))?;
         self.take_branches(keywords)?;
         self.depth -= 1;
         Ok(())
     }
 
     fn follow(&mut self, reference: &str) -> Result<(), ArgumentsError> {
-        match self.document.resolve(reference) {
+        let place = self.found.place.clone();
+        let reference = reference.to_owned();
+        match self.document.resolve(&reference) {
+            // A reference that returns to itself at the same place asks nothing more.
+            Target::Here(target) if self.in_place.iter().any(|it| std::ptr::eq(*it, target)) => {
+                Ok(())
+            }
             Target::Here(target) => {
-                // A reference that returns to itself at the same place asks nothing more.
-                if self.in_place.iter().any(|seen| std::ptr::eq(*seen, target)) {
-                    return Ok(());
-                }
                 self.found.references.push(target);
                 self.in_place.push(target);
                 let result = self.add(target);
                 self.in_place.pop();
                 result
             }
-            Target::Remote => Err(ArgumentsError::RemoteReference {
-                place: self.place.to_owned(),
-                reference: reference.to_owned(),
-            }),
-            Target::Missing => Err(ArgumentsError::UnresolvedReference {
-                place: self.place.to_owned(),
-                reference: reference.to_owned(),
-            }),
+            Target::Remote => Err(ArgumentsError::RemoteReference { place, reference }),
+            Target::Missing => Err(ArgumentsError::UnresolvedReference { place, reference }),
         }
     }
 
@@ -217,57 +409,20 @@ impl<'reader, 'schema> Merge<'reader, 'schema> {
     ) -> Result<(), ArgumentsError> {
         for keyword in ["anyOf", "oneOf"] {
             let branches = list(keywords, keyword);
-            if !branches.is_empty() {
-                let Some(trail) = &mut self.trail else {
-                    continue;
-                };
+            if let (Some(trail), false) = (&mut self.trail, branches.is_empty()) {
                 let branch = trail.take(branches.len()) + (self.rotation)(branches.len());
-                if let Some(branch) = branches.get(branch % branches.len()) {
-                    self.add(branch)?;
-                }
+                self.add_all(branches.get(branch % branches.len()))?;
             }
         }
         if let (Some(condition), Some(trail)) = (keywords.get("if"), &mut self.trail) {
             // Small values often satisfy a conditional as they are: first without any branch.
             match trail.take(3) {
-                1 => {
-                    self.add(condition)?;
-                    if let Some(consequence) = keywords.get("then") {
-                        self.add(consequence)?;
-                    }
-                }
-                2 => {
-                    if let Some(alternative) = keywords.get("else") {
-                        self.add(alternative)?;
-                    }
-                }
+                1 => self.add_all([condition].into_iter().chain(keywords.get("then")))?,
+                2 => self.add_all(keywords.get("else"))?,
                 _ => {}
             }
         }
         Ok(())
-    }
-
-    fn add_members(&mut self, keywords: &'schema Map<String, Value>) {
-        let object = |keyword| keywords.get(keyword).and_then(Value::as_object);
-        let members = Members {
-            declared: object("properties"),
-            patterns: object("patternProperties"),
-            others: keywords.get("additionalProperties"),
-        };
-        self.found
-            .unevaluated_members
-            .extend(keywords.get("unevaluatedProperties"));
-        if members.declared.is_some() || members.patterns.is_some() || members.others.is_some() {
-            self.found.members.push(members);
-        }
-        self.require(list(keywords, "required"));
-        for keyword in ["dependentSchemas", "dependencies", "dependentRequired"] {
-            for (name, value) in object(keyword).into_iter().flatten() {
-                if self.dependent.len() < PROPERTIES_MAX {
-                    self.dependent.push((name, value));
-                }
-            }
-        }
     }
 
     /// Adds required names, one more than the limit at most: enough to see that it is exceeded.
@@ -279,8 +434,27 @@ impl<'reader, 'schema> Merge<'reader, 'schema> {
 }
 
 fn list<'schema>(keywords: &'schema Map<String, Value>, keyword: &str) -> &'schema [Value] {
-    keywords
-        .get(keyword)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    let list = keywords.get(keyword).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn visits_every_combination_once() {
+        let mut trail = Trail::default();
+        let mut seen = Vec::new();
+        loop {
+            let first = trail.take(3);
+            // Only the second branch forks again.
+            let second = (first == 1).then(|| trail.take(2));
+            seen.push((first, second));
+            if !trail.advance() {
+                break;
+            }
+        }
+        assert_eq!(seen, [(0, None), (1, Some(0)), (1, Some(1)), (2, None)]);
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use jsonschema::Validator;
 use mcprove_trace::verbs::{Effect, Use, find};
 use mcprove_trace::words::tokens;
 use serde_json::Value;
@@ -11,33 +10,24 @@ use super::cost::Cost;
 use super::document::Document;
 use super::limits::{ATTEMPTS_MAX, TOKEN_CARRIERS_MAX};
 use super::place::{Carriers, Making, Taken};
-use super::validation::{Failure, find_failure};
-use super::{ArgumentsError, Choice, carries_token};
+use super::validation::find_failure;
+use super::{ArgumentsError, Choice, Maker, carries_token};
 
 const HINT: &str = "give the arguments by hand, or add an `examples` entry to the schema";
 
 /// Everything that stays the same over all attempts.
 struct Search<'work, 'schema> {
-    schema: &'schema Value,
-    object: &'schema Value,
-    validator: &'work Validator,
+    maker: &'schema Maker,
     choice: &'work Choice,
     document: &'work Document<'schema>,
     cost: Cost<'work, 'schema>,
 }
 
 /// Finds arguments; with a token, those that carry it if there are any.
-pub(super) fn search(
-    schema: &Value,
-    object: &Value,
-    validator: &Validator,
-    choice: &Choice,
-) -> Result<Value, ArgumentsError> {
-    let document = Document::new(schema);
+pub(super) fn search(maker: &Maker, choice: &Choice) -> Result<Value, ArgumentsError> {
+    let document = Document::new(&maker.schema);
     let mut search = Search {
-        schema,
-        object,
-        validator,
+        maker,
         choice,
         document: &document,
         cost: Cost::new(&document),
@@ -49,7 +39,9 @@ pub(super) fn search(
     if carries_token(&plain, token) {
         return Ok(plain);
     }
-    let others = optional_names(schema).into_iter().map(Carriers::Optional);
+    let others = optional_names(&maker.schema)
+        .into_iter()
+        .map(Carriers::Optional);
     for carriers in std::iter::once(Carriers::All).chain(others) {
         match search.run(carriers) {
             Ok(value) if carries_token(&value, token) => return Ok(value),
@@ -98,50 +90,33 @@ fn optional_names(schema: &Value) -> Vec<&str> {
 
 impl<'schema> Search<'_, 'schema> {
     fn run(&mut self, carriers: Carriers<'schema>) -> Result<Value, ArgumentsError> {
+        let Maker {
+            schema,
+            object,
+            validator,
+        } = self.maker;
         let mut picks = BTreeMap::new();
-        let mut first_failure: Option<Failure> = None;
+        // What failed first says most.
+        let mut first = None;
         for _ in 0..ATTEMPTS_MAX {
             let mut making = Making::new(self.document, self.choice, carriers, &picks);
-            let made = making.value("", &[self.schema, self.object], 0);
-            let taken = making.taken;
-            let value = match (made, first_failure.take()) {
-                (Ok(value), known) => {
-                    first_failure = known;
-                    value
-                }
-                // The search ran out of choices: what failed first says most.
-                (Err(error), Some(failure)) if !error.is_final() => {
-                    return Err(unsatisfiable(failure));
-                }
-                (Err(error), _) => return Err(error),
+            let value = match making.value("", &[schema, object], 0) {
+                Ok(value) => value,
+                Err(error) if error.is_final() => return Err(error),
+                Err(error) => return Err(first.unwrap_or(error)),
             };
-            self.cost.add_validation(self.schema, &value)?;
-            let Some(failure) = find_failure(self.validator, &value) else {
+            let taken = making.taken;
+            self.cost.add_validation(schema, &value)?;
+            let Some((place, reason)) = find_failure(validator, &value) else {
                 return Ok(value);
             };
-            let moved = move_on(&mut picks, &taken, &failure.place);
-            let failure = first_failure.take().unwrap_or(failure);
-            if !moved {
-                return Err(unsatisfiable(failure));
+            let is_moved = move_on(&mut picks, &taken, &place);
+            first.get_or_insert(ArgumentsError::unsatisfiable(place, reason, HINT));
+            if !is_moved {
+                break;
             }
-            first_failure = Some(failure);
         }
-        Err(first_failure.map_or_else(
-            || ArgumentsError::TooMuchWork {
-                place: String::new(),
-                what: "attempts",
-                limit: ATTEMPTS_MAX,
-            },
-            unsatisfiable,
-        ))
-    }
-}
-
-fn unsatisfiable(failure: Failure) -> ArgumentsError {
-    ArgumentsError::Unsatisfiable {
-        place: failure.place,
-        reason: failure.reason,
-        hint: HINT,
+        Err(first.unwrap_or_else(|| ArgumentsError::too_much_work("", "attempts", ATTEMPTS_MAX)))
     }
 }
 

@@ -19,6 +19,9 @@ const PATTERN_STEPS: usize = 20;
 const LONG: usize = 256;
 const LONG_VARIANTS: usize = 2;
 
+/// Keywords that ask for a certain shape of texts.
+pub(super) const SHAPES: &[&str] = &["pattern", "format", "contentEncoding", "contentMediaType"];
+
 /// The texts that satisfy lengths and patterns, the best first.
 ///
 /// What an argument of its name should say comes first, then the token, where they are given and fit.
@@ -28,67 +31,56 @@ pub(super) fn texts<'schema>(
     token: Option<&str>,
     first: Vec<String>,
     variants: usize,
-    place: &str,
 ) -> Result<Vec<String>, ArgumentsError> {
-    let length_min = usize::try_from(requirements.length_min).unwrap_or(usize::MAX);
-    if length_min > TEXT_CHARACTERS_MAX {
-        return Err(ArgumentsError::OverLimit {
-            place: place.to_owned(),
-            what: "characters",
-            needs: requirements.length_min.to_string(),
-            limit: TEXT_CHARACTERS_MAX,
-        });
-    }
-    let length_max = requirements
-        .length_max
-        .and_then(|length| usize::try_from(length).ok())
-        .unwrap_or(usize::MAX);
+    let place = &requirements.place;
+    let length_min = requirements.most("minLength");
+    let too_long =
+        || ArgumentsError::over_limit(place, "characters", &length_min, TEXT_CHARACTERS_MAX);
+    let length_min = usize::try_from(length_min)
+        .ok()
+        .filter(|length| *length <= TEXT_CHARACTERS_MAX)
+        .ok_or_else(too_long)?;
+    let length_max = requirements.least("maxLength");
+    let length_max = length_max.and_then(|length| usize::try_from(length).ok());
+    let lengths = length_min..=length_max.unwrap_or(usize::MAX);
     let variants = if length_min > LONG {
         variants.min(LONG_VARIANTS)
     } else {
         variants
     };
+    let formats = || requirements.texts(SHAPES.get(1..).unwrap_or_default());
+    let patterns: Vec<&'schema str> = requirements.texts(&["pattern"]).collect();
+    let fill = |text: &str| fit(text, length_min, usize::MAX);
 
     let mut found = first;
     if let Some(token) = token {
-        for name in &requirements.formats {
-            found.extend(format::write_around(name, token));
-        }
-        found.push(fit(token, length_min, usize::MAX));
+        found.extend(formats().filter_map(|name| format::write_around(name, token)));
+        found.push(fill(token));
     }
-    for name in &requirements.formats {
+    for name in formats() {
         found.extend((0..variants).filter_map(|variant| format::write(name, variant)));
     }
-    document.step(place, requirements.patterns.len() * PATTERN_STEPS)?;
-    let parsed = requirements
-        .patterns
-        .iter()
-        .filter_map(|pattern| Pattern::parse(pattern));
-    for pattern in parsed {
-        for variant in 0..variants {
-            if let Some(text) = pattern.write(variant, length_min) {
-                // An open end may be filled with anything.
-                found.push(fit(&text, length_min, usize::MAX));
-                found.push(text);
-            }
+    document.step(place, patterns.len() * PATTERN_STEPS)?;
+    for pattern in patterns.iter().filter_map(|it| Pattern::parse(it)) {
+        for text in (0..variants).filter_map(|variant| pattern.write(variant, length_min)) {
+            // An open end may be filled with anything.
+            found.push(fill(&text));
+            found.push(text);
         }
         // Lookaround may refuse the shortest text and accept a longer one.
-        for longer in LONGER {
-            found.extend(pattern.write(0, length_min + longer));
-        }
+        let longer = LONGER.map(|longer| pattern.write(0, length_min + longer));
+        found.extend(longer.into_iter().flatten());
     }
-    if !requirements.patterns.is_empty() {
-        found.push(fit(&MIXED.repeat(2), length_min, usize::MAX));
+    if !patterns.is_empty() {
+        found.push(fill(&MIXED.repeat(2)));
     }
-    for variant in 0..variants {
-        found.push(plain(variant, length_min, length_max));
-    }
-    found.retain(|text| (length_min..=length_max).contains(&text.chars().count()));
+    found.extend((0..variants).map(|variant| plain(variant, length_min, *lengths.end())));
+    found.retain(|text| lengths.contains(&text.chars().count()));
     // Compiling and matching cost far more than reading a schema.
     let length: usize = found.iter().map(String::len).sum();
-    let work = requirements.patterns.len() * (PATTERN_STEPS + length / 16);
+    let work = patterns.len() * (PATTERN_STEPS + length / 16);
     document.step(place, work + length / 64)?;
-    for pattern in &requirements.patterns {
+    for pattern in patterns {
         found.retain(|text| document.matches(pattern, text));
     }
     found.dedup();
@@ -97,11 +89,7 @@ pub(super) fn texts<'schema>(
 
 /// A short text; every variant is another one, as far as the length allows.
 fn plain(variant: usize, length_min: usize, length_max: usize) -> String {
-    let number = if variant == 0 {
-        String::new()
-    } else {
-        to_letters(variant)
-    };
+    let number = to_letters(variant);
     let room = length_max.saturating_sub(number.len()).min(PLAIN.len());
     let word = PLAIN.get(..room).unwrap_or(PLAIN);
     fit(&format!("{word}{number}"), length_min, length_max)

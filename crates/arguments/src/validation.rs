@@ -48,27 +48,18 @@ fn build(schema: &Value, draft: Option<Draft>) -> Result<Validator, ValidationEr
     json_schema::compile(schema, draft, Remote::NothingValid)
 }
 
-/// Where a value fails, and why.
-pub(super) struct Failure {
-    pub(super) place: String,
-    pub(super) reason: String,
-}
-
-/// The failure nearest to what has to change; none if the value is valid.
-pub(super) fn find_failure(validator: &Validator, value: &Value) -> Option<Failure> {
+/// Where a value fails, and why: the failure nearest to what has to change. None if the value is valid.
+pub(super) fn find_failure(validator: &Validator, value: &Value) -> Option<(String, String)> {
     if validator.is_valid(value) {
         return None;
     }
     let errors: Vec<_> = validator.iter_errors(value).take(FAILURES_MAX).collect();
-    let deepest = deepest(&errors, 0).map(|error| Failure {
-        place: error.instance_path().as_str().to_owned(),
-        reason: shorten(&error.masked().to_string()),
+    let deepest = deepest(&errors, 0).map(|error| {
+        let place = error.instance_path().as_str().to_owned();
+        (place, shorten(&error.masked().to_string()))
     });
     // A value that fails without an error fails as a whole.
-    Some(deepest.unwrap_or_else(|| Failure {
-        place: String::new(),
-        reason: "the value is not valid".to_owned(),
-    }))
+    deepest.or_else(|| Some((String::new(), "the value is not valid".to_owned())))
 }
 
 /// The deepest error. Where no branch fits, the branch that came furthest is looked into.

@@ -9,7 +9,9 @@ use mcprove_fault::file as faults;
 use mcprove_load::config::LoadConfig;
 use mcprove_servers::tools_file as mock;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
+use mcprove_settings::message::Message;
+use mcprove_settings::reader::Warning;
+use mcprove_settings::tree::{Document, Wanted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,7 @@ use super::file::{self, folder_of};
 use super::gates;
 use super::plan::Environment;
 use super::recognise::{Recognised, recognise};
+use super::run::SuiteProblem;
 
 /// The name of the format.
 pub const VALIDATION_FORMAT: &str = "validation.v1";
@@ -96,13 +99,13 @@ impl FileKind {
 
 impl From<&ConfigError> for Problem {
     fn from(error: &ConfigError) -> Self {
-        let (message, hint) = error.texts();
+        let problem = SuiteProblem::from(error);
         Self {
             file: error.file.clone(),
-            line: error.place.map(|place| place.line),
-            column: error.place.map(|place| place.column),
-            message,
-            hint,
+            line: problem.line,
+            column: problem.column,
+            message: problem.message,
+            hint: problem.hint,
         }
     }
 }
@@ -111,23 +114,23 @@ impl From<&ConfigError> for Problem {
 /// `environment` does not have are warnings.
 pub fn check(path: &Path, environment: &Environment) -> (CheckedFile, Option<ConfigErrors>) {
     let mut checked = CheckedFile::new(path);
-    let errors = look(path, environment, &mut checked).err();
-    if let Some(errors) = &errors {
-        checked.refuse(errors);
-    }
-    (checked, errors)
+    let errors = checked.look(path, environment).err();
+    checked.refuse(errors)
 }
 
 /// What stands for a folder in which there is no file to look at.
 pub fn check_empty_folder(path: &Path) -> (CheckedFile, Option<ConfigErrors>) {
-    let mut checked = CheckedFile::new(path);
-    let errors = ConfigErrors::of(ConfigError::of_file(
+    let checked = CheckedFile::new(path);
+    let errors = unusable(
         &checked.file,
         "there is no file of mcprove in this folder",
         "they end in .yml or .yaml; folders in it are not looked into",
-    ));
-    checked.refuse(&errors);
-    (checked, Some(errors))
+    );
+    checked.refuse(Some(errors))
+}
+
+fn unusable(file: &str, message: impl Into<Message>, hint: &'static str) -> ConfigErrors {
+    ConfigErrors::of(ConfigError::of_file(file, message, hint))
 }
 
 impl CheckedFile {
@@ -143,112 +146,101 @@ impl CheckedFile {
         }
     }
 
-    fn refuse(&mut self, errors: &ConfigErrors) {
-        self.valid = false;
-        self.problems = errors.0.iter().map(Problem::from).collect();
+    fn refuse(mut self, errors: Option<ConfigErrors>) -> (Self, Option<ConfigErrors>) {
+        self.valid = errors.is_none();
+        let problems = errors.iter().flat_map(|errors| &errors.0);
+        self.problems = problems.map(Problem::from).collect();
+        (self, errors)
     }
-}
 
-fn look(
-    path: &Path,
-    environment: &Environment,
-    checked: &mut CheckedFile,
-) -> Result<(), ConfigErrors> {
-    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    if extension == "jsonl" {
-        // Only a recording has lines of JSON.
-        return look_at_tools(path, checked);
+    /// Notes how many of what there are, and what is odd.
+    fn note(&mut self, contents: &[(&str, usize)], warnings: &[Warning]) {
+        let there = contents.iter().filter(|(_, count)| *count > 0);
+        let there = there.map(|(what, count)| ((*what).to_owned(), *count));
+        self.contents = there.collect();
+        self.warnings = warnings.iter().map(ToString::to_string).collect();
     }
-    let is_toml = extension == "toml";
-    let parse = if is_toml {
-        Document::from_toml
-    } else {
-        Document::from_yaml_with_repeats
-    };
-    let document = Document::read(path, parse, Wanted::ANY)?;
-    let kind = match recognise(&document.root) {
-        Recognised::Ours(kind) => kind,
-        other => return Err(foreign(&document.file, other)),
-    };
-    // Where keys that are there twice are not told with all the rest, they are told alone.
-    if kind != FileKind::Suite {
-        document.refuse_repeats()?;
-    }
-    checked.kind = Some(kind);
-    let mut count = |what: &str, count: usize| {
-        if count > 0 {
-            checked.contents.insert(what.to_owned(), count);
+
+    fn look(&mut self, path: &Path, environment: &Environment) -> Result<(), ConfigErrors> {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        if extension == "jsonl" {
+            // Only a recording has lines of JSON.
+            return self.look_at_tools(path);
         }
-    };
-    match kind {
-        FileKind::Suite if is_toml => {
-            return Err(ConfigErrors::of(ConfigError::of_file(
-                &document.file,
-                "is a suite in TOML",
-                "suites are YAML: let the name end in .yml, and write it so",
-            )));
-        }
-        FileKind::Suite => {
-            let plan = file::from_document(&document, folder_of(path), Some(environment))?;
-            count("servers", plan.servers.len());
-            count("faults", plan.faults.len());
-            count("tools", plan.tools.len());
-            count("agents", plan.agents.len());
-            count("load", plan.load.len());
-            checked.warnings = plan.warnings.iter().map(ToString::to_string).collect();
-        }
-        FileKind::Load => {
-            let config = LoadConfig::from_document(&document)?;
-            count("faults", config.faults.len());
-            checked.warnings = config.warnings.iter().map(ToString::to_string).collect();
-        }
-        FileKind::Gates => {
-            gates::from_document(&document)?;
-            count("gates", fields(&document.root).len());
-        }
-        FileKind::Faults => {
-            let faults = faults::from_document(&document)?.len();
-            if faults == 0 {
-                return Err(ConfigErrors::of(ConfigError::of_file(
+        let is_toml = extension == "toml";
+        let parse = if is_toml {
+            Document::from_toml
+        } else {
+            Document::from_yaml_with_repeats
+        };
+        let document = Document::read(path, parse, Wanted::ANY)?;
+        let kind = match recognise(&document.root) {
+            Recognised::Ours(kind) => kind,
+            other => {
+                return Err(unusable(
                     &document.file,
-                    "it is empty",
-                    "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
-                )));
+                    format!("is not a suite: it is {}", other.describe()),
+                    "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
+                ));
             }
-            count("faults", faults);
+        };
+        // Where keys that are there twice are not told with all the rest, they are told alone.
+        if kind != FileKind::Suite {
+            document.refuse_repeats()?;
         }
-        FileKind::Tools => return look_at_tools(path, checked),
+        self.kind = Some(kind);
+        match kind {
+            FileKind::Suite if is_toml => {
+                return Err(unusable(
+                    &document.file,
+                    "is a suite in TOML",
+                    "suites are YAML: let the name end in .yml, and write it so",
+                ));
+            }
+            FileKind::Suite => {
+                let plan = file::from_document(&document, folder_of(path), Some(environment))?;
+                let contents = [
+                    ("servers", plan.servers.len()),
+                    ("faults", plan.faults.len()),
+                    ("tools", plan.tools.len()),
+                    ("agents", plan.agents.len()),
+                    ("load", plan.load.len()),
+                ];
+                self.note(&contents, &plan.warnings);
+            }
+            FileKind::Load => {
+                let config = LoadConfig::from_document(&document)?;
+                self.note(&[("faults", config.faults.len())], &config.warnings);
+            }
+            FileKind::Gates => {
+                gates::from_document(&document)?;
+                self.note(&[("gates", document.root.fields().len())], &[]);
+            }
+            FileKind::Faults => {
+                let faults = faults::from_document(&document)?.len();
+                if faults == 0 {
+                    return Err(unusable(
+                        &document.file,
+                        "it is empty",
+                        "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
+                    ));
+                }
+                self.note(&[("faults", faults)], &[]);
+            }
+            FileKind::Tools => return self.look_at_tools(path),
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-fn foreign(file: &str, what: Recognised) -> ConfigErrors {
-    ConfigErrors::of(ConfigError::of_file(
-        file,
-        format!("is not a suite: it is {}", what.describe()),
-        "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
-    ))
-}
-
-fn look_at_tools(path: &Path, checked: &mut CheckedFile) -> Result<(), ConfigErrors> {
-    checked.kind = Some(FileKind::Tools);
-    let read = mock::read(path)?;
-    checked.contents = [
-        ("tools", read.spec.tools.len()),
-        ("resources", read.spec.resources.len()),
-        ("prompts", read.spec.prompts.len()),
-    ]
-    .into_iter()
-    .filter(|(_, count)| *count > 0)
-    .map(|(what, count)| (what.to_owned(), count))
-    .collect();
-    checked.warnings = read.warnings.iter().map(ToString::to_string).collect();
-    Ok(())
-}
-
-fn fields(node: &Node) -> &[Field] {
-    match &node.data {
-        Data::Table(fields) => fields,
-        _ => &[],
+    fn look_at_tools(&mut self, path: &Path) -> Result<(), ConfigErrors> {
+        self.kind = Some(FileKind::Tools);
+        let read = mock::read(path)?;
+        let contents = [
+            ("tools", read.spec.tools.len()),
+            ("resources", read.spec.resources.len()),
+            ("prompts", read.spec.prompts.len()),
+        ];
+        self.note(&contents, &read.warnings);
+        Ok(())
     }
 }

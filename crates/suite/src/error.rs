@@ -4,6 +4,8 @@ use mcprove_score::gate::ScoreError;
 use mcprove_settings::message::Message;
 use thiserror::Error;
 
+use crate::plan::FillError;
+
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
@@ -24,6 +26,14 @@ impl TestError {
             message: message.into(),
             hint: hint.into().text(),
         }
+    }
+}
+
+/// What to do about a text that cannot be filled in; for a variable that is not set, with another way.
+pub(crate) fn fill_hint(error: &FillError, or: impl Fn(&str) -> String) -> String {
+    match error {
+        FillError::Unset(name) => format!("set {name} in the environment{}", or(name)),
+        FillError::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
     }
 }
 

@@ -69,97 +69,80 @@ pub fn recognise_file(path: &Path) -> Recognised {
 
 /// What a file is, by what is in it.
 pub fn recognise(root: &Node) -> Recognised {
-    match &root.data {
-        Data::List(nodes) => Recognised::Ours(of_list(nodes)),
-        Data::Table(fields) => of_table(fields),
+    Recognised::Ours(match &root.data {
+        Data::List(nodes) => {
+            let is_fault = |node: &Node| node.text().is_some() || node.get("kind").is_some();
+            if nodes.iter().all(is_fault) {
+                FileKind::Faults
+            } else {
+                FileKind::Tools
+            }
+        }
+        Data::Table(fields) => match of_table(root, fields) {
+            Ok(kind) => kind,
+            Err(what) => return Recognised::Foreign(what),
+        },
         // Nothing, or nothing that says what it is: whoever reads it tells what is missing.
-        _ => Recognised::Ours(FileKind::Suite),
-    }
+        _ => FileKind::Suite,
+    })
 }
 
-fn of_list(nodes: &[Node]) -> FileKind {
-    let is_fault = |node: &Node| matches!(node.data, Data::Text(_)) || has(node, "kind");
-    if nodes.iter().all(is_fault) {
-        FileKind::Faults
-    } else {
-        FileKind::Tools
-    }
-}
-
-fn of_table(fields: &[Field]) -> Recognised {
-    let is_there = |name: &str| fields.iter().any(|field| field.name == name);
+/// What a table is, or what other file it is.
+fn of_table(root: &Node, fields: &[Field]) -> Result<FileKind, &'static str> {
+    let is_there = |name: &str| root.get(name).is_some();
     if is_there("jobs") && is_there("on") {
-        return Recognised::Foreign("a workflow of GitHub Actions");
+        return Err("a workflow of GitHub Actions");
     }
+    let also_of_suites = ALSO_OF_SUITES.into_iter().any(is_there);
     let of_suites = count(fields, &OF_SUITES);
     let of_loads = count(fields, &OF_LOADS);
-    if of_loads > of_suites {
-        return Recognised::Ours(FileKind::Load);
-    }
     let mut tools = fields.iter().filter(|field| field.name == "tools");
     // A tools file has `tools` too.
-    let is_of_tools = |field: &Field| match &field.value.data {
-        Data::List(nodes) => !nodes.iter().any(is_test),
-        _ => true,
-    };
-    if of_suites == 1 && of_loads == 0 && tools.any(is_of_tools) && !also_of_suites(fields) {
-        return Recognised::Ours(FileKind::Tools);
-    }
-    if of_suites > 0 {
-        return Recognised::Ours(FileKind::Suite);
-    }
-    if OF_TOOLS.into_iter().any(is_there) {
-        return Recognised::Ours(FileKind::Tools);
-    }
+    let is_test = |node: &Node| OF_TESTS.into_iter().any(|name| node.get(name).is_some());
+    let is_of_tools = |field: &Field| !field.value.elements().iter().any(is_test);
     let is_known = |field: &Field| {
         let name = field.name.as_str();
         OF_ALL.contains(&name) || ALSO_OF_SUITES.contains(&name) || name == "faults"
     };
-    if fields.iter().all(is_known) {
-        let is_suite = also_of_suites(fields) || !is_there("faults");
-        return Recognised::Ours(if is_suite {
-            FileKind::Suite
-        } else {
-            FileKind::Faults
-        });
-    }
-    if fields.iter().any(|field| gates::is_block(&field.name)) {
-        return Recognised::Ours(FileKind::Gates);
-    }
-    if is_there("faults") {
-        return Recognised::Ours(FileKind::Faults);
-    }
-    Recognised::Foreign("no file that mcprove knows")
-}
-
-fn also_of_suites(fields: &[Field]) -> bool {
-    let mut names = fields.iter().map(|field| field.name.as_str());
-    names.any(|name| ALSO_OF_SUITES.contains(&name))
-}
-
-fn is_test(node: &Node) -> bool {
-    OF_TESTS.into_iter().any(|name| has(node, name))
+    Ok(if of_loads > of_suites {
+        FileKind::Load
+    } else if of_suites == 1 && of_loads == 0 && tools.any(is_of_tools) && !also_of_suites {
+        FileKind::Tools
+    } else if of_suites > 0 {
+        FileKind::Suite
+    } else if OF_TOOLS.into_iter().any(is_there) {
+        FileKind::Tools
+    } else if fields.iter().all(is_known) && (also_of_suites || !is_there("faults")) {
+        FileKind::Suite
+    } else if fields.iter().all(is_known) {
+        FileKind::Faults
+    } else if fields.iter().any(|field| gates::is_block(&field.name)) {
+        FileKind::Gates
+    } else if is_there("faults") {
+        FileKind::Faults
+    } else {
+        return Err("no file that mcprove knows");
+    })
 }
 
 /// How many of the names are among the keys, or nearly. A key that is known for something else is that.
 fn count(fields: &[Field], names: &[&str]) -> usize {
     let is_known = |name: &str| {
-        let all = [&OF_SUITES[..], &OF_LOADS, &ALSO_OF_SUITES, &OF_TOOLS];
-        let mut all = all.into_iter().chain([&OF_ALL[..]]);
-        name == "faults" || gates::is_block(name) || all.any(|known| known.contains(&name))
+        let all = [
+            &OF_SUITES[..],
+            &OF_LOADS,
+            &ALSO_OF_SUITES,
+            &OF_TOOLS,
+            &OF_ALL,
+        ];
+        let mut all = all.into_iter().flatten();
+        name == "faults" || gates::is_block(name) || all.any(|known| *known == name)
     };
     let is_meant = |field: &&Field| {
         let name = field.name.as_str();
         names.contains(&name) || !is_known(name) && slip(names, name).is_some()
     };
     fields.iter().filter(is_meant).count()
-}
-
-fn has(node: &Node, name: &str) -> bool {
-    match &node.data {
-        Data::Table(fields) => fields.iter().any(|field| field.name == name),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use mcprove_settings::message::{Diagnostic, Message};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::printable::printable;
 use mcprove_suite::TestError;
-use mcprove_suite::run::LastFailedError;
 
 use crate::{ExitCode, terminal};
 
@@ -158,7 +157,7 @@ macro_rules! with_hint {
 
 with_hint! {
     AuditError, CompareError, ListenError, OwnLimit, RecomputeError,
-    RecordingError, ReplayError, SpawnError, &FormatError, &LastFailedError,
+    RecordingError, ReplayError, SpawnError, &FormatError,
 }
 
 impl From<TestError> for Failure {

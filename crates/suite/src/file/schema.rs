@@ -9,7 +9,7 @@ use mcprove_settings::kind::table_schema;
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::kinds::reference;
+use super::kinds::{reference, schema_of};
 use super::servers::OWNERS;
 use super::settings::{SECTIONS, SectionKeys};
 use crate::gates;
@@ -18,35 +18,16 @@ use crate::gates;
 pub fn schema() -> Schema {
     let mut definitions = gates::definitions();
     definitions.insert("faults".into(), faults::list_schema(Map::new()));
-    definitions.insert("variable".into(), variable());
-    for (name, schema) in sections() {
-        definitions.insert(format!("load_{name}"), schema);
-    }
+    definitions.insert("variable".into(), schema_of("variable"));
+    let loads = sections().into_iter();
+    definitions.extend(loads.map(|(name, schema)| (format!("load_{name}"), schema)));
     definitions.extend(SECTIONS.iter().map(|it| (it.name.to_owned(), table(it))));
     let mut root = definitions.remove("suite").unwrap_or_default();
-    extend(
-        &mut root,
-        json!({
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "Suite",
-            "description": "Tests of MCP servers and of agents for `mcprove run`, in YAML.",
-            "type": "object",
-            "anyOf": [{ "required": ["tools"] }, { "required": ["agents"] }, { "required": ["load"] }],
-            "$defs": definitions,
-        }),
-    );
+    extend(&mut root, schema_of("root"));
+    extend(&mut root, json!({ "$defs": definitions }));
     allow_variables(&mut root);
     add_spellings(&mut root, "#");
     Schema::try_from(root).unwrap_or_default()
-}
-
-/// A text that is nothing but a variable, which takes its value with its type.
-fn variable() -> Value {
-    json!({
-        "description": "A variable, whose value stands here",
-        "type": "string",
-        "pattern": "^\\$\\{[^}]+\\}$",
-    })
 }
 
 /// Adds these entries to an object.
@@ -146,7 +127,11 @@ fn add_spellings(schema: &mut Value, place: &str) {
             for (name, within) in object.iter_mut() {
                 let place = format!("{place}/{name}");
                 if let ("properties", Value::Object(properties)) = (name.as_str(), &mut *within) {
-                    add_dashed(properties, &place);
+                    let names: Vec<String> = properties.keys().cloned().collect();
+                    for name in names.iter().filter(|name| name.contains('_')) {
+                        let other = json!({ "$ref": format!("{place}/{name}") });
+                        properties.insert(name.replace('_', "-"), other);
+                    }
                 }
                 add_spellings(within, &place);
             }
@@ -160,14 +145,6 @@ fn add_spellings(schema: &mut Value, place: &str) {
     }
 }
 
-fn add_dashed(properties: &mut Map<String, Value>, place: &str) {
-    let names: Vec<String> = properties.keys().cloned().collect();
-    for name in names.iter().filter(|name| name.contains('_')) {
-        let other = json!({ "$ref": format!("{place}/{name}") });
-        properties.insert(name.replace('_', "-"), other);
-    }
-}
-
 fn allow_variable(schema: &mut Value) {
     let Value::Object(object) = schema else {
         return;
@@ -175,18 +152,12 @@ fn allow_variable(schema: &mut Value) {
     if takes_any_text(object) {
         return;
     }
-    let mut without = object.clone();
-    let mut with = Map::new();
+    let mut within = std::mem::take(object);
     for name in ["description", "default"] {
-        if let Some(value) = without.remove(name) {
-            with.insert(name.to_owned(), value);
-        }
+        object.extend(within.remove_entry(name));
     }
-    with.insert(
-        "anyOf".to_owned(),
-        json!([Value::Object(without), reference("variable")]),
-    );
-    *object = with;
+    let choices = json!([Value::Object(within), reference("variable")]);
+    object.insert("anyOf".to_owned(), choices);
 }
 
 /// Whether a schema takes the text of a variable by itself.

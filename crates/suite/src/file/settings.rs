@@ -38,62 +38,78 @@ pub struct SectionKeys {
     pub settings: fn() -> &'static [Setting],
 }
 
+impl SectionKeys {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        explanation: &'static str,
+        settings: fn() -> &'static [Setting],
+    ) -> Self {
+        Self {
+            name,
+            title,
+            explanation,
+            settings,
+        }
+    }
+}
+
 /// Every table, in the order in which they are explained.
 pub const SECTIONS: &[SectionKeys] = &[
-    SectionKeys {
-        name: "suite",
-        title: "Keys at the top",
-        explanation: "what there is to test, and on what",
-        settings: SuiteSettings::declared,
-    },
-    SectionKeys {
-        name: "server",
-        title: "Keys of a server",
-        explanation: "a command to start, an address, or a mock in this process",
-        settings: ServerSettings::declared,
-    },
-    SectionKeys {
-        name: "tool_test",
-        title: "Keys of a tool test",
-        explanation: "one call of a tool, and what must come back; without `expect` the call must succeed",
-        settings: ToolTestSettings::declared,
-    },
-    SectionKeys {
-        name: "negative_path",
-        title: "Keys of negative_path",
-        explanation: "bad requests that the tool must reject",
-        settings: NegativePathSettings::declared,
-    },
-    SectionKeys {
-        name: "agent_test",
-        title: "Keys of an agent",
-        explanation: "a task for a model, or for your own agent; besides these keys it has the blocks of a gates file",
-        settings: AgentSettings::declared,
-    },
-    SectionKeys {
-        name: "provider",
-        title: "Keys of provider",
-        explanation: "how the provider of a model is spoken to",
-        settings: ProviderSettings::declared,
-    },
-    SectionKeys {
-        name: "budget",
-        title: "Keys of budget",
-        explanation: "the limits of one run; a run that reaches one ends there, and fails",
-        settings: Budget::declared,
-    },
-    SectionKeys {
-        name: "load_test",
-        title: "Keys of a load",
-        explanation: "a load on a server of the suite, with the sections of a load configuration",
-        settings: LoadTestSettings::declared,
-    },
-    SectionKeys {
-        name: "defaults",
-        title: "Keys of defaults",
-        explanation: "default values for tests that have such a key",
-        settings: DefaultSettings::declared,
-    },
+    SectionKeys::new(
+        "suite",
+        "Keys at the top",
+        "what there is to test, and on what",
+        SuiteSettings::declared,
+    ),
+    SectionKeys::new(
+        "server",
+        "Keys of a server",
+        "a command to start, an address, or a mock in this process",
+        ServerSettings::declared,
+    ),
+    SectionKeys::new(
+        "tool_test",
+        "Keys of a tool test",
+        "one call of a tool, and what must come back; without `expect` the call must succeed",
+        ToolTestSettings::declared,
+    ),
+    SectionKeys::new(
+        "negative_path",
+        "Keys of negative_path",
+        "bad requests that the tool must reject",
+        NegativePathSettings::declared,
+    ),
+    SectionKeys::new(
+        "agent_test",
+        "Keys of an agent",
+        "a task for a model, or for your own agent; besides these keys it has the blocks of a gates file",
+        AgentSettings::declared,
+    ),
+    SectionKeys::new(
+        "provider",
+        "Keys of provider",
+        "how the provider of a model is spoken to",
+        ProviderSettings::declared,
+    ),
+    SectionKeys::new(
+        "budget",
+        "Keys of budget",
+        "the limits of one run; a run that reaches one ends there, and fails",
+        Budget::declared,
+    ),
+    SectionKeys::new(
+        "load_test",
+        "Keys of a load",
+        "a load on a server of the suite, with the sections of a load configuration",
+        LoadTestSettings::declared,
+    ),
+    SectionKeys::new(
+        "defaults",
+        "Keys of defaults",
+        "default values for tests that have such a key",
+        DefaultSettings::declared,
+    ),
 ];
 
 /// The names of the settings of a table.
@@ -247,7 +263,7 @@ pub(super) struct ToolTestSettings {
 pub(super) struct NegativePathSettings {
     /// which are made
     #[setting(otherwise = "all that apply")]
-    pub checks: Checks,
+    pub checks: Option<Checks>,
     /// how long each may take before it counts as hung
     #[setting(kind = Kind::Milliseconds, default = 10000)]
     pub timeout_ms: Duration,

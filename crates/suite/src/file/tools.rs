@@ -1,5 +1,6 @@
 //! The section `tools`: calls of tools, and what must come back.
 
+use mcprove_check::negative_path::Probe;
 use mcprove_client::session::options::CALL_TIMEOUT;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::table;
@@ -44,11 +45,13 @@ pub(super) fn read(
         head,
         server,
         tool: tool?,
-        args: given.args.0,
+        args: given.args.0.into(),
         timeout: given.timeout_ms.or(of_server).unwrap_or(CALL_TIMEOUT),
         expect: expect.unwrap_or_default(),
         negative_path: given.negative_path.map(|Nested(given)| NegativePathPlan {
-            checks: given.checks.0,
+            checks: given
+                .checks
+                .map_or_else(|| Probe::ALL.to_vec(), |checks| checks.0),
             timeout: given.timeout_ms,
             expect: given.expect.map(|expect| expect.0),
         }),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::report::{GateResult, Scored, gate_results};
-use mcprove_settings::error::{ConfigError, ConfigErrors};
+use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::printable::{escape_hidden, printable};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -70,19 +70,16 @@ pub fn score_junit(scored: &Scored<'_>) -> String {
 pub fn unread_junit(errors: &ConfigErrors) -> String {
     let mut files: Vec<(&str, Vec<Problem>)> = Vec::new();
     for error in &errors.0 {
+        let problem = Problem::error("unusable", error.texts().0, error.to_string());
         match files.iter_mut().find(|(file, _)| *file == error.file) {
-            Some((_, problems)) => problems.push(unread(error)),
-            None => files.push((&error.file, vec![unread(error)])),
+            Some((_, problems)) => problems.push(problem),
+            None => files.push((&error.file, vec![problem])),
         }
     }
     let suites = files
         .into_iter()
         .map(|(file, problems)| suite_of(file, case("score", "input", &problems)));
     write(SCORE, suites)
-}
-
-fn unread(error: &ConfigError) -> Problem {
-    Problem::error("unusable", error.texts().0, error.to_string())
 }
 
 /// A suite with nothing but this.
@@ -109,10 +106,10 @@ fn of<'m, Found>(
     by_run: &'m BTreeMap<Option<usize>, Vec<&'m Found>>,
     run: Option<usize>,
 ) -> impl Iterator<Item = &'m Found> {
-    let all = run.is_none().then(|| by_run.values());
-    let some = run.map(|_| [None, run].into_iter().filter_map(|run| by_run.get(&run)));
-    let found = all.into_iter().flatten().chain(some.into_iter().flatten());
-    found.flatten().copied()
+    let found = by_run
+        .iter()
+        .filter(move |(about, _)| run.is_none() || about.is_none() || **about == run);
+    found.flat_map(|(_, found)| found.iter().copied())
 }
 
 /// Says that a gate may not have been judged in a run: after one that cannot be, nothing is promised
@@ -138,10 +135,8 @@ fn failed(failure: &GateFailure) -> Problem {
         message,
         ..
     } = failure;
-    let place = place
-        .as_ref()
-        .map(|place| format!("\nat: {place}"))
-        .unwrap_or_default();
+    let place = place.as_ref().map(|place| format!("\nat: {place}"));
+    let place = place.unwrap_or_default();
     Problem {
         kind: NonSuccessKind::Failure,
         name: target.clone(),
@@ -178,15 +173,9 @@ fn write(name: &str, suites: impl Iterator<Item = TestSuite>) -> String {
     escape_hidden(&text).into_owned()
 }
 
-/// A text on one line, without what a terminal would act on and what XML cannot hold.
+/// A text on one line, without what a terminal would act on and what XML 1.0 cannot hold.
 fn line(text: &str) -> String {
-    let text = printable(text, TEXT_MAX);
-    text.replace(|character| !is_xml(character), "\u{fffd}")
-}
-
-/// Whether a character may be in XML 1.0, where the control characters are gone already.
-fn is_xml(character: char) -> bool {
-    !matches!(character, '\u{fffe}' | '\u{ffff}')
+    printable(text, TEXT_MAX).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 fn lines(text: &str) -> String {
@@ -199,51 +188,41 @@ const SUITE: &str = "mcprove run";
 
 /// A report on suites as `JUnit` XML: a suite per file and a case per test.
 pub(crate) fn suite_junit(report: &SuiteReport) -> String {
-    let mut suites: Vec<TestSuite> = Vec::new();
-    let mut file = None;
-    for test in &report.tests {
-        if file != Some(&test.file) {
-            suites.push(TestSuite::new(line(&test.file)));
-            file = Some(&test.file);
-        }
-        if let Some(suite) = suites.last_mut() {
-            suite.add_test_case(of_test(test));
-        }
-    }
-    suites.extend(unrun(&report.problems));
+    let files = report.tests.chunk_by(|one, other| one.file == other.file);
+    let mut suites: Vec<TestSuite> = files
+        .map(|tests| {
+            let file = tests.first().map_or("", |test| &test.file);
+            let mut suite = TestSuite::new(line(file));
+            suite.add_test_cases(tests.iter().map(of_test));
+            suite
+        })
+        .collect();
+    // What kept all tests from being run: an error for each file.
+    let unrun = report
+        .problems
+        .chunk_by(|one, other| one.file == other.file);
+    suites.extend(unrun.map(|of_file| {
+        let file = of_file.first().and_then(|problem| problem.file.as_deref());
+        let wrong: Vec<Problem> = of_file.iter().map(unusable).collect();
+        suite_of(file.unwrap_or(SUITE), case("suite", "input", &wrong))
+    }));
     if report.partial {
-        suites.push(interrupted());
+        // What was broken off did not pass, though no test of it failed.
+        let message = "the run was interrupted".to_owned();
+        let text = format!("{message}, so tests are missing\nhint: run it again");
+        let wrong = Problem::error("interrupted", message, text);
+        suites.push(suite_of(SUITE, case("suite", "run", &[wrong])));
     }
     write(SUITE, suites.into_iter())
 }
 
-/// What was broken off did not pass, though no test of it failed.
-fn interrupted() -> TestSuite {
-    let message = "the run was interrupted".to_owned();
-    let text = format!("{message}, so tests are missing\nhint: run it again");
-    let wrong = Problem::error("interrupted", message, text);
-    suite_of(SUITE, case("suite", "run", &[wrong]))
-}
-
-/// What kept all tests from being run: an error for each file.
-fn unrun(unrun: &[SuiteProblem]) -> Vec<TestSuite> {
-    let of_files = unrun.chunk_by(|one, other| one.file == other.file);
-    let suites = of_files.map(|of_file| {
-        let file = of_file.first().and_then(|problem| problem.file.as_deref());
-        let wrong: Vec<Problem> = of_file
-            .iter()
-            .map(|problem| {
-                let told = problems::told(problem);
-                let text = match &problem.hint {
-                    Some(hint) => format!("{told}\nhint: {hint}"),
-                    None => told,
-                };
-                Problem::error("unusable", problem.message.clone(), text)
-            })
-            .collect();
-        suite_of(file.unwrap_or(SUITE), case("suite", "input", &wrong))
-    });
-    suites.collect()
+fn unusable(problem: &SuiteProblem) -> Problem {
+    let told = problems::told(problem);
+    let text = match &problem.hint {
+        Some(hint) => format!("{told}\nhint: {hint}"),
+        None => told,
+    };
+    Problem::error("unusable", problem.message.clone(), text)
 }
 
 fn of_test(test: &TestReport) -> TestCase {

@@ -3,6 +3,8 @@
 use mcprove_score::gate::{RunTargets, ScoreReport};
 use serde_json::json;
 
+use mcprove_settings::error::ConfigError;
+
 use super::*;
 use crate::gates::parse_yaml;
 

@@ -3,7 +3,6 @@
 
 pub mod explain;
 mod github;
-mod json;
 pub mod list;
 pub(crate) mod problems;
 pub mod progress;
@@ -13,7 +12,8 @@ mod tap;
 use std::path::Path;
 
 use mcprove_document::style::Style;
-use mcprove_settings::printable::escape_hidden;
+use mcprove_settings::printable::{escape_hidden, printable_json};
+use serde::Serialize;
 
 use crate::junit::suite_junit;
 use crate::run::{SuiteReport, TestKind};
@@ -34,7 +34,7 @@ pub fn render(format: &str, report: &SuiteReport, results: &Path, style: Style) 
     let opened = openable(report, results);
     let text = match format {
         // Its names are the same wherever the results are.
-        "json" => json::render(report),
+        "json" => to_json(report),
         "junit" => suite_junit(&opened),
         "tap" => tap::render(&opened),
         "github" => github::render(&opened),
@@ -44,6 +44,12 @@ pub fn render(format: &str, report: &SuiteReport, results: &Path, style: Style) 
     };
     // In JSON they are escaped already.
     escape_hidden(&text).into_owned()
+}
+
+/// Something for programs.
+pub(crate) fn to_json(it: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(it).unwrap_or_default();
+    printable_json(&json) + "\n"
 }
 
 /// The report with names that open from where the user stands.

@@ -159,52 +159,40 @@ pub(crate) fn word(report: &SuiteReport) -> (Tone, &'static str) {
 
 /// `12 tests`.
 pub(crate) fn counted(tests: usize) -> String {
-    match tests {
-        1 => "1 test".to_owned(),
-        tests => format!("{tests} tests"),
-    }
+    counted_as(tests, "test")
+}
+
+fn counted_as(count: usize, noun: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{end}")
 }
 
 /// `12 tests: 9 passed, 2 failed, 1 error`.
 pub(crate) fn summary(report: &SuiteReport) -> String {
-    let counts = report.counts();
-    let errors = if counts.errors == 1 {
-        "error"
-    } else {
-        "errors"
-    };
-    let parts = [
-        (counts.passed, "passed"),
-        (counts.failed, "failed"),
-        (counts.errors, errors),
-        (counts.skipped, "skipped"),
-    ];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    let tests = counted(report.tests.len());
-    let end = if report.partial {
-        "; the run was interrupted"
-    } else {
-        ""
-    };
     if !report.problems.is_empty() {
-        return match report.problems.len() {
-            1 => "no test was run: 1 problem".to_owned(),
-            count => format!("no test was run: {count} problems"),
-        };
+        let problems = counted_as(report.problems.len(), "problem");
+        return format!("no test was run: {problems}");
     }
-    if parts.is_empty() {
-        return format!("{tests}{end}");
+    let counts = report.counts();
+    let parts = [
+        (counts.passed, format!("{} passed", counts.passed)),
+        (counts.failed, format!("{} failed", counts.failed)),
+        (counts.errors, counted_as(counts.errors, "error")),
+        (counts.skipped, format!("{} skipped", counts.skipped)),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(_, part)| part).collect();
+    let mut summary = counted(report.tests.len());
+    if !parts.is_empty() {
+        summary = format!("{summary}: {}", parts.join(", "));
     }
-    let none = if counts.skipped == report.tests.len() && !report.partial {
-        "; nothing was tested"
+    if report.partial {
+        summary + "; the run was interrupted"
+    } else if !parts.is_empty() && counts.skipped == report.tests.len() {
+        summary + "; nothing was tested"
     } else {
-        ""
-    };
-    format!("{tests}: {}{none}{end}", parts.join(", "))
+        summary
+    }
 }
 
 #[cfg(test)]

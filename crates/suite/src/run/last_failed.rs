@@ -12,9 +12,9 @@ use mcprove_settings::input;
 use mcprove_settings::message::{message, setting};
 use mcprove_settings::whole_file::write_private;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::report::{SuiteReport, TestOutcome};
+use crate::error::TestError;
 use crate::plan::SuitePlan;
 
 /// The name of the file, in the folder that runs are written to.
@@ -43,46 +43,6 @@ struct Failed {
     name: String,
 }
 
-/// Why the file cannot be used.
-#[derive(Debug, Error)]
-pub enum LastFailedError {
-    /// It cannot be read or written.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// It is something else.
-    #[error("{} is not a list of failed tests: {reason}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-}
-
-impl LastFailedError {
-    /// What to try.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Io { .. } => message![
-                "check its permissions, or write elsewhere: ",
-                setting("report_dir")
-            ]
-            .text(),
-            Self::Format { path, .. } => {
-                let what = format!("delete {}, and run without ", path.display());
-                message![what, setting("last_failed")].text()
-            }
-        }
-    }
-}
-
 impl FailedTests {
     /// None yet, in the folder that runs are written to.
     pub fn none(folder: &Path) -> Self {
@@ -95,40 +55,42 @@ impl FailedTests {
     }
 
     /// Reads them from the folder that runs are written to; none where no run has ended yet.
-    pub fn read(folder: &Path) -> Result<Option<Self>, LastFailedError> {
+    pub fn read(folder: &Path) -> Result<Option<Self>, TestError> {
         let path = folder.join(LAST_FAILED_FILE);
-        let text = match read_bounded(&path) {
-            Ok(text) => text,
+        let shown = path.display();
+        let bytes = match input::read_file(&path, BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => {
-                return Err(LastFailedError::Io {
-                    action: "read",
-                    path,
-                    source,
-                });
+            Err(error) => {
+                let hint = "check its permissions, or write elsewhere: ";
+                let hint = message![hint, setting("report_dir")];
+                return Err(TestError::new(
+                    format!("cannot read {shown}: {error}"),
+                    hint,
+                ));
             }
         };
-        let read = serde_json::from_str::<Self>(&text).map_err(|error| error.to_string());
-        let mut read = read
-            .and_then(|read| match read.schema.as_str() {
-                FORMAT => Ok(read),
-                other => Err(format!("its format is {other:?}, not {FORMAT:?}")),
-            })
-            .map_err(|reason| LastFailedError::Format { path, reason })?;
+        let read = serde_json::from_slice::<Self>(&bytes).map_err(|error| error.to_string());
+        let read = read.and_then(|read| match read.schema.as_str() {
+            FORMAT => Ok(read),
+            other => Err(format!("its format is {other:?}, not {FORMAT:?}")),
+        });
+        let mut read = read.map_err(|reason| {
+            let hint = format!("delete {shown}, and run without ");
+            TestError::new(
+                format!("{shown} is not a list of failed tests: {reason}"),
+                message![hint, setting("last_failed")],
+            )
+        })?;
         read.folder = whole(folder);
         Ok(Some(read))
     }
 
     /// Writes them there.
-    pub fn write(&self, folder: &Path) -> Result<(), LastFailedError> {
-        let path = folder.join(LAST_FAILED_FILE);
-        let text = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        let written = std::fs::create_dir_all(folder).and_then(|()| write_private(&path, text));
-        written.map_err(|source| LastFailedError::Io {
-            action: "write",
-            path,
-            source,
-        })
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self)? + "\n";
+        std::fs::create_dir_all(folder)?;
+        write_private(&folder.join(LAST_FAILED_FILE), text)
     }
 
     /// The same after a run: without those that passed, with those that did not.
@@ -226,11 +188,6 @@ fn has_test(plan: &SuitePlan, name: &str) -> bool {
     super::tests_of(std::slice::from_ref(plan))
         .iter()
         .any(|test| test.name() == name)
-}
-
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let bytes = input::read_file(path, BYTES_MAX)?;
-    String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]
@@ -343,7 +300,7 @@ mod tests {
         for text in ["", "{}", r#"{"schema":"other","tests":[]}"#, "[1"] {
             std::fs::write(place.join(LAST_FAILED_FILE), text).unwrap();
             let error = FailedTests::read(&place).unwrap_err();
-            assert!(error.hint().contains("delete"), "{error}");
+            assert!(error.hint.contains("delete"), "{error}");
         }
     }
 }

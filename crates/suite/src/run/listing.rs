@@ -86,8 +86,7 @@ impl SuiteList {
 
     /// The list for programs.
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).unwrap_or_default();
-        mcprove_settings::printable::printable_json(&json) + "\n"
+        crate::report::to_json(self)
     }
 }
 

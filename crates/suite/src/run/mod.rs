@@ -5,14 +5,10 @@
 //! are shared by the tests. [`FailedTests`] are those that did not pass last time.
 
 mod agent;
-mod connect;
-mod context;
-mod declined;
 mod last_failed;
 pub(crate) mod listing;
 mod load;
 mod masking;
-mod progress;
 mod repeat;
 mod report;
 mod runner;
@@ -24,22 +20,117 @@ mod selection;
 mod servers;
 mod tool;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mcprove_load::drive::Stop;
+use mcprove_load::run::Progress;
 use mcprove_settings::error::ConfigErrors;
 
-pub use context::{CassetteMode, SuiteOptions};
-pub use last_failed::{FailedTests, LAST_FAILED_FILE, LastFailedError};
+use self::servers::Servers;
+use crate::error::TestError;
+use crate::plan::{Environment, SuitePlan};
+
+pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
 pub use mcprove_trace::contained::is_contained;
-pub use progress::{SuiteEvent, SuiteListener};
 pub use report::{
     Counts, Repeated, SUITE_REPORT_FORMAT, SuiteProblem, SuiteReport, TestKind, TestOutcome,
     TestReport,
 };
 pub use runner::{RunRules, run_suites};
-pub use selection::{Chosen, Filter, NothingSelected, Selection, SelectionError, Shard, TagRule};
+pub use selection::{Chosen, Filter, Selection, SelectionError, Shard, TagRule};
+
+/// How suites are run.
+#[derive(Debug, Clone)]
+pub struct SuiteOptions {
+    /// How many tests run at once, where their servers allow it.
+    pub jobs: usize,
+    /// What is done with recordings of agents.
+    pub cassettes: CassetteMode,
+    /// Where the values of variables come from.
+    pub environment: Environment,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// Where loads and traces are written.
+    pub output_dir: PathBuf,
+    /// Whether the user said so: then it outweighs what an entry of `load` says.
+    pub is_output_dir_given: bool,
+    /// The program that acts as a proxy before the servers of agents that are processes: that of
+    /// `mcprove` itself.
+    pub proxy_program: Option<PathBuf>,
+    /// The program that ends what the suites start if we cannot
+    /// ([`Server::with_supervisor`](mcprove_client::server::Server::with_supervisor)); for servers that have none.
+    pub supervisor: Option<PathBuf>,
+    /// Breaks the run off.
+    pub stop: Stop,
+}
+
+impl Default for SuiteOptions {
+    /// One test at a time, recordings played, files under `runs`, variables of this process.
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            cassettes: CassetteMode::Replay,
+            environment: Environment::of_process(),
+            seed: 0,
+            output_dir: "runs".into(),
+            is_output_dir_given: false,
+            proxy_program: None,
+            supervisor: None,
+            stop: Stop::new(),
+        }
+    }
+}
+
+/// What is done with recordings of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CassetteMode {
+    /// A recording is replayed where there is one; else the model is asked.
+    #[default]
+    Replay,
+    /// The model is asked, and recorded.
+    Record,
+    /// The model is asked, and nothing is recorded.
+    Live,
+}
+
+/// What a test is run with.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    /// Its suite.
+    pub plan: &'a SuitePlan,
+    /// How suites are run.
+    pub options: &'a SuiteOptions,
+    /// The servers of the suite.
+    pub servers: &'a Servers,
+}
+
+/// Called with everything that happens while suites run.
+pub type SuiteListener = Arc<dyn Fn(&SuiteEvent<'_>) + Send + Sync>;
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy)]
+pub enum SuiteEvent<'a> {
+    /// So many tests were chosen; something about the choice is odd.
+    Chosen {
+        /// How many.
+        tests: usize,
+        /// What is odd.
+        warnings: &'a [String],
+    },
+    /// A test was started.
+    Started(TestOf<'a>),
+    /// A test has ended, or is not to be run.
+    Ended {
+        /// What came of it.
+        report: &'a TestReport,
+        /// What came of all so far.
+        counts: Counts,
+    },
+    /// How a load goes.
+    Load(&'a Progress),
+}
 
 /// Why no test was run.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +140,7 @@ pub enum SuiteError {
     Files(ConfigErrors),
     /// There is no test to run.
     #[error(transparent)]
-    NothingSelected(#[from] NothingSelected),
+    NothingSelected(#[from] TestError),
 }
 
 /// Reads suites and runs all their tests. Whatever goes wrong with a test is in the report.

@@ -37,7 +37,15 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
         .position(|report| !is_passed(&report))
         .unwrap_or_default();
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let outcome = outcome(&reports);
+    // The worst of them.
+    let by_weight = [
+        TestOutcome::Error,
+        TestOutcome::Failed,
+        TestOutcome::Skipped,
+    ];
+    let has = |outcome: &TestOutcome| reports.iter().any(|report| report.outcome == *outcome);
+    let worst_outcome = by_weight.into_iter().find(has);
+    let outcome = worst_outcome.unwrap_or(TestOutcome::Passed);
     let mut merged = reports.into_iter().nth(worst)?;
     let flaky = passed > 0 && passed < times && outcome != TestOutcome::Skipped;
     if flaky {
@@ -56,19 +64,6 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
         flaky,
     });
     Some(merged)
-}
-
-/// The worst of them.
-fn outcome(reports: &[TestReport]) -> TestOutcome {
-    let has = |outcome| reports.iter().any(|report| report.outcome == outcome);
-    [
-        TestOutcome::Error,
-        TestOutcome::Failed,
-        TestOutcome::Skipped,
-    ]
-    .into_iter()
-    .find(|outcome| has(*outcome))
-    .unwrap_or(TestOutcome::Passed)
 }
 
 #[cfg(test)]

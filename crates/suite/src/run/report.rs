@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
 use mcprove_settings::error::ConfigError;
 use mcprove_settings::loss::Loss;
+use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,21 +34,18 @@ pub struct SuiteReport {
 }
 
 /// Something that keeps all tests from being run.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SuiteProblem {
     /// The file; none where it is about no file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, from one; none when the whole file is meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// The character in the line, from one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
     /// What is wrong.
     pub message: String,
     /// What to try.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
@@ -104,6 +102,7 @@ pub struct Repeated {
 }
 
 /// What came of one test.
+#[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestReport {
     /// Its name.
@@ -117,10 +116,8 @@ pub struct TestReport {
     /// What came of it.
     pub outcome: TestOutcome,
     /// Why it was skipped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
     /// How often it was run, where that is more than once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeated: Option<Repeated>,
     /// How long it took. On replay, how long it took when it was recorded.
     pub duration_ms: f64,
@@ -141,7 +138,6 @@ pub struct TestReport {
     pub losses: Vec<Loss>,
     /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
     /// results, so that it does not depend on where that is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<String>,
 }
 
@@ -188,16 +184,22 @@ impl SuiteReport {
 
     /// How many tests came to what.
     pub fn counts(&self) -> Counts {
-        let count = |outcome| {
-            let tests = self.tests.iter();
-            tests.filter(|test| test.outcome == outcome).count()
-        };
-        Counts {
-            passed: count(TestOutcome::Passed),
-            failed: count(TestOutcome::Failed),
-            errors: count(TestOutcome::Error),
-            skipped: count(TestOutcome::Skipped),
+        let mut counts = Counts::default();
+        for test in &self.tests {
+            counts.add(test.outcome);
         }
+        counts
+    }
+}
+
+impl Counts {
+    pub(crate) const fn add(&mut self, outcome: TestOutcome) {
+        *match outcome {
+            TestOutcome::Passed => &mut self.passed,
+            TestOutcome::Failed => &mut self.failed,
+            TestOutcome::Error => &mut self.errors,
+            TestOutcome::Skipped => &mut self.skipped,
+        } += 1;
     }
 }
 
@@ -254,6 +256,18 @@ impl TestReport {
         self
     }
 
+    /// Adds that something does not hold.
+    pub(crate) fn fail(
+        &mut self,
+        target: &str,
+        expected: impl Into<Value>,
+        actual: impl Into<Value>,
+        message: impl Into<String>,
+    ) {
+        let failure = gate_failure(target, expected, actual, message);
+        self.failures.push(failure);
+    }
+
     /// Adds a file that is not complete, and a note for people.
     pub(crate) fn lose(&mut self, loss: Loss) {
         self.notes.push(loss.to_string());
@@ -261,8 +275,7 @@ impl TestReport {
     }
 
     /// Decides what came of it: what could not be judged outweighs what does not hold.
-    #[must_use]
-    pub(crate) fn judged(mut self) -> Self {
+    pub(crate) fn judge(&mut self) {
         self.outcome = if !self.errors.is_empty() {
             TestOutcome::Error
         } else if !self.failures.is_empty() {
@@ -270,6 +283,28 @@ impl TestReport {
         } else {
             TestOutcome::Passed
         };
+    }
+
+    /// The same, decided.
+    #[must_use]
+    pub(crate) fn judged(mut self) -> Self {
+        self.judge();
         self
+    }
+}
+
+/// That something does not hold.
+pub(crate) fn gate_failure(
+    target: &str,
+    expected: impl Into<Value>,
+    actual: impl Into<Value>,
+    message: impl Into<String>,
+) -> GateFailure {
+    GateFailure {
+        target: target.to_owned(),
+        expected: expected.into(),
+        actual: actual.into(),
+        message: message.into(),
+        ..GateFailure::default()
     }
 }

@@ -11,11 +11,15 @@ use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
 use serde_json::{Map, Value};
 
-use super::{AgentContext, AgentRuns, empty_tape, error};
-use crate::agent::cassette::{Cassette, CassetteInputs, RecordedRun, Take, Variables};
+use super::{AgentRuns, AgentTest, error, suite_name};
+use crate::agent::cassette::{
+    CASSETTE_FORMAT, Cassette, CassetteInputs, RecordedOutcome, RecordedRun, Take, Variables,
+    Verdict,
+};
 use crate::agent::toolbox::OfferedTool;
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver};
+use crate::run::CassetteMode;
 use crate::run::masking::mask;
 
 /// What stands in the trace of a run that the user stopped.
@@ -34,10 +38,7 @@ pub(super) enum Outcome {
     /// It came to its end, whichever.
     Done(Box<LiveRun>),
     /// It broke, which was not the agent's doing.
-    Broken {
-        run: Box<AgentRun>,
-        error: ScoreError,
-    },
+    Broken(Breakage),
     /// The user stopped it.
     Interrupted,
     /// It was not begun: another one broke, or the user had stopped.
@@ -46,7 +47,7 @@ pub(super) enum Outcome {
 
 /// Why a run broke, and what it had done, where it had begun.
 pub(super) struct Breakage {
-    pub error: TestError,
+    error: TestError,
     run: Option<Box<AgentRun>>,
 }
 
@@ -65,22 +66,36 @@ impl Breakage {
         }
     }
 
-    /// The run as far as it is known.
-    pub(super) fn run(&mut self, test: &AgentTestPlan) -> Box<AgentRun> {
-        let unknown = || Box::new(broken_run(test, &self.error.message));
-        self.run.take().unwrap_or_else(unknown)
+    /// The run as far as it is known, and the error, which may name it.
+    pub(super) fn settle(
+        self,
+        task: &AgentTestPlan,
+        index: usize,
+        is_named: bool,
+    ) -> (AgentRun, ScoreError) {
+        let TestError { message, hint } = self.error;
+        let run = match self.run {
+            Some(run) => *run,
+            None => broken_run(task, &message),
+        };
+        let message = if is_named {
+            format!("run {index}: {message}")
+        } else {
+            message
+        };
+        (run, error(index, message, hint))
     }
 }
 
 /// A run of which nothing is known but why it ended.
-fn broken_run(test: &AgentTestPlan, error: &str) -> AgentRun {
-    let model = match &test.driver {
-        Driver::Model(plan) => Some(plan.model.clone()),
-        Driver::Command(plan) => plan.model.clone(),
+fn broken_run(task: &AgentTestPlan, error: &str) -> AgentRun {
+    let model = match &task.driver {
+        Driver::Model(plan) => Some(&plan.model),
+        Driver::Command(plan) => plan.model.as_ref(),
     };
     AgentRun {
-        model,
-        prompt: test.prompts.first().cloned(),
+        model: model.cloned(),
+        prompt: task.prompts.first().cloned(),
         conversation: Some(Conversation {
             stop_reason: Some(StopReason::Error),
             error: Some(error.to_owned()),
@@ -92,67 +107,93 @@ fn broken_run(test: &AgentTestPlan, error: &str) -> AgentRun {
 
 /// Puts the runs of this test together. Only now every secret is known.
 pub(super) fn gather(
+    test: AgentTest<'_>,
+    filled: &AgentTestPlan,
     mut outcomes: Vec<Outcome>,
-    (test, filled): (&AgentTestPlan, &AgentTestPlan),
-    context: AgentContext<'_>,
     variables: &Variables,
-    is_recorded: bool,
 ) -> AgentRuns {
-    let redactor = Redactor::new(
-        context
-            .options
-            .environment
-            .secrets_beside(&names_of(&outcomes)),
-    );
+    let AgentTest {
+        task,
+        suite,
+        options,
+    } = test;
+    let redactor = Redactor::new(options.environment.secrets_beside(&names_of(&outcomes)));
     let is_done = |outcome: &Outcome| matches!(outcome, Outcome::Done(_));
     let ended = outcomes.iter().filter(|it| is_done(it)).count();
     let judged = outcomes.iter().take_while(|it| is_done(it)).count();
     let is_whole = ended == outcomes.len();
     // One that nothing is known of only stands for its place.
-    let is_known = |it: &Outcome| matches!(it, Outcome::Done(_) | Outcome::Broken { .. });
+    let is_known = |it: &Outcome| matches!(it, Outcome::Done(_) | Outcome::Broken(_));
     let known = outcomes.iter().rposition(is_known);
     outcomes.truncate(known.map_or(0, |last| last + 1));
     let (mut runs, mut notes, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let (mut takes, mut tools) = (Vec::new(), None);
-    for outcome in outcomes {
-        let (run, told) = match outcome {
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        let mut told = Vec::new();
+        let run = match outcome {
             Outcome::Done(live) => {
-                let LiveRun { run, notes, .. } = *live;
+                told = live.notes;
                 takes.push(live.take);
                 tools.get_or_insert(live.tools);
-                (run, notes)
+                live.run
             }
-            Outcome::Broken { run, mut error } => {
+            Outcome::Broken(broken) => {
+                let (run, mut error) = broken.settle(filled, index, task.runs > 1);
                 mask(&mut error.message, &redactor);
                 mask(&mut error.hint, &redactor);
                 errors.push(error);
-                (*run, Vec::new())
+                run
             }
-            Outcome::Interrupted => (broken_run(filled, INTERRUPTED), Vec::new()),
+            Outcome::Interrupted => broken_run(filled, INTERRUPTED),
             Outcome::NotBegun => break,
         };
         runs.push(redactor.of_json(&run).unwrap_or_default());
-        let told = told.iter().map(|note| redactor.text(note).into_owned());
-        notes.push(told.collect::<Vec<String>>());
+        for note in &mut told {
+            mask(note, &redactor);
+        }
+        notes.push(told);
     }
     if !is_whole && errors.is_empty() {
         errors.push(TestError::new("interrupted", "run it again to finish").into());
     }
-    let mut tape = None;
-    if is_recorded && is_whole {
-        let inputs = CassetteInputs::of(test, &tools.unwrap_or_default()).with_mocks(context.plan);
-        let redacted = redactor.of_json(&inputs).ok_or_else(|| {
+    let record = || {
+        let inputs = CassetteInputs::of(task, &tools.unwrap_or_default()).with_mocks(suite);
+        let fits = redactor.of_json(&inputs).ok_or_else(|| {
             let message = "what the test is cannot be redacted, so nothing is recorded";
             let hint = "give its variables values that are no words of the suite";
-            TestError::new(message, hint).into()
+            ScoreError::from(TestError::new(message, hint))
+        })?;
+        let is_process = matches!(task.driver, Driver::Command(_));
+        let recorded = takes.into_iter().zip(&runs).zip(&notes).enumerate();
+        let recorded = recorded.map(|(index, ((take, run), notes))| {
+            let recorded = take.redacted(&redactor).ok_or_else(|| {
+                let message = format!("run {index} is too large to be recorded");
+                let hint = message!["ask for less, or run without ", setting("record")];
+                error(index, message, hint)
+            })?;
+            Ok(RecordedRun {
+                trace: is_process.then(|| run.clone()),
+                notes: notes.clone(),
+                ..recorded
+            })
         });
-        let recorded = redacted.and_then(|inputs| {
-            let runs = recorded(test, takes, &runs, &notes, &redactor)?;
-            let mut tape = empty_tape(test, context.plan, inputs, context.options.seed);
-            tape.variables = variables.redacted(&redactor);
-            Ok(Cassette { runs, ..tape })
-        });
-        match recorded {
+        Ok(Cassette {
+            schema: CASSETTE_FORMAT.to_owned(),
+            agent: task.head.name.clone(),
+            suite: suite_name(suite),
+            fits,
+            seed: options.seed,
+            variables: variables.redacted(&redactor),
+            verdict: Verdict {
+                outcome: RecordedOutcome::Error,
+                failures: Vec::new(),
+            },
+            runs: recorded.collect::<Result<_, ScoreError>>()?,
+        })
+    };
+    let mut tape = None;
+    if options.cassettes == CassetteMode::Record && is_whole {
+        match record() {
             Ok(recorded) => tape = Some(recorded),
             Err(unrecorded) => errors.push(unrecorded),
         }
@@ -188,36 +229,4 @@ fn names_of(outcomes: &[Outcome]) -> BTreeSet<String> {
         }
     }
     names
-}
-
-/// What a cassette has of these runs.
-fn recorded(
-    test: &AgentTestPlan,
-    takes: Vec<Take>,
-    runs: &[AgentRun],
-    notes: &[Vec<String>],
-    redactor: &Redactor,
-) -> Result<Vec<RecordedRun>, ScoreError> {
-    let is_process = matches!(test.driver, Driver::Command(_));
-    let all =
-        takes
-            .into_iter()
-            .zip(runs)
-            .zip(notes)
-            .enumerate()
-            .map(|(index, ((take, run), notes))| {
-                let Some(recorded) = take.redacted(redactor) else {
-                    return Err(error(
-                        index,
-                        format!("run {index} is too large to be recorded"),
-                        message!["ask for less, or run without ", setting("record")],
-                    ));
-                };
-                Ok(RecordedRun {
-                    trace: is_process.then(|| run.clone()),
-                    notes: notes.clone(),
-                    ..recorded
-                })
-            });
-    all.collect()
 }

@@ -34,24 +34,20 @@ pub(super) async fn judge_aside(
 }
 
 /// Puts into the report what came of these runs, and into each that is judged whether it passed.
-fn judge(report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> TestReport {
+fn judge(mut report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> TestReport {
     let rest = made.trace.runs.split_off(made.judged);
-    let notes = made.notes.get(..made.judged).unwrap_or_default();
     let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
     let is_whole = made.judged >= runs || made.errors.is_empty();
-    let mut report = match made.judged {
-        _ if is_whole => judge_runs(report, test, &test.gates, &mut made.trace, notes),
-        0 => report,
-        _ => {
+    if is_whole {
+        judge_runs(&mut report, test, &test.gates, made);
+    } else {
+        if made.judged > 0 {
             // What is about all runs together says nothing of some.
-            let gates = test.gates.of_one_run();
-            judge_runs(report, test, &gates, &mut made.trace, notes)
+            judge_runs(&mut report, test, &test.gates.of_one_run(), made);
         }
-    };
-    made.trace.runs.extend(rest);
-    if !is_whole {
         report.notes.extend(how_many(made, runs));
     }
+    made.trace.runs.extend(rest);
     report.errors.splice(0..0, made.errors.drain(..));
     report.judged()
 }
@@ -69,49 +65,60 @@ fn how_many(made: &AgentRuns, runs: usize) -> Option<String> {
     Some(format!("{ended} of {runs} runs came to an end, {judged}"))
 }
 
-fn judge_runs(
-    mut report: TestReport,
-    test: &AgentTestPlan,
-    gates: &Gates,
-    trace: &mut AgentTrace,
-    notes: &[Vec<String>],
-) -> TestReport {
+fn judge_runs(report: &mut TestReport, test: &AgentTestPlan, gates: &Gates, made: &mut AgentRuns) {
+    let trace = &mut made.trace;
     let alone = gates.of_one_run();
-    let must_complete = !is_end_expected(gates);
+    // Unless the gates say how runs must end.
+    let must_complete = !(gates.expect.iter()).any(|it| it.target.starts_with(STOP_REASON));
     for run in &mut trace.runs {
-        run.passed = passed(run, &alone, must_complete)
-            .filter(|_| tokens_unknown(run, &test.budget, must_complete).is_none());
+        let is_complete = run.stop_reason() == Some(StopReason::Completed);
+        run.passed = if must_complete && !is_complete {
+            Some(false)
+        } else {
+            // Unknown where that cannot be judged.
+            passes(&AgentTrace::new(vec![run.clone()]), &alone)
+        };
+        if tokens_unknown(run, &test.budget, must_complete).is_some() {
+            run.passed = None;
+        }
     }
     let scored = score_gated(trace, gates);
     report.targets = scored.targets;
     report.runs = scored.runs;
     report.errors = scored.errors;
-    report.errors.extend(unknown(trace, gates, test));
+    report
+        .errors
+        .extend(unknown(trace, gates, test, must_complete));
     report.failures = scored.failures;
-    let mut unjudged = Vec::new();
+    let notes = made.notes.get(..made.judged).unwrap_or_default();
+    report.notes = all_notes(notes);
+    report.notes.extend(scored.notes);
     if must_complete {
-        unjudged = take_unjudged(&mut report.errors, trace);
+        report
+            .notes
+            .extend(take_unjudged(&mut report.errors, trace));
         let runs = trace.runs.iter().enumerate();
         let broken = runs.filter_map(|(index, run)| not_completed(index, run, &test.budget));
         report.failures.extend(broken);
     }
-    for failure in &mut report.failures {
-        name_run(failure, test.runs);
+    // Where there are several runs, the message names its own.
+    for failure in report.failures.iter_mut().filter(|_| test.runs > 1) {
+        if let Some(run) = failure.run {
+            failure.message = format!("run {run}: {}", failure.message);
+        }
     }
-    report.notes = all_notes(notes);
-    report.notes.extend(scored.notes);
-    report.notes.extend(unjudged);
-    let durations = trace
-        .runs
-        .iter()
-        .filter_map(|run| run.conversation.as_ref()?.duration_ms);
+    let runs = trace.runs.iter();
+    let durations = runs.filter_map(|run| run.conversation.as_ref()?.duration_ms);
     report.duration_ms = durations.sum();
-    report
 }
 
 /// What cannot be judged because nobody told it, though the test depends on it.
-fn unknown(trace: &AgentTrace, gates: &Gates, test: &AgentTestPlan) -> Vec<ScoreError> {
-    let must_complete = !is_end_expected(gates);
+fn unknown(
+    trace: &AgentTrace,
+    gates: &Gates,
+    test: &AgentTestPlan,
+    must_complete: bool,
+) -> Vec<ScoreError> {
     let runs = trace.runs.iter().enumerate();
     let tokens = runs.clone().filter_map(|(index, run)| {
         let message = tokens_unknown(run, &test.budget, must_complete)?;
@@ -153,20 +160,6 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
     Some(format!(
         "inconclusive: budget.tokens is {most}, and the number of tokens is unknown"
     ))
-}
-
-/// Whether the gates say how runs must end, so that we do not.
-fn is_end_expected(gates: &Gates) -> bool {
-    let mut expected = gates.expect.iter();
-    expected.any(|expectation| expectation.target.starts_with(STOP_REASON))
-}
-
-/// Whether a run did its task: it ended by itself, and every gate of one run holds. Unknown where that cannot be judged.
-fn passed(run: &AgentRun, gates: &Gates, must_complete: bool) -> Option<bool> {
-    if must_complete && run.stop_reason() != Some(StopReason::Completed) {
-        return Some(false);
-    }
-    passes(&AgentTrace::new(vec![run.clone()]), gates)
 }
 
 /// Takes out what could not be judged because a run did not come to its end: that run failed, whatever else is
@@ -226,13 +219,6 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
         actual,
         what,
     ))
-}
-
-/// Names the run in the message, where there are several.
-fn name_run(failure: &mut GateFailure, runs: u32) {
-    if let Some(run) = failure.run.filter(|_| runs > 1) {
-        failure.message = format!("run {run}: {}", failure.message);
-    }
 }
 
 /// The notes of all runs: what every run says is said once.

@@ -6,36 +6,36 @@
 mod gathered;
 mod judge;
 mod live;
-mod mock_faults;
 mod replay;
 
 #[cfg(test)]
 mod tests;
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use mcprove_score::gate::ScoreError;
 use mcprove_settings::loss::Loss;
 use mcprove_settings::message::Message;
 use mcprove_settings::private_file;
-use mcprove_settings::secret::Redactor;
 use mcprove_settings::whole_file::write_private;
 use mcprove_trace::AgentTrace;
 
-use super::context::{CassetteMode, Context, SuiteOptions};
 use super::masking::mask;
 use super::report::{TestKind, TestOutcome, TestReport};
-use crate::agent::cassette::{self, CASSETTE_FORMAT, Cassette, FOLDER, RecordedOutcome, Verdict};
+use super::{CassetteMode, Context, SuiteOptions};
+use crate::agent::cassette::{self, Cassette, FOLDER, RecordedOutcome, Verdict};
 use crate::error::TestError;
-use crate::plan::{AgentTestPlan, SuitePlan};
+use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";
 
-/// What a test is run with.
+/// A test of an agent, and what it is run with.
 #[derive(Clone, Copy)]
-struct AgentContext<'a> {
-    plan: &'a SuitePlan,
+struct AgentTest<'a> {
+    task: &'a AgentTestPlan,
+    suite: &'a SuitePlan,
     options: &'a SuiteOptions,
 }
 
@@ -55,9 +55,6 @@ struct AgentRuns {
     judged: usize,
 }
 
-/// Why there are no runs to judge.
-type AgentRunsError = TestError;
-
 /// What went wrong with one of the runs.
 fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
@@ -69,29 +66,36 @@ fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> Sc
 /// Runs one test. Whatever goes wrong is in the report.
 pub(crate) async fn run(test: &AgentTestPlan, context: Context<'_>) -> TestReport {
     // Servers are not shared: an agent may leave them in any state.
-    let Context { plan, options, .. } = context;
-    run_in(test, AgentContext { plan, options }).await
+    run_in(test, context.plan, context.options).await
 }
 
-async fn run_in(test: &AgentTestPlan, context: AgentContext<'_>) -> TestReport {
-    let test = &mock_faults::injected(test, context.plan);
-    let report = TestReport::new(TestKind::Agent, &test.head, context.plan);
-    let path = cassette_path(test, context.plan);
+async fn run_in(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions) -> TestReport {
+    let test = AgentTest {
+        task: &with_faults_of_mocks(task, suite),
+        suite,
+        options,
+    };
+    let mut report = TestReport::new(TestKind::Agent, &task.head, suite);
+    let path = cassette_path(task, suite);
     // A replay has nothing of the environment, and must not depend on it.
-    let is_replay = context.options.cassettes == CassetteMode::Replay && path.exists();
-    let leftover = remove_trace(test, context).err();
-    let mut report = match make(test, context, &path).await {
+    let is_replay = options.cassettes == CassetteMode::Replay && path.exists();
+    let leftover = test.remove_trace().err();
+    report = match test.make(&path).await {
         // All that is judged is without secrets already.
         Ok(made) => {
-            let (report, made) = judge::judge_aside(report, test, made).await;
-            write_artifacts(report, test, context, made, &path)
+            let (report, made) = judge::judge_aside(report, test.task, made).await;
+            test.write_artifacts(report, made, &path)
         }
+        // A recording that was to be made anew stays as it was.
         Err(error) => {
-            let mut report = not_run(report, error, context, &path);
-            if !is_replay {
-                redact(&mut report, &context.options.environment.redactor());
+            report.errors.push(error.into());
+            if options.cassettes == CassetteMode::Record {
+                report.notes.push(nothing_recorded(&path));
             }
-            report
+            if !is_replay {
+                redact(&mut report, options);
+            }
+            report.judged()
         }
     };
     if let Some(error) = leftover.filter(|_| report.details.is_none()) {
@@ -101,83 +105,35 @@ async fn run_in(test: &AgentTestPlan, context: AgentContext<'_>) -> TestReport {
     report
 }
 
-/// The report of these runs, which are judged. Their trace is written, and their recording.
-fn write_artifacts(
-    mut report: TestReport,
-    test: &AgentTestPlan,
-    context: AgentContext<'_>,
-    made: AgentRuns,
-    path: &Path,
-) -> TestReport {
-    if !made.trace.runs.is_empty() {
-        match write_trace(test, context, &made.trace) {
-            Ok(()) => report.details = Some(trace_name(test, context.plan)),
-            Err(error) => report.lose(Loss::of_file(&trace_path(test, context), &error)),
+/// The test with the faults of its mocks among those that its calls meet, if it is for a model.
+///
+/// They act in virtual time, like those that a test injects: a mock that hangs would have our own loop wait for nothing,
+/// and would leave no mark for the scoring of recovery. So the mock is started without its faults, and the test meets
+/// them, aimed at that mock, after its own. A process of the user meets them live: its clock is not ours.
+fn with_faults_of_mocks(task: &AgentTestPlan, suite: &SuitePlan) -> AgentTestPlan {
+    let mut task = task.clone();
+    for name in &task.servers {
+        if let (Driver::Model(_), Some(server)) = (&task.driver, suite.servers.get(name))
+            && let Reach::Mock { faults, .. } = &server.reach
+        {
+            let faults = faults.iter().cloned().map(|mut fault| {
+                fault.target.server = Some(name.clone());
+                fault
+            });
+            task.inject.extend(faults);
         }
     }
-    let is_recorded = context.options.cassettes == CassetteMode::Record;
-    match made.tape {
-        // Whoever stops wants nothing written any more.
-        Some(tape) if context.options.stop.is_running() => record(report, tape, path),
-        _ if is_recorded => {
-            report.notes.push(nothing_recorded(path));
-            report
-        }
-        _ => report,
-    }
+    task
 }
 
 /// Takes out what errors and notes may quote: addresses, and what servers wrote to stderr.
-fn redact(report: &mut TestReport, redactor: &Redactor) {
+fn redact(report: &mut TestReport, options: &SuiteOptions) {
+    let redactor = options.environment.redactor();
     let errors = report.errors.iter_mut();
     let texts = errors.flat_map(|error| [&mut error.message, &mut error.hint]);
     for text in texts.chain(&mut report.notes) {
-        mask(text, redactor);
+        mask(text, &redactor);
     }
-}
-
-/// Makes the runs, in the way that the options say.
-async fn make(
-    test: &AgentTestPlan,
-    context: AgentContext<'_>,
-    path: &Path,
-) -> Result<AgentRuns, AgentRunsError> {
-    let mode = context.options.cassettes;
-    if mode == CassetteMode::Replay {
-        if let Some(cassette) = cassette::read(path)? {
-            cassette::same_file(test, context.plan)?;
-            return replay::replay(test, context.plan, &cassette).await;
-        }
-        cassette::none_of_another_model(test, context.plan)?;
-    }
-    if mode == CassetteMode::Record {
-        cassette::same_file(test, context.plan)?;
-        // What cannot be read is nobody's.
-        if let Ok(Some(before)) = cassette::read(path)
-            && before.suite != suite_name(context.plan)
-        {
-            let (file, suite) = (shown(path), before.suite);
-            return Err(TestError::new(
-                format!("{file}: the cassette is of the suite {suite:?}, and would be overwritten"),
-                "give one of the agents another name; if the suite was renamed, remove the cassette first",
-            ));
-        }
-    }
-    live::make(test, context, mode == CassetteMode::Record).await
-}
-
-/// The report of a test that has no runs to judge. A recording that was to be made anew stays as it was.
-fn not_run(
-    mut report: TestReport,
-    error: AgentRunsError,
-    context: AgentContext<'_>,
-    path: &Path,
-) -> TestReport {
-    report.errors.push(error.into());
-    if context.options.cassettes == CassetteMode::Record {
-        report.notes.push(nothing_recorded(path));
-    }
-    report.judged()
 }
 
 fn nothing_recorded(path: &Path) -> String {
@@ -189,19 +145,89 @@ fn nothing_recorded(path: &Path) -> String {
     }
 }
 
+impl AgentTest<'_> {
+    /// Makes the runs, in the way that the options say.
+    async fn make(self, path: &Path) -> Result<AgentRuns, TestError> {
+        let Self { task, suite, .. } = self;
+        match self.options.cassettes {
+            CassetteMode::Replay => {
+                if let Some(cassette) = cassette::read(path)? {
+                    cassette::same_file(task, suite)?;
+                    return replay::replay(task, suite, &cassette).await;
+                }
+                cassette::none_of_another_model(task, suite)?;
+            }
+            CassetteMode::Record => {
+                cassette::same_file(task, suite)?;
+                // What cannot be read is nobody's.
+                if let Ok(Some(before)) = cassette::read(path)
+                    && before.suite != suite_name(suite)
+                {
+                    let (file, suite) = (shown(path), before.suite);
+                    return Err(TestError::new(
+                        format!(
+                            "{file}: the cassette is of the suite {suite:?}, and would be overwritten"
+                        ),
+                        "give one of the agents another name; if the suite was renamed, remove the cassette first",
+                    ));
+                }
+            }
+            CassetteMode::Live => {}
+        }
+        live::make(self).await
+    }
+
+    /// The report of these runs, which are judged. Their trace is written, and their recording.
+    fn write_artifacts(self, mut report: TestReport, made: AgentRuns, path: &Path) -> TestReport {
+        if !made.trace.runs.is_empty() {
+            match self.write_trace(&made.trace) {
+                Ok(()) => report.details = Some(trace_name(self.task, self.suite)),
+                Err(error) => report.lose(Loss::of_file(&self.trace_path(), &error)),
+            }
+        }
+        match made.tape {
+            // Whoever stops wants nothing written any more.
+            Some(tape) if self.options.stop.is_running() => return record(report, tape, path),
+            _ if self.options.cassettes == CassetteMode::Record => {
+                report.notes.push(nothing_recorded(path));
+            }
+            _ => {}
+        }
+        report
+    }
+
+    fn trace_path(self) -> PathBuf {
+        let name = trace_name(self.task, self.suite);
+        self.options.output_dir.join(name)
+    }
+
+    /// Removes the trace of an earlier run, which nobody shall take for that of this one.
+    fn remove_trace(self) -> io::Result<()> {
+        match std::fs::remove_file(self.trace_path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_trace(self, trace: &AgentTrace) -> io::Result<()> {
+        let path = self.trace_path();
+        if let Some(folder) = path.parent() {
+            private_file::create_dir_all(folder)?;
+        }
+        write_private(&path, serde_json::to_string_pretty(trace)? + "\n")
+    }
+}
+
 /// Writes the cassette, with what came of its runs.
 fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport {
+    let failures = report.failures.iter();
     tape.verdict = Verdict {
         outcome: match report.outcome {
             TestOutcome::Passed | TestOutcome::Skipped => RecordedOutcome::Passed,
             TestOutcome::Failed => RecordedOutcome::Failed,
             TestOutcome::Error => RecordedOutcome::Error,
         },
-        failures: report
-            .failures
-            .iter()
-            .map(|failure| failure.target.clone())
-            .collect(),
+        failures: failures.map(|failure| failure.target.clone()).collect(),
     };
     match cassette::write(path, &tape) {
         Ok(()) => report,
@@ -209,28 +235,6 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
             report.errors.push(failure.into());
             report.judged()
         }
-    }
-}
-
-/// A cassette of a test of which nothing is recorded yet.
-fn empty_tape(
-    test: &AgentTestPlan,
-    plan: &SuitePlan,
-    fits: cassette::CassetteInputs,
-    seed: u64,
-) -> Cassette {
-    Cassette {
-        schema: CASSETTE_FORMAT.to_owned(),
-        agent: test.head.name.clone(),
-        suite: suite_name(plan),
-        fits,
-        seed,
-        variables: std::collections::BTreeMap::new(),
-        verdict: Verdict {
-            outcome: RecordedOutcome::Error,
-            failures: Vec::new(),
-        },
-        runs: Vec::new(),
     }
 }
 
@@ -280,33 +284,6 @@ fn suite_folder(file: &str) -> String {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
     });
     parts.collect::<Vec<String>>().join("/")
-}
-
-fn trace_path(test: &AgentTestPlan, context: AgentContext<'_>) -> PathBuf {
-    let name = trace_name(test, context.plan);
-    context.options.output_dir.join(name)
-}
-
-/// Removes the trace of an earlier run, which nobody shall take for that of this one.
-fn remove_trace(test: &AgentTestPlan, context: AgentContext<'_>) -> std::io::Result<()> {
-    match std::fs::remove_file(trace_path(test, context)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn write_trace(
-    test: &AgentTestPlan,
-    context: AgentContext<'_>,
-    trace: &AgentTrace,
-) -> std::io::Result<()> {
-    let path = trace_path(test, context);
-    if let Some(folder) = path.parent() {
-        private_file::create_dir_all(folder)?;
-    }
-    let mut written = serde_json::to_string_pretty(trace).map_err(std::io::Error::other)?;
-    written.push('\n');
-    write_private(&path, written)
 }
 
 /// The seed of one run: the first has that of the suite.

@@ -5,10 +5,11 @@ use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace};
 
 use super::gathered::Breakage;
-use super::{AgentRuns, AgentRunsError, error, seed_of, suite_name};
+use super::{AgentRuns, seed_of, suite_name};
 use crate::agent::cassette::{Cassette, RecordedRun, Replayer, drift, file_name, recorded};
 use crate::agent::run::{fill_texts, run_once};
 use crate::agent::toolbox::OfferedTool;
+use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver, SuitePlan};
 
 /// Makes the runs of a test anew, each from the one that was recorded.
@@ -16,7 +17,7 @@ pub(super) async fn replay(
     test: &AgentTestPlan,
     plan: &SuitePlan,
     cassette: &Cassette,
-) -> Result<AgentRuns, AgentRunsError> {
+) -> Result<AgentRuns, TestError> {
     let mut changes = cassette.fits.changes(test, plan);
     let suite = suite_name(plan);
     if cassette.suite != suite {
@@ -30,7 +31,7 @@ pub(super) async fn replay(
     }
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
-        .map_err(|error| AgentRunsError::new(error.to_string(), record_again()))?;
+        .map_err(|error| TestError::new(error.to_string(), record_again()))?;
     // What is left in a cassette is no secret.
     let redactor = Redactor::default();
     let tools = cassette.fits.tools();
@@ -41,11 +42,10 @@ pub(super) async fn replay(
         let run = replay_run(&filled, recorded, &tools, &redactor, seed).await;
         match run {
             Ok(run) => runs.push(run),
-            Err(mut broken) => {
-                let run = broken.run(&filled);
-                runs.push(redactor.of_json(&*run).unwrap_or_default());
-                let AgentRunsError { message, hint } = broken.error;
-                errors.push(error(index, format!("run {index}: {message}"), hint));
+            Err(broken) => {
+                let (run, error) = broken.settle(&filled, index, true);
+                runs.push(redactor.of_json(&run).unwrap_or_default());
+                errors.push(error);
                 break;
             }
         }
@@ -76,7 +76,7 @@ async fn replay_run(
         (Driver::Model(model), _) => model,
         (Driver::Command(_), None) => {
             let message = "the cassette has no trace of it";
-            return Err(AgentRunsError::new(message, record_again()).into());
+            return Err(TestError::new(message, record_again()).into());
         }
     };
     let replayer = Replayer::new(recorded, tools, redactor.clone());

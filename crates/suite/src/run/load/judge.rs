@@ -12,7 +12,7 @@ use mcprove_trace::stream::OWN_LIMIT;
 use serde_json::{Value, json};
 
 use crate::error::TestError;
-use crate::run::report::{TestOutcome, TestReport};
+use crate::run::report::{TestOutcome, TestReport, gate_failure};
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 pub(super) fn broken_off() -> ScoreError {
@@ -22,26 +22,10 @@ pub(super) fn broken_off() -> ScoreError {
 }
 
 /// The values of `metrics.json` that a test has as its targets, by their paths there.
-const TARGETS: [&str; 18] = [
-    "latency_ms.p50",
-    "latency_ms.p95",
-    "latency_ms.p99",
-    "latency_ms.p999",
-    "latency_ms.mean",
-    "latency_ms.max",
-    "throughput.total_requests",
-    "throughput.successful_requests",
-    "throughput.requests_per_sec",
-    "errors.total",
-    "deadlock_count",
-    "hang_count",
-    "crash_count",
-    "dropped",
-    "process.peak_rss_mb",
-    "process.growth_mb",
-    "isolation.crossed",
-    "grades.overall",
-];
+const TARGETS: &str = "latency_ms.p50 latency_ms.p95 latency_ms.p99 latency_ms.p999 latency_ms.mean latency_ms.max \
+                       throughput.total_requests throughput.successful_requests throughput.requests_per_sec \
+                       errors.total deadlock_count hang_count crash_count dropped process.peak_rss_mb \
+                       process.growth_mb isolation.crossed grades.overall";
 
 /// How many tools that were not called are named.
 const SKIPPED_MAX: usize = 10;
@@ -50,17 +34,15 @@ const SKIPPED_MAX: usize = 10;
 pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.duration_ms = as_milliseconds(found.duration);
     let metrics = serde_json::to_value(found).unwrap_or_default();
-    for path in TARGETS {
+    for path in TARGETS.split(' ') {
         let mut names = path.split('.');
         let value = names.try_fold(&metrics, |value, name| value.get(name));
         if let Some(value) = value {
             report.targets.insert(path.to_owned(), value.clone());
         }
     }
-    let error_rate = found.error_rate();
-    report
-        .targets
-        .insert("error_rate".to_owned(), json!(error_rate));
+    let error_rate = json!(found.error_rate());
+    report.targets.insert("error_rate".to_owned(), error_rate);
     let violations = found.threshold_violations.iter().map(violated);
     let findings = found.findings().into_iter();
     let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = findings
@@ -85,7 +67,7 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
         // Half a load proves nothing.
         report.errors = vec![broken_off()];
     }
-    *report = report.clone().judged();
+    report.judge();
     debug_assert!(is_cut_short || (report.outcome == TestOutcome::Passed) == found.passed());
 }
 
@@ -112,40 +94,30 @@ fn violated(violation: &ThresholdViolation) -> GateFailure {
         Some(tool) => (format!("tools.{tool}.{metric}"), format!(" of {tool}")),
         None => (metric.to_owned(), String::new()),
     };
-    GateFailure {
-        target,
-        expected: json!(expected),
-        actual: json!(actual),
-        message: format!("{metric}{of_tool} is {actual}, and must be {expected}"),
-        ..GateFailure::default()
-    }
+    let message = format!("{metric}{of_tool} is {actual}, and must be {expected}");
+    gate_failure(&target, json!(expected), json!(actual), message)
 }
 
 fn finding(verdict: &Verdict) -> GateFailure {
-    GateFailure {
-        target: verdict.detector.clone(),
-        expected: json!("no critical finding"),
-        actual: Value::Object(verdict.numbers.clone().into_iter().collect()),
-        message: verdict.sentence.clone(),
-        ..GateFailure::default()
-    }
+    let numbers = Value::Object(verdict.numbers.clone().into_iter().collect());
+    let Verdict {
+        detector, sentence, ..
+    } = verdict;
+    gate_failure(detector, "no critical finding", numbers, sentence)
 }
 
 fn unjudged(verdict: &Verdict) -> ScoreError {
     let detector = &verdict.detector;
     let target = detector.strip_prefix("threshold:").unwrap_or(detector);
-    ScoreError {
-        target: Some(target.to_owned()),
-        run: None,
-        message: if detector == OWN_LIMIT {
-            // That is an error of ours.
-            verdict.sentence.clone()
-        } else {
-            format!("inconclusive: {}", verdict.sentence)
-        },
-        hint: verdict.hint.as_ref().map_or_else(
-            || "make the load longer".to_owned(),
-            |hint| hint.spelled(Spelling::Yaml),
-        ),
-    }
+    // An own limit is an error of ours.
+    let message = if detector == OWN_LIMIT {
+        verdict.sentence.clone()
+    } else {
+        format!("inconclusive: {}", verdict.sentence)
+    };
+    let hint = verdict.hint.as_ref().map_or_else(
+        || "make the load longer".to_owned(),
+        |hint| hint.spelled(Spelling::Yaml),
+    );
+    ScoreError::new(target, message, hint)
 }

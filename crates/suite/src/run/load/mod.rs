@@ -16,11 +16,11 @@ use mcprove_servers::mock::{Kind, Listening};
 use mcprove_settings::message::{Diagnostic, Spelling};
 use mcprove_settings::secret::Redactor;
 
-use super::context::Context;
+use super::Context;
 use super::masking::masked;
-use super::progress::{SuiteEvent, SuiteListener};
 use super::report::{TestKind, TestReport};
-use crate::error::{TestError, last_lines, with_stderr};
+use super::{SuiteEvent, SuiteListener};
+use crate::error::{TestError, fill_hint, last_lines, with_stderr};
 use crate::plan::{self, FillError, LoadTestPlan, Reach, ServerPlan};
 
 /// How many lines of what a server said last are told.
@@ -35,7 +35,7 @@ pub(crate) async fn run(
     let mut report = TestReport::new(TestKind::Load, &test.head, context.plan);
     if let Err(error) = execute(test, context, listener, &mut report).await {
         report.errors.push(error.into());
-        report = report.judged();
+        report.judge();
     }
     masked(report, &context.options.environment.redactor())
 }
@@ -57,10 +57,8 @@ async fn execute(
     config.scenario.load.seed.get_or_insert(options.seed);
     let mut scenario = config.scenario.clone();
     for call in scenario.calls_mut() {
-        call.args = options
-            .environment
-            .fill_value(&call.args)
-            .map_err(|error| unfilled(&error))?;
+        let filled = options.environment.fill_value(&call.args);
+        call.args = filled.map_err(|error| unfilled(&error))?;
     }
     let (reached, listening) = reach(server, context).await?;
     // What was filled in stays out of the file.
@@ -68,28 +66,24 @@ async fn execute(
         Reach::Server(server) => server.clone(),
         Reach::Mock { .. } => reached.clone(),
     };
-    let (ended, directory) = engine(&config, reached, scenario, context, listener)
-        .execute_and_keep()
-        .await;
+    let run = engine(&config, reached, scenario, context, listener);
+    let (ended, directory) = run.execute_and_keep().await;
     if let Some(listening) = listening {
         listening.shutdown().await;
     }
-    match &ended {
-        Ok(found) => judge::fill(report, found),
-        Err(_) if !options.stop.is_running() => {
-            report.errors = vec![judge::broken_off()];
-            *report = report.clone().judged();
-        }
-        Err(_) => {}
-    }
-    if let Some(directory) = &directory {
-        let path = directory.path().display().to_string();
-        report.details = ended.is_ok().then(|| path.replace('\\', "/"));
-    }
     match ended {
-        Err(error) if options.stop.is_running() => Err(unmade(&error, &test.server)),
-        _ => Ok(()),
+        Ok(found) => {
+            judge::fill(report, &found);
+            let path = directory.map(|directory| directory.path().display().to_string());
+            report.details = path.map(|path| path.replace('\\', "/"));
+        }
+        Err(error) if options.stop.is_running() => return Err(unmade(&error, &test.server)),
+        Err(_) => {
+            report.errors = vec![judge::broken_off()];
+            report.judge();
+        }
     }
+    Ok(())
 }
 
 /// The load engine, with all that the entry says; server and scenario are filled in.
@@ -149,11 +143,7 @@ async fn reach(
 }
 
 fn unfilled(error: &FillError) -> TestError {
-    let hint = match error {
-        FillError::Unset(name) => format!("set {name} in the environment"),
-        FillError::Open(_) => "write ${NAME}, or $${ for the characters themselves".to_owned(),
-    };
-    TestError::new(error.to_string(), hint)
+    TestError::new(error.to_string(), fill_hint(error, |_| String::new()))
 }
 
 fn unmade(error: &RunError, server: &str) -> TestError {

@@ -13,14 +13,14 @@ use mcprove_load::drive::StopLevel;
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::contained::contain;
 
-use super::context::{Context, SuiteOptions};
 use super::listing::{Test, TestOf, tests_of};
-use super::progress::{SuiteEvent, SuiteListener};
 use super::repeat;
 use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
-use super::selection::{NothingSelected, Selection};
+use super::selection::Selection;
 use super::servers::Servers;
+use super::{Context, SuiteOptions};
+use super::{SuiteEvent, SuiteListener};
 use super::{agent, load, secrets, tool};
 use crate::error::TestError;
 use crate::plan::{Reach, SuitePlan};
@@ -61,7 +61,7 @@ pub async fn run_suites(
     options: &SuiteOptions,
     rules: RunRules,
     listener: &SuiteListener,
-) -> Result<SuiteReport, NothingSelected> {
+) -> Result<SuiteReport, TestError> {
     let plans = &supervised(plans, options.supervisor.as_deref());
     let all = tests_of(plans);
     let chosen = selection.choose(&all)?;
@@ -256,12 +256,7 @@ impl<'l> Results<'l> {
     }
 
     fn put(&mut self, place: usize, report: TestReport) {
-        match report.outcome {
-            TestOutcome::Passed => self.counts.passed += 1,
-            TestOutcome::Failed => self.counts.failed += 1,
-            TestOutcome::Error => self.counts.errors += 1,
-            TestOutcome::Skipped => self.counts.skipped += 1,
-        }
+        self.counts.add(report.outcome);
         (self.listener)(&SuiteEvent::Ended {
             report: &report,
             counts: self.counts,

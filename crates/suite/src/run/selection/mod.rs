@@ -14,8 +14,7 @@ use thiserror::Error;
 
 use super::last_failed::FailedTests;
 use super::listing::TestOf;
-
-pub use nothing::NothingSelected;
+use crate::error::TestError;
 
 /// The largest compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
@@ -60,16 +59,15 @@ pub struct Shard {
 
 /// Why a choice cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SelectionError {
-    /// A pattern that is none.
-    #[error("{0:?} is not a pattern: {1}")]
-    Pattern(String, String),
-    /// Nothing to look for.
-    #[error("it is empty")]
-    Empty,
-    /// A share that is none.
-    #[error("a share is written as 2/3, the second of three, not {0:?}")]
-    Shard(String),
+#[error("{0}")]
+pub struct SelectionError(String);
+
+/// The text, where it says anything.
+fn given(text: &str) -> Result<&str, SelectionError> {
+    if text.is_empty() {
+        return Err(SelectionError("it is empty".to_owned()));
+    }
+    Ok(text)
 }
 
 /// The tests that were chosen.
@@ -86,43 +84,36 @@ impl FromStr for Filter {
 
     /// A part of a name; or, between slashes, a pattern (regular expression).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.is_empty() {
-            return Err(SelectionError::Empty);
-        }
-        let inside = text
-            .strip_prefix('/')
-            .and_then(|rest| rest.strip_suffix('/'));
+        let inside = given(text)?.strip_prefix('/');
+        let inside = inside.and_then(|rest| rest.strip_suffix('/'));
         let pattern = inside.filter(|inside| !inside.is_empty()).map(|inside| {
             let mut builder = RegexBuilder::new(inside);
-            let built = builder.size_limit(PATTERN_BYTES_MAX).build();
-            built.map_err(|error| {
-                let reason = error.to_string();
-                let last = reason.lines().last().unwrap_or_default().trim();
-                let reason = last.strip_prefix("error: ").unwrap_or(last);
-                SelectionError::Pattern(text.to_owned(), reason.to_owned())
-            })
+            builder.size_limit(PATTERN_BYTES_MAX).build()
         });
+        let pattern = pattern.transpose().map_err(|error| {
+            let reason = error.to_string();
+            let last = reason.lines().last().unwrap_or_default().trim();
+            let reason = last.strip_prefix("error: ").unwrap_or(last);
+            SelectionError(format!("{text:?} is not a pattern: {reason}"))
+        })?;
         Ok(Self {
             text: text.to_owned(),
-            pattern: pattern.transpose()?,
+            pattern,
         })
     }
 }
 
 impl Filter {
     /// Whether it finds the test. One with `::` in it looks at `FILE::NAME`, any other at the name.
-    pub fn finds(&self, file: &str, name: &str) -> bool {
-        if !self.text.contains("::") {
-            return self.finds_in(name);
+    fn finds(&self, test: &TestOf<'_>) -> bool {
+        let mut text = test.name().to_owned();
+        if self.text.contains("::") {
+            // Files are named with either slash.
+            let file = test.plan.file.replace('\\', "/");
+            text = format!("{file}::{text}");
         }
-        // Files are named with either slash.
-        let file = file.replace('\\', "/");
-        self.finds_in(&format!("{file}::{name}"))
-    }
-
-    fn finds_in(&self, text: &str) -> bool {
         match &self.pattern {
-            Some(pattern) => pattern.is_match(text),
+            Some(pattern) => pattern.is_match(&text),
             None => text.contains(&self.text),
         }
     }
@@ -132,16 +123,10 @@ impl FromStr for TagRule {
     type Err = SelectionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (tag, is_excluded) = match text.strip_prefix('!') {
-            Some(tag) => (tag, true),
-            None => (text, false),
-        };
-        if tag.trim().is_empty() {
-            return Err(SelectionError::Empty);
-        }
+        let tag = text.strip_prefix('!');
         Ok(Self {
-            tag: tag.trim().to_owned(),
-            is_excluded,
+            tag: given(tag.unwrap_or(text).trim())?.to_owned(),
+            is_excluded: tag.is_some(),
         })
     }
 }
@@ -150,15 +135,15 @@ impl FromStr for Shard {
     type Err = SelectionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split_once('/').and_then(|(index, count)| {
-            let index = index.trim().parse::<usize>().ok()?;
-            let count = count.trim().parse::<usize>().ok()?;
-            Some((index, count))
-        });
-        parts
+        let number = |text: &str| text.trim().parse::<usize>().ok();
+        text.split_once('/')
+            .and_then(|(index, count)| number(index).zip(number(count)))
             .filter(|(index, count)| (1..=*count).contains(index) && *count <= SHARDS_MAX)
             .map(|(index, count)| Self { index, count })
-            .ok_or_else(|| SelectionError::Shard(text.to_owned()))
+            .ok_or_else(|| {
+                let message = "a share is written as 2/3, the second of three, not";
+                SelectionError(format!("{message} {text:?}"))
+            })
     }
 }
 
@@ -170,48 +155,40 @@ impl Shard {
     }
 }
 
-impl std::fmt::Display for Shard {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{}/{}", self.index, self.count)
+impl TagRule {
+    fn is_had_by(&self, test: &TestOf<'_>) -> bool {
+        test.head().tags.contains(&self.tag)
     }
 }
 
 impl Selection {
     /// Chooses from the tests. That there is nothing to run is an error, which says why.
-    pub fn choose<'a>(&self, all: &[TestOf<'a>]) -> Result<Chosen<'a>, NothingSelected> {
-        let is_found = |test: &&TestOf<'_>| {
-            self.is_named(test) && self.is_tagged(test) && self.has_failed(test)
-        };
-        let found: Vec<TestOf<'a>> = all.iter().filter(is_found).copied().collect();
-        if found.is_empty() {
+    pub fn choose<'a>(&self, all: &[TestOf<'a>]) -> Result<Chosen<'a>, TestError> {
+        let mut tests: Vec<TestOf<'a>> = all.to_vec();
+        tests.retain(|test| self.is_named(test) && self.is_tagged(test) && self.has_failed(test));
+        if tests.is_empty() {
             return Err(nothing::explain(self, all));
         }
-        let count = found.len();
-        let places = found.into_iter().enumerate();
-        let tests: Vec<TestOf<'a>> = places
-            .filter(|(place, _)| self.shard.is_none_or(|shard| shard.has(*place)))
-            .map(|(_, test)| test)
-            .collect();
-        match self.shard {
-            Some(shard) if tests.is_empty() => Err(nothing::of_shard(shard, count)),
-            _ => Ok(Chosen {
-                tests,
-                warnings: self.warnings(all),
-            }),
+        if let Some(shard) = self.shard {
+            let (count, mut places) = (tests.len(), 0..);
+            tests.retain(|_| places.next().is_some_and(|place| shard.has(place)));
+            if tests.is_empty() {
+                return Err(nothing::of_shard(shard, count));
+            }
         }
+        let warnings = self.warnings(all);
+        Ok(Chosen { tests, warnings })
     }
 
     fn is_named(&self, test: &TestOf<'_>) -> bool {
-        let finds = |filter: &Filter| filter.finds(&test.plan.file, test.name());
-        self.filters.is_empty() || self.filters.iter().any(finds)
+        self.filters.is_empty() || self.filters.iter().any(|filter| filter.finds(test))
     }
 
     fn is_tagged(&self, test: &TestOf<'_>) -> bool {
-        let has = |rule: &&TagRule| test.head().tags.contains(&rule.tag);
-        let mut wanted = self.tags.iter().filter(|rule| !rule.is_excluded).peekable();
-        let mut unwanted = self.tags.iter().filter(|rule| rule.is_excluded);
-        let is_wanted = wanted.peek().is_none() || wanted.any(|rule| has(&rule));
-        is_wanted && !unwanted.any(|rule| has(&rule))
+        let (unwanted, wanted): (Vec<&TagRule>, Vec<&TagRule>) =
+            self.tags.iter().partition(|rule| rule.is_excluded);
+        (wanted.is_empty() || wanted.iter().any(|rule| rule.is_had_by(test)))
+            && !unwanted.iter().any(|rule| rule.is_had_by(test))
     }
 
     fn has_failed(&self, test: &TestOf<'_>) -> bool {
@@ -220,39 +197,28 @@ impl Selection {
         failed.is_none_or(|failed| failed.has(test.plan, test.name()) || !failed.knows(test.plan))
     }
 
-    /// What finds nothing, though something else does: most likely a slip.
+    /// What finds nothing, though something else does: most likely a slip. And the suites that the file of failed tests
+    /// does not know.
     fn warnings(&self, all: &[TestOf<'_>]) -> Vec<String> {
-        let filters = self.filters.iter().filter_map(|filter| {
-            let finds = |test: &TestOf<'_>| filter.finds(&test.plan.file, test.name());
-            (!all.iter().any(finds)).then(|| {
-                message![
-                    setting("filter"),
-                    format!(" {:?} finds no test", filter.text)
-                ]
-                .text()
-            })
+        let idle = self.filters.iter();
+        let filters = idle.filter(|filter| !all.iter().any(|test| filter.finds(test)));
+        let filters = filters.map(|filter| {
+            let words = format!(" {:?} finds no test", filter.text);
+            message![setting("filter"), words].text()
         });
-        let tags = self.tags.iter().filter_map(|rule| {
-            let has = |test: &TestOf<'_>| test.head().tags.contains(&rule.tag);
-            (!all.iter().any(has)).then(|| format!("no test has the tag {:?}", rule.tag))
-        });
-        filters.chain(tags).chain(self.never_run(all)).collect()
-    }
-
-    /// The suites that the file of failed tests does not know.
-    fn never_run(&self, all: &[TestOf<'_>]) -> Vec<String> {
-        let Some(failed) = &self.last_failed else {
-            return Vec::new();
-        };
-        let mut files: Vec<&str> = all
-            .iter()
-            .filter(|test| !failed.knows(test.plan))
-            .map(|test| test.plan.file.as_str())
-            .collect();
-        files.dedup();
-        let told = files.into_iter();
-        told.map(|file| format!("{file} was never run before: all its tests are chosen"))
-            .collect()
+        let idle = self.tags.iter();
+        let tags = idle.filter(|rule| !all.iter().any(|test| rule.is_had_by(test)));
+        let tags = tags.map(|rule| format!("no test has the tag {:?}", rule.tag));
+        let mut files: Vec<&str> = Vec::new();
+        if let Some(failed) = &self.last_failed {
+            let unknown = all.iter().filter(|test| !failed.knows(test.plan));
+            files.extend(unknown.map(|test| test.plan.file.as_str()));
+            files.dedup();
+        }
+        let files = files
+            .into_iter()
+            .map(|file| format!("{file} was never run before: all its tests are chosen"));
+        filters.chain(tags).chain(files).collect()
     }
 }
 

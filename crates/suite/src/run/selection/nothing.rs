@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcprove_settings::message::{assignment, message, setting};
+use mcprove_settings::message::{Message, assignment, message, setting};
 use mcprove_settings::registry::nearest;
 
 use super::{Filter, Selection, Shard, TagRule};
@@ -15,11 +15,8 @@ const NAMES_MAX: usize = 5;
 /// Characters that have a meaning in patterns and are rare in names.
 const PATTERN_CHARACTERS: [char; 6] = ['*', '^', '$', '|', '[', '\\'];
 
-/// No test is chosen: why, and what to try.
-pub type NothingSelected = TestError;
-
 /// Says why none of these tests is chosen.
-pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelected {
+pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     if all.is_empty() {
         return TestError::new(
             "no test is chosen: there is none in these files",
@@ -51,13 +48,14 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> NothingSelec
 }
 
 /// Says that there are fewer tests than shares.
-pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
+pub(super) fn of_shard(shard: Shard, count: usize) -> TestError {
     let tests = match count {
         1 => "the one test".to_owned(),
         count => format!("the {count} tests"),
     };
+    let Shard { index, count: of } = shard;
     TestError::new(
-        format!("no test is chosen: share {shard} has none of {tests}"),
+        format!("no test is chosen: share {index}/{of} has none of {tests}"),
         message![
             format!("share them out over {count} at most: "),
             assignment("shard", format!("1/{count}"))
@@ -65,33 +63,26 @@ pub(super) fn of_shard(shard: Shard, count: usize) -> NothingSelected {
     )
 }
 
-fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> NothingSelected {
+fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> TestError {
     let wanted: Vec<String> = filters.iter().map(|it| format!("{:?}", it.text)).collect();
     let mut near: Vec<&str> = Vec::new();
-    for filter in filters {
-        for name in near_names(&filter.text, all) {
-            if !near.contains(&name) {
-                near.push(name);
-            }
+    for name in filters.iter().flat_map(|it| near_names(&it.text, all)) {
+        if !near.contains(&name) {
+            near.push(name);
         }
     }
-    near.truncate(NAMES_MAX);
     let plain = filters.iter().find(|filter| {
         filter.pattern.is_none() && filter.text.contains(PATTERN_CHARACTERS.as_slice())
     });
     let hint = if let Some(filter) = plain {
-        let pattern = format!("'/{}/'", filter.text);
-        message![
-            "a pattern stands between slashes: ",
-            assignment("filter", pattern)
-        ]
-        .text()
+        let pattern = assignment("filter", format!("'/{}/'", filter.text));
+        message!["a pattern stands between slashes: ", pattern]
     } else if near.is_empty() {
-        let all: Vec<&str> = all.iter().map(TestOf::name).take(NAMES_MAX).collect();
-        let first = format!(" shows all; the first are {}", listed(all.into_iter()));
-        message![setting("list"), first].text()
+        let all = all.iter().map(TestOf::name).take(NAMES_MAX);
+        let first = format!(" shows all; the first are {}", listed(all));
+        message![setting("list"), first]
     } else {
-        format!("did you mean {}?", listed(near.into_iter()))
+        did_you_mean(near.into_iter().take(NAMES_MAX))
     };
     let (wanted, tests) = (wanted.join(" or "), counted(all.len()));
     TestError::new(
@@ -131,36 +122,36 @@ fn near_names<'a>(text: &str, all: &[TestOf<'a>]) -> Vec<&'a str> {
     names.filter(is_close).collect()
 }
 
-fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> NothingSelected {
+fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
     let known: BTreeSet<&str> = all
         .iter()
         .flat_map(|test| test.head().tags.iter().map(String::as_str))
         .collect();
-    let wanted: Vec<&TagRule> = rules.iter().filter(|rule| !rule.is_excluded).collect();
+    let wanted = rules.iter().filter(|rule| !rule.is_excluded);
     let slip = wanted
-        .iter()
         .filter(|rule| !known.contains(rule.tag.as_str()))
         .find_map(|rule| nearest(known.iter().copied(), &rule.tag));
-    let hint = match (slip, known.is_empty()) {
-        (Some(tag), _) => format!("did you mean {tag:?}?"),
-        (None, true) => "no test has a tag: add `tags: [smoke]` to some".to_owned(),
-        (None, false) => {
+    let hint: Message = match slip {
+        Some(tag) => did_you_mean(std::iter::once(tag)),
+        None if known.is_empty() => "no test has a tag: add `tags: [smoke]` to some".into(),
+        None => {
             let known = known.into_iter().take(4 * NAMES_MAX);
-            format!("the tags are {}", listed(known))
+            format!("the tags are {}", listed(known)).into()
         }
     };
-    let rules: Vec<String> = rules
-        .iter()
-        .map(|rule| {
-            let not = if rule.is_excluded { "!" } else { "" };
-            message![assignment("tag", format!("{not}{}", rule.tag))].text()
-        })
-        .collect();
-    let (rules, tests) = (rules.join(" "), counted(named));
+    let rules = rules.iter().map(|rule| {
+        let not = if rule.is_excluded { "!" } else { "" };
+        message![assignment("tag", format!("{not}{}", rule.tag))].text()
+    });
+    let (rules, tests) = (rules.collect::<Vec<String>>().join(" "), counted(named));
     TestError::new(
         format!("no test is chosen: {rules} leaves none of {tests}"),
         hint,
     )
+}
+
+fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>) -> Message {
+    format!("did you mean {}?", listed(names)).into()
 }
 
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {

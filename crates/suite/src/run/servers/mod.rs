@@ -6,47 +6,64 @@
 //! break the server (bad requests, or a call that went wrong in company and is made once more alone) gets
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
+mod declined;
 mod lease;
-mod remarks;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mcprove_check::pulse::Pulse;
-use mcprove_client::session::Session;
-use mcprove_load::drive::Stop;
+use mcprove_client::session::{CallError, Session};
+use mcprove_client::transport::Failure;
+use mcprove_fault::FaultSpec;
+use mcprove_load::drive::StopLevel;
+use mcprove_servers::mock::{Mock, MockError, MockSpec};
+use mcprove_settings::message::{Message, Spelling};
 use mcprove_settings::own_limits::OwnLimit;
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
-
-use super::connect::{Connector, Listed, StartError, Which};
-use super::context::SuiteOptions;
-use super::declined::Declined;
-use crate::plan::SuitePlan;
+use mcprove_settings::quantity::describe_duration;
 use mcprove_settings::sync::lock;
+use mcprove_trace::ErrorCategory;
+use mcprove_trace::protocol::Tool;
+use mcprove_trace::stream::EventStream;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
-pub use lease::Lease;
+use self::declined::{Declined, Watching};
+use self::lease::Company;
+use super::SuiteOptions;
+use crate::error::{TestError, fill_hint, last_lines, with_stderr};
+use crate::plan::{self, Reach, ServerPlan, SuitePlan};
+
+pub(crate) use lease::Lease;
 
 /// How often in a row a server that once ran may fail to start before nobody tries any more.
 const FAILURES_MAX: u32 = 3;
+/// How much of what a server wrote to stderr is told.
+const STDERR_LINES_MAX: usize = 10;
 
 /// The servers of a suite.
 pub(crate) struct Servers {
     pools: BTreeMap<String, Pool>,
-    stop: Stop,
+    options: SuiteOptions,
 }
 
-/// The sessions of one server.
-struct Pool {
-    connector: Connector,
+/// One server, and its sessions. A mock counts its calls over all of them.
+pub(crate) struct Pool {
+    /// The server as the suite has it.
+    pub(crate) plan: ServerPlan,
+    options: SuiteOptions,
+    mock: Mutex<Option<Mock>>,
+    /// The events of all its sessions.
+    stream: EventStream,
     turns: Semaphore,
     /// The session that tests share.
-    current: Mutex<Option<Arc<Connected>>>,
-    past: std::sync::Mutex<Past>,
+    current: AsyncMutex<Option<Arc<Connected>>>,
+    past: Mutex<Past>,
     /// Sessions that nobody uses, for those who want one to themselves.
-    idle: std::sync::Mutex<Vec<Arc<Connected>>>,
+    idle: Mutex<Vec<Arc<Connected>>>,
     /// What is known of how it answers `ping`.
-    pulse: Arc<Pulse>,
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 /// How starting the server went so far.
@@ -54,215 +71,224 @@ struct Pool {
 struct Past {
     has_run: bool,
     failures: u32,
-    failure: Option<StartError>,
+    failure: Option<TestError>,
 }
+
+/// The tools that a server lists, or why it does not.
+type Listed = Result<Vec<Tool>, CallError>;
 
 /// A session, and the tools that its server lists.
 pub(crate) struct Connected {
-    pub(crate) session: Arc<Session>,
+    session: Arc<Session>,
     pub(crate) tools: Listed,
     /// What the server asked for and did not get.
     declined: Arc<Declined>,
     /// What a reader of every test should know of the session.
     remarks: Vec<String>,
-    company: lease::Company,
+    company: Mutex<Company>,
 }
 
 /// The right of one test to use a server.
 pub(crate) struct Turn<'a> {
-    pool: &'a Pool,
-    /// How long a server may take to list its tools.
-    limit: Option<Duration>,
+    pub(crate) pool: &'a Pool,
+    /// A server that does not list its tools in this time goes without a list.
+    pub(crate) list_timeout: Option<Duration>,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Servers {
     /// The servers of this suite. None is started yet.
     pub(crate) fn new(plan: &SuitePlan, options: &SuiteOptions) -> Self {
-        let pool = |plan| {
-            let connector = Connector::new(plan, &options.environment, options.seed, &options.stop);
-            Pool::new(connector)
-        };
         let pools = plan.servers.iter();
         Self {
             pools: pools
-                .map(|(name, plan)| (name.clone(), pool(plan)))
+                .map(|(name, plan)| (name.clone(), Pool::new(plan.clone(), options.clone())))
                 .collect(),
-            stop: options.stop.clone(),
+            options: options.clone(),
         }
     }
 
     /// Waits until one more test may use the server of this name; none if there is no such server.
     pub(crate) async fn turn(&self, server: &str) -> Option<Turn<'_>> {
         let pool = self.pools.get(server)?;
-        // It is never closed.
-        let permit = pool.turns.acquire().await.ok();
         Some(Turn {
             pool,
-            limit: None,
-            _permit: permit,
+            list_timeout: None,
+            // It is never closed.
+            _permit: pool.turns.acquire().await.ok(),
         })
-    }
-
-    /// The names of all servers.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.pools.keys().map(String::as_str)
     }
 
     /// Ends every server: in an orderly way, all at once. Once the run was asked to stop, they have until
     /// `shutdown` after that.
     pub(crate) async fn close(&self, shutdown: Duration) {
-        let mut endings = tokio::task::JoinSet::new();
+        let mut sessions = Vec::new();
         for pool in self.pools.values() {
-            let current = pool.current.lock().await.take();
-            let idle = std::mem::take(&mut *lock(&pool.idle));
-            for connected in current.into_iter().chain(idle) {
-                endings.spawn(async move {
-                    connected.session.end().await;
-                });
-            }
+            sessions.extend(pool.current.lock().await.take());
+            sessions.append(&mut lock(&pool.idle));
         }
         tokio::select! {
-            () = async { while endings.join_next().await.is_some() {} } => {}
+            _ = join_all(sessions.iter().map(|it| it.session.end())) => {}
             // Whoever breaks off does not wait: what is left ends when it is dropped.
-            () = self.stop.overdue(shutdown) => {}
+            () = self.options.stop.overdue(shutdown) => {}
         }
     }
 }
 
 impl Pool {
-    fn new(connector: Connector) -> Self {
-        let parallel = usize::try_from(connector.plan().parallel).unwrap_or(usize::MAX);
+    fn new(plan: ServerPlan, options: SuiteOptions) -> Self {
+        let parallel = usize::try_from(plan.parallel).unwrap_or(usize::MAX);
         Self {
+            plan,
+            options,
+            mock: Mutex::default(),
+            stream: EventStream::unobserved(),
             turns: Semaphore::new(parallel.clamp(1, Semaphore::MAX_PERMITS)),
-            connector,
-            current: Mutex::default(),
-            past: std::sync::Mutex::default(),
-            idle: std::sync::Mutex::default(),
+            current: AsyncMutex::default(),
+            past: Mutex::default(),
+            idle: Mutex::default(),
             pulse: Arc::default(),
         }
     }
 
-    /// The session that all share, started by the first who asks.
-    async fn shared(&self, limit: Option<Duration>) -> Result<Arc<Connected>, StartError> {
-        let mut current = self.current.lock().await;
-        if let Some(connected) = &*current
-            && connected.is_fit()
-        {
-            return Ok(Arc::clone(connected));
-        }
-        // Those who still use it keep it; else it ends here.
-        *current = None;
-        let connected = self.start(Which::Same, limit).await?;
-        *current = Some(Arc::clone(&connected));
-        Ok(connected)
+    /// What this process ran out of while it talked to the server.
+    pub(crate) fn own_limit(&self) -> Option<OwnLimit> {
+        self.stream.limits().met()
     }
 
-    /// A session that nobody else uses.
-    async fn alone(
-        &self,
-        which: Which,
-        limit: Option<Duration>,
-    ) -> Result<Arc<Connected>, StartError> {
-        let idle = std::iter::from_fn(|| lock(&self.idle).pop()).find(|it| it.is_fit());
-        match idle {
-            Some(connected) => Ok(connected),
-            None => self.start(which, limit).await,
-        }
-    }
-
-    /// Starts one more, unless that has failed too often.
-    async fn start(
-        &self,
-        which: Which,
-        limit: Option<Duration>,
-    ) -> Result<Arc<Connected>, StartError> {
+    /// Starts one more session, unless that has failed too often. Ends when the run is broken off.
+    async fn start(&self, list_timeout: Option<Duration>) -> Result<Arc<Connected>, TestError> {
         if let Some(failure) = &lock(&self.past).failure {
             return Err(failure.clone());
         }
-        let started = self.connector.connect(which, limit).await;
+        let stop = &self.options.stop;
+        let started = tokio::select! {
+            connected = self.connect(list_timeout) => connected,
+            () = stop.requested(StopLevel::Now) => {
+                let message = format!("interrupted while the server `{}` started", self.plan.name);
+                Err(TestError::new(message, "run again to finish"))
+            }
+        };
         let mut past = lock(&self.past);
-        match started {
-            Ok(connected) => {
+        match &started {
+            Ok(_) => {
                 past.has_run = true;
                 past.failures = 0;
-                Ok(Arc::new(connected))
             }
-            Err(error) => {
-                if !error.is_stopped {
-                    past.failures += 1;
-                    if !past.has_run || past.failures >= FAILURES_MAX {
-                        past.failure = Some(error.clone());
-                    }
+            Err(error) if stop.is_running() => {
+                past.failures += 1;
+                if !past.has_run || past.failures >= FAILURES_MAX {
+                    past.failure = Some(error.clone());
                 }
-                Err(error)
             }
+            // Then the server is not to blame.
+            Err(_) => {}
         }
+        started
+    }
+
+    /// A session with the server, and its tools.
+    async fn connect(&self, list_timeout: Option<Duration>) -> Result<Arc<Connected>, TestError> {
+        let mut options = self.plan.session.options();
+        let declined = Arc::new(Declined::default());
+        options.responder = Arc::new(Watching {
+            inner: options.responder,
+            declined: Arc::clone(&declined),
+        });
+        let recorder = self.stream.recorder();
+        let session = match &self.plan.reach {
+            Reach::Server(server) => {
+                let server = self.options.environment.fill_server(server);
+                let server = server.map_err(|error| {
+                    let hint =
+                        fill_hint(&error, |name| format!(", or write ${{{name}:-a default}}"));
+                    self.failed(&error.to_string(), hint)
+                })?;
+                Session::connect_recorded(&server, options, recorder).await
+            }
+            Reach::Mock { spec, faults } => {
+                let mock = self.mock(spec, faults).map_err(|error| {
+                    self.failed(&error.to_string(), "fix the tools file of the mock")
+                })?;
+                let (output, input) = mock.spawn_in_memory();
+                Session::connect_streams(output, input, options, recorder).await
+            }
+        };
+        let session = session.map_err(|error| {
+            let stderr = last_lines(error.stderr(), STDERR_LINES_MAX);
+            let message = with_stderr(error.to_string(), &stderr);
+            self.failed(&message, error.hint().spelled(Spelling::Yaml))
+        })?;
+        // The list also says how the tools want to be called.
+        let limit = list_timeout.unwrap_or(Duration::MAX);
+        let listed = tokio::time::timeout(limit, session.list_tools()).await;
+        let tools = listed.unwrap_or_else(|_| {
+            let message = format!("no whole list within {}", describe_duration(limit));
+            Err(CallError::unsent(Failure::new(
+                ErrorCategory::Timeout,
+                message,
+            )))
+        });
+        Ok(Arc::new(Connected {
+            remarks: lease::remarks_of_opening(&session, &tools),
+            session: Arc::new(session),
+            tools,
+            declined,
+            company: Mutex::default(),
+        }))
+    }
+
+    /// The mock: that of the sessions before, unless each test gets one that nobody used.
+    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec]) -> Result<Mock, MockError> {
+        let mut kept = lock(&self.mock);
+        if let Some(mock) = kept.as_ref().filter(|_| !self.plan.is_fresh) {
+            return Ok(mock.clone());
+        }
+        let mock = plan::mock(spec.clone(), faults, self.options.seed)?;
+        Ok(kept.insert(mock).clone())
+    }
+
+    fn failed(&self, why: &str, hint: impl Into<Message>) -> TestError {
+        let name = &self.plan.name;
+        TestError::new(format!("the server `{name}` does not run: {why}"), hint)
     }
 }
 
 impl Connected {
-    /// A session that was just opened.
-    pub(super) fn new(session: Session, tools: Listed, declined: Arc<Declined>) -> Self {
-        Self {
-            remarks: remarks::of_opening(&session, &tools),
-            session: Arc::new(session),
-            tools,
-            declined,
-            company: lease::Company::default(),
-        }
-    }
-
     fn is_fit(&self) -> bool {
-        self.session.closed().is_none() && !self.company.is_spoilt()
+        self.session.closed().is_none() && !lock(&self.company).is_spoilt
     }
 }
 
 impl<'a> Turn<'a> {
-    /// The server as the suite has it.
-    pub fn plan(&self) -> &'a crate::plan::ServerPlan {
-        self.pool.connector.plan()
-    }
-
-    /// What this process ran out of while it talked to the server.
-    pub(crate) fn own_limit(&self) -> Option<OwnLimit> {
-        self.pool.connector.own_limit()
-    }
-
-    /// What is known of how the server answers `ping`.
-    pub(crate) fn pulse(&self) -> Arc<Pulse> {
-        Arc::clone(&self.pool.pulse)
-    }
-
-    /// The same, where a server that does not list its tools in this time goes without a list.
-    pub(crate) const fn within(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
-        self
-    }
-
-    /// Whether other tests may use the same session meanwhile.
-    fn is_in_company(&self) -> bool {
-        let plan = self.plan();
-        !plan.is_fresh && plan.parallel > 1
-    }
-
     /// The session that tests share; one of a server that was just started, where each test gets its own.
-    pub(crate) async fn session(&self) -> Result<Lease<'a>, StartError> {
-        if self.plan().is_fresh {
-            let connected = self.pool.alone(Which::New, self.limit).await?;
-            return Ok(Lease::new(self.pool, connected, lease::Afterwards::End));
+    pub(crate) async fn session(&self) -> Result<Lease<'a>, TestError> {
+        if self.pool.plan.is_fresh {
+            let connected = self.pool.start(self.list_timeout).await?;
+            return Ok(Lease::new(self.pool, connected, false));
         }
-        let connected = self.pool.shared(self.limit).await?;
-        Ok(Lease::new(self.pool, connected, lease::Afterwards::Keep))
+        let mut current = self.pool.current.lock().await;
+        // Those who still use one that is not fit keep it; else it ends here.
+        let connected = match current.take().filter(|it| it.is_fit()) {
+            Some(connected) => connected,
+            None => self.pool.start(self.list_timeout).await?,
+        };
+        *current = Some(Arc::clone(&connected));
+        Ok(Lease::new(self.pool, connected, true))
     }
 
     /// A session that no other test uses meanwhile.
-    pub(crate) async fn own_session(&self) -> Result<Lease<'a>, StartError> {
-        if !self.is_in_company() {
+    pub(crate) async fn own_session(&self) -> Result<Lease<'a>, TestError> {
+        let plan = &self.pool.plan;
+        if plan.is_fresh || plan.parallel <= 1 {
             return self.session().await;
         }
-        let connected = self.pool.alone(Which::Same, self.limit).await?;
-        Ok(Lease::new(self.pool, connected, lease::Afterwards::PutBack))
+        let idle = std::iter::from_fn(|| lock(&self.pool.idle).pop()).find(|it| it.is_fit());
+        let connected = match idle {
+            Some(connected) => connected,
+            None => self.pool.start(self.list_timeout).await?,
+        };
+        Ok(Lease::new(self.pool, connected, false))
     }
 }
 

@@ -3,10 +3,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcprove_load::drive::Stop;
+
 use super::*;
 use crate::file::parse_yaml;
 use crate::plan::Environment;
-use crate::run::context::CassetteMode;
+use crate::run::CassetteMode;
 
 fn options() -> SuiteOptions {
     let values = BTreeMap::from([("WORD", "filled")]);

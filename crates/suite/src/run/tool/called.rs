@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use mcprove_check::negative_path::NegativePathReport;
 use mcprove_check::tool_result::Fault;
-use mcprove_client::session::{CallError, Reply};
+use mcprove_client::session::CallError;
 use mcprove_client::transport::{Detail, Failure};
 use mcprove_settings::quantity::describe_duration;
 use mcprove_settings::text::shorten;
 use mcprove_trace::ErrorCategory;
-use serde_json::{Map, Value, json};
+use mcprove_trace::protocol::parse_bounded;
+use serde_json::{Value, json};
 
 use crate::error::{last_lines, with_stderr};
 use crate::plan::ToolTestPlan;
@@ -42,49 +43,15 @@ pub(super) struct FailedCall {
     code: Option<i64>,
     data: Option<Value>,
     /// Whether the server itself said so: in a JSON-RPC error, or a result with `isError`.
-    is_said: bool,
-    /// What the server did after a hang.
-    after: AfterHang,
+    pub(super) is_said: bool,
+    /// Where only the call hung, and the server answers other requests: whether an answer came after its time.
+    pub(super) hung_alone: Option<bool>,
     is_sent: bool,
-}
-
-/// What a server did after it had left a call unanswered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AfterHang {
-    /// Nothing that is known.
-    Nothing,
-    /// It answered other requests.
-    Alive,
-    /// It answered other requests, and an answer came after its time.
-    Late,
 }
 
 impl Called {
     /// Calls the tool, once, and sees that the server outlives it.
     pub(super) async fn make(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
-        let mut called = Self::make_only(test, args, lease).await;
-        if !called.is_end()
-            && let Some(end) = lease.end_after_answer().await
-        {
-            let message = format!(
-                "the call was answered, and then the server was gone: {}{}",
-                end.message,
-                stderr_end(&lease.session().stderr_tail())
-            );
-            called.failure = Some(FailedCall {
-                category: end.category,
-                message,
-                code: None,
-                data: None,
-                is_said: false,
-                after: AfterHang::Nothing,
-                is_sent: true,
-            });
-        }
-        called
-    }
-
-    async fn make_only(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
         let session = lease.session();
         let began = Instant::now();
         let call = session.call_tool_within(&test.tool, args, test.timeout);
@@ -96,93 +63,80 @@ impl Called {
             Err(CallError::unsent(failure))
         });
         let elapsed = began.elapsed();
-        let late_replies = session.late_replies();
-        let output_schema = lease
-            .tool(&test.tool)
-            .and_then(|tool| tool.output_schema.as_ref());
-        match outcome.and_then(|reply| Ok((reply.parse::<Value>()?, reply))) {
-            Ok((result, reply)) => Self {
-                fault: Fault::of(&result, output_schema),
-                result: Some(result),
-                failure: None,
-                duration: reply.duration,
-            },
-            Err(error) => {
-                let result = error.reply.as_ref().map(Reply::result);
+        let mut called = match outcome.and_then(|reply| Ok((reply.parse::<Value>()?, reply))) {
+            Ok((result, reply)) => {
+                let tool = lease.tool(&test.tool);
+                let schema = tool.and_then(|tool| tool.output_schema.as_ref());
                 Self {
-                    result: result
-                        .and_then(|result| mcprove_trace::protocol::parse_bounded(result).ok()),
+                    fault: Fault::of(&result, schema),
+                    result: Some(result),
+                    failure: None,
+                    duration: reply.duration,
+                }
+            }
+            Err(error) => {
+                let reply = error.reply.as_ref();
+                Self {
+                    result: reply.and_then(|reply| parse_bounded(reply.result()).ok()),
                     fault: None,
                     duration: if error.duration.is_zero() {
                         elapsed
                     } else {
                         error.duration
                     },
-                    failure: Some(FailedCall::of(&error, lease, late_replies).await),
+                    failure: Some(FailedCall::of(&error, lease).await),
                 }
             }
+        };
+        if !called.is_end()
+            && let Some(end) = lease.end_after_answer().await
+        {
+            let message = format!(
+                "the call was answered, and then the server was gone: {}{}",
+                end.message,
+                stderr_end(&session.stderr_tail())
+            );
+            called.failure = Some(FailedCall {
+                category: end.category,
+                message,
+                code: None,
+                data: None,
+                is_said: false,
+                hung_alone: None,
+                is_sent: true,
+            });
         }
+        called
     }
 
-    /// Whether it failed, in whatever way.
-    pub(super) const fn is_error(&self) -> bool {
-        self.failure.is_some()
-    }
-
-    fn category(&self) -> Option<ErrorCategory> {
-        self.failure.as_ref().map(|failure| failure.category)
-    }
-
-    /// Whether it was given up because the server asked for what it did not get.
-    pub(super) fn is_given_up(&self) -> bool {
-        self.category() == Some(ErrorCategory::Cancelled)
+    /// The failure with which the session ended, so that it is of no more use.
+    fn end(&self) -> Option<&FailedCall> {
+        self.failure.as_ref().filter(|failure| {
+            is_unanswered(failure.category)
+                || matches!(
+                    failure.category,
+                    ErrorCategory::Crash | ErrorCategory::Disconnected
+                )
+        })
     }
 
     /// Whether the session is of no more use.
     pub(super) fn is_end(&self) -> bool {
-        matches!(
-            self.category(),
-            Some(
-                ErrorCategory::Timeout
-                    | ErrorCategory::Hang
-                    | ErrorCategory::Deadlock
-                    | ErrorCategory::Crash
-                    | ErrorCategory::Disconnected
-            )
-        )
+        self.end().is_some()
     }
 
     /// Whether the session had ended before the call was sent.
     pub(super) fn is_unsent(&self) -> bool {
-        self.is_end()
-            && self
-                .failure
-                .as_ref()
-                .is_some_and(|failure| !failure.is_sent)
+        self.end().is_some_and(|failure| !failure.is_sent)
     }
 
     /// Whether another test may be to blame for the end: not where the server goes on, and only this call
     /// has no answer.
     pub(super) fn may_be_anothers_fault(&self, lease: &Lease<'_>) -> bool {
-        match &self.failure {
-            Some(failure) if self.is_end() && failure.after != AfterHang::Nothing => {
-                failure.after == AfterHang::Late && lease.had_company()
-            }
-            Some(_) if self.is_end() => lease.shares_blame(),
-            _ => false,
-        }
-    }
-
-    /// Whether only the call hung, and not its server.
-    pub(super) fn is_tool_stuck(&self) -> bool {
-        self.failure
-            .as_ref()
-            .is_some_and(|failure| failure.after != AfterHang::Nothing)
-    }
-
-    /// Whether the server itself rejected the call: a JSON-RPC error, or a result with `isError`.
-    pub(super) fn is_rejection(&self) -> bool {
-        self.failure.as_ref().is_some_and(|failure| failure.is_said)
+        self.end().is_some_and(|failure| match failure.hung_alone {
+            Some(is_late) => is_late && lease.had_company(),
+            None => lease.shares_blame(),
+        })
     }
 
     /// How it ended, for a sentence.
@@ -195,33 +149,47 @@ impl Called {
 
     /// What expectations are held against.
     pub(super) fn document(&self, probes: Option<&NegativePathReport>) -> Value {
-        let mut document = Map::new();
-        if let Some(result) = &self.result {
-            document.insert("result".into(), result.clone());
+        let error = self.failure.as_ref().map(|failure| {
+            json!({
+                "category": failure.category.name(),
+                "code": failure.code,
+                "message": failure.message,
+                "data": failure.data,
+            })
+        });
+        let mut document = json!({
+            "is_error": self.failure.is_some(),
+            "error": error,
+            "duration_ms": milliseconds(self.duration),
+        });
+        let probes = probes.map(NegativePathReport::targets);
+        let parts = [("result", self.result.clone()), ("negative_path", probes)];
+        for (name, value) in parts {
+            if let (Value::Object(document), Some(value)) = (&mut document, value) {
+                document.insert(name.to_owned(), value);
+            }
         }
-        document.insert("is_error".into(), self.is_error().into());
-        let error = self.failure.as_ref().map(FailedCall::document);
-        document.insert("error".into(), error.unwrap_or_default());
-        document.insert("duration_ms".into(), milliseconds(self.duration).into());
-        if let Some(probes) = probes {
-            document.insert("negative_path".into(), probes.targets());
-        }
-        Value::Object(document)
+        document
     }
 }
 
+/// Whether a failure is that no answer came.
+const fn is_unanswered(category: ErrorCategory) -> bool {
+    matches!(
+        category,
+        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
+    )
+}
+
 impl FailedCall {
-    async fn of(error: &CallError, lease: &Lease<'_>, late_replies: u64) -> Self {
+    async fn of(error: &CallError, lease: &Lease<'_>) -> Self {
         let session = lease.session();
+        let late_replies = session.late_replies();
         let category = error.category();
         let mut message = error.to_string();
-        let mut is_alive = false;
-        if matches!(
-            category,
-            ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
-        ) {
-            let answers = lease.is_alive(ALIVE_TIMEOUT).await;
-            is_alive = answers == Some(true);
+        let mut answers = None;
+        if is_unanswered(category) {
+            answers = lease.is_alive(ALIVE_TIMEOUT).await;
             message.push_str(match answers {
                 Some(true) => "; the server still answers other requests",
                 Some(false) => ", and then nothing else was answered either",
@@ -247,22 +215,9 @@ impl FailedCall {
             code: error.code(),
             data: error.error.as_ref().and_then(|error| error.data.clone()),
             is_said: is_answer && !is_refused,
-            after: match (is_alive, session.late_replies() > late_replies) {
-                (false, _) => AfterHang::Nothing,
-                (true, false) => AfterHang::Alive,
-                (true, true) => AfterHang::Late,
-            },
+            hung_alone: (answers == Some(true)).then(|| session.late_replies() > late_replies),
             is_sent: error.request_id != 0 || category == ErrorCategory::Timeout,
         }
-    }
-
-    fn document(&self) -> Value {
-        json!({
-            "category": self.category.name(),
-            "code": self.code,
-            "message": self.message,
-            "data": self.data,
-        })
     }
 }
 

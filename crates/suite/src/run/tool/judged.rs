@@ -2,11 +2,11 @@
 
 use mcprove_score::gate::{Expectation, GateFailure, Path, ScoreError, Step, judge as hold};
 use mcprove_trace::ErrorCategory;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::called::{Called, FailedCall};
 use crate::plan::ToolTestPlan;
-use crate::run::report::TestReport;
+use crate::run::report::{TestReport, gate_failure};
 
 /// The targets whose 1 and 0 may be asked for as `true` and `false`.
 pub(super) const FLAGS: &[&str] = &["negative_path.gate_passed"];
@@ -18,7 +18,7 @@ pub(super) fn may_be_asked_badly(
     called: &Called,
     report: &mut TestReport,
 ) -> bool {
-    if !called.is_error() {
+    if called.failure.is_none() {
         return true;
     }
     if unexpected(test, called).is_some() {
@@ -45,25 +45,23 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
     let is_unexpected = unexpected.is_some();
     report.failures.extend(unexpected);
     for expectation in &test.expect {
-        let expectation = spelt(expectation);
         // Why there were no bad requests is told already.
-        if begins_with(&expectation, &["negative_path"]) && document.get("negative_path").is_none()
-        {
+        if begins_with(expectation, &["negative_path"]) && document.get("negative_path").is_none() {
             continue;
         }
-        if let Some(failure) = absent(&expectation, called) {
+        if let Some(failure) = absent(expectation, called) {
             // That the call failed says it already.
             if !is_unexpected {
                 report.failures.push(failure);
             }
             continue;
         }
-        match hold(&expectation, document, FLAGS) {
+        match hold(expectation, document, FLAGS) {
             Ok(failure) => report.failures.extend(failure),
             // A result that reports an error need not have what is expected of others.
-            Err(_) if is_unexpected && begins_with(&expectation, &["result"]) => {}
+            Err(_) if is_unexpected && begins_with(expectation, &["result"]) => {}
             Err(mut error) => {
-                if begins_with(&expectation, &["result", "isError"]) {
+                if begins_with(expectation, &["result", "isError"]) {
                     // Servers leave it out of results that are good.
                     error.hint = "write `target: is_error`, which is there in any case".into();
                 }
@@ -77,13 +75,12 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
         if is_looked_at {
             report.notes.push(message);
         } else {
-            report.failures.push(GateFailure {
-                target: "result".to_owned(),
-                expected: json!("a result of the protocol"),
-                actual: called.result.clone().unwrap_or_default(),
+            report.fail(
+                "result",
+                "a result of the protocol",
+                called.result.clone(),
                 message,
-                ..GateFailure::default()
-            });
+            );
         }
     }
 }
@@ -104,48 +101,30 @@ fn note_targets(document: &Value, report: &mut TestReport) {
 /// The failure of a call that should not have failed.
 fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
     let failure = called.failure.as_ref()?;
-    let is_expected = if called.is_rejection() {
-        test.expect.iter().any(looks_at_errors)
-    } else {
-        // Who expects an error does not mean a hang or a crash, unless that is what it says.
-        test.expect.iter().any(looks_at_category)
-    };
-    if is_expected {
+    let is_error_expected = test.expect.iter().any(looks_at_errors);
+    // Who expects an error does not mean a hang or a crash, unless that is what it says.
+    let mut expected = test.expect.iter();
+    let names_category = expected.any(|it| begins_with(it, &["error", "category"]));
+    if names_category || is_error_expected && failure.is_said {
         return None;
     }
+    let FailedCall {
+        category, message, ..
+    } = failure;
     // Who expects an error is told which errors that means.
-    if test.expect.iter().any(looks_at_errors) && !called.is_rejection() {
-        return Some(not_said(failure));
-    }
-    Some(GateFailure {
-        target: "is_error".to_owned(),
-        expected: json!(false),
-        actual: json!(true),
-        message: format!(
-            "the call failed: {}: {}; {}",
-            failure.category,
-            failure.message,
-            advice(failure, called.is_rejection())
-        ),
-        ..GateFailure::default()
-    })
-}
-
-/// The failure of a call that is expected to end with an error, but did so without one that the server sent.
-fn not_said(failure: &FailedCall) -> GateFailure {
-    let category = failure.category.name();
-    GateFailure {
-        target: "error.category".to_owned(),
-        expected: json!("an error that the server sent"),
-        actual: json!(category),
-        message: format!(
+    Some(if is_error_expected {
+        let message = format!(
             "expected an error that the server sent, a JSON-RPC error or a result with `isError`, but the call ended \
-             with {category}: {}; if that is what must happen, write {}",
-            failure.message,
+             with {category}: {message}; if that is what must happen, write {}",
             expectation_of(failure)
-        ),
-        ..GateFailure::default()
-    }
+        );
+        let expected = "an error that the server sent";
+        gate_failure("error.category", expected, category.name(), message)
+    } else {
+        let advice = advice(failure);
+        let message = format!("the call failed: {category}: {message}; {advice}");
+        gate_failure("is_error", false, true, message)
+    })
 }
 
 /// The only expectation that accepts a failure which the server did not send as an error.
@@ -155,7 +134,7 @@ fn expectation_of(failure: &FailedCall) -> String {
 }
 
 /// What to try about a failure.
-fn advice(failure: &FailedCall, is_rejection: bool) -> String {
+fn advice(failure: &FailedCall) -> String {
     let advice = match failure.category {
         ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
             "raise `timeout_ms` if the tool may take this long, else look for blocking work or a lock that it holds"
@@ -166,7 +145,7 @@ fn advice(failure: &FailedCall, is_rejection: bool) -> String {
         ErrorCategory::Malformed => {
             "the answer is not what the protocol asks for; keep logs on stderr"
         }
-        _ if is_rejection => {
+        _ if failure.is_said => {
             "check the arguments, or expect it: { target: is_error, matcher: { exact: true } }"
         }
         // An HTTP status and nothing else.
@@ -180,21 +159,12 @@ fn advice(failure: &FailedCall, is_rejection: bool) -> String {
     advice.to_owned()
 }
 
-/// The keys that the target of an expectation begins with; what is no key ends them.
-fn keys(expectation: &Expectation) -> Vec<String> {
-    let path = Path::parse(&expectation.target);
-    let steps = path.as_ref().map(Path::steps).unwrap_or_default().iter();
-    let keys = steps.map_while(|step| match step {
-        Step::Key(key) => Some(key.clone()),
-        _ => None,
-    });
-    keys.collect()
-}
-
 /// Whether the target of an expectation begins with these keys.
 pub(super) fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
-    let keys = keys(expectation);
-    keys.len() >= wanted.len() && keys.iter().zip(wanted).all(|(key, wanted)| key == wanted)
+    let path = Path::parse(&expectation.target);
+    let steps = path.as_ref().map(Path::steps).unwrap_or_default();
+    let is_key = |(step, wanted): (&Step, &&str)| matches!(step, Step::Key(key) if key == wanted);
+    steps.len() >= wanted.len() && steps.iter().zip(wanted).all(is_key)
 }
 
 /// Whether an expectation is about the result as a whole.
@@ -217,38 +187,24 @@ fn looks_at_form(expectation: &Expectation) -> bool {
     is_whole_result(expectation) || begins_with(expectation, &["result", "content"])
 }
 
-/// Whether an expectation says in which way a call fails.
-fn looks_at_category(expectation: &Expectation) -> bool {
-    begins_with(expectation, &["error", "category"])
-}
-
 /// The failure of an expectation about a result, where there is only an error, or about an error, where
 /// there is none.
 fn absent(expectation: &Expectation, called: &Called) -> Option<GateFailure> {
-    let is_of_error = || begins_with(expectation, &["error"]) && expectation.target != "error";
+    let Expectation { target, matcher } = expectation;
     let why = match (&called.result, &called.failure) {
-        (None, Some(failure)) if begins_with(expectation, &["result"]) => format!(
-            "the call came back without a result: {}: {}",
-            failure.category, failure.message
-        ),
-        (_, None) if is_of_error() => "the call succeeded".to_owned(),
+        (None, Some(_)) if begins_with(expectation, &["result"]) => {
+            format!("the call came back without a result: {}", called.describe())
+        }
+        (_, None) if target != "error" && begins_with(expectation, &["error"]) => {
+            "the call succeeded".to_owned()
+        }
         _ => return None,
     };
-    Some(GateFailure {
-        target: expectation.target.clone(),
-        expected: expectation.matcher.to_value(),
-        actual: Value::Null,
-        message: format!("expected {}, but {why}", expectation.matcher.describe()),
-        ..GateFailure::default()
-    })
-}
-
-/// The expectation with `_` in the names of the targets of bad requests.
-pub(super) fn spelt(expectation: &Expectation) -> Expectation {
-    let normal = expectation.target.replace('-', "_");
-    let mut expectation = expectation.clone();
-    if normal.starts_with("negative_path.") {
-        expectation.target = normal;
-    }
-    expectation
+    let message = format!("expected {}, but {why}", matcher.describe());
+    Some(gate_failure(
+        target,
+        matcher.to_value(),
+        Value::Null,
+        message,
+    ))
 }

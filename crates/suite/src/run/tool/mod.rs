@@ -14,22 +14,22 @@ use std::time::Instant;
 
 use mcprove_client::permission::{Permission, Reason, judge};
 use mcprove_load::drive::{Stop, StopLevel};
-use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_score::gate::ScoreError;
 use mcprove_settings::message::Message;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Era, Tool};
 use mcprove_trace::words::seems_to_write;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::called::Called;
-use super::connect::StartError;
-use super::context::Context;
+use self::negative::OwnSessions;
+use super::Context;
 use super::masking::masked;
 use super::report::{TestKind, TestReport};
 use super::servers::{Lease, Turn};
-use crate::error::TestError;
-use crate::plan::{FillError, ToolTestPlan};
+use crate::error::{TestError, fill_hint};
+use crate::plan::ToolTestPlan;
 
 /// How often a session that had ended before the call was sent is replaced.
 const UNSENT_MAX: u32 = 3;
@@ -67,29 +67,38 @@ enum End {
     Error(ScoreError),
 }
 
+impl From<TestError> for End {
+    fn from(error: TestError) -> Self {
+        Self::Error(error.into())
+    }
+}
+
 impl End {
     fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
-        Self::Error(TestError::new(message, hint).into())
+        TestError::new(message, hint).into()
     }
 }
 
 async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestReport) -> End {
     let args = match context.options.environment.fill_value(&test.args) {
         Ok(args) => args,
-        Err(error) => return End::Error(unset(&error)),
+        Err(error) => {
+            let hint = fill_hint(&error, |_| ", or under `variables:`".to_owned());
+            return End::Error(ScoreError::new("args", error.to_string(), hint));
+        }
     };
-    let Some(turn) = context.servers.turn(&test.server).await else {
+    let Some(mut turn) = context.servers.turn(&test.server).await else {
         return End::Error(no_server(test, context));
     };
     let began = Instant::now();
     let stop = &context.options.stop;
-    let turn = turn.within(test.timeout);
+    turn.list_timeout = Some(test.timeout);
     let end = match call(test, &args, &turn, stop, report).await {
         Ok((called, tool)) => {
             let probes = match &test.negative_path {
                 Some(plan) if judged::may_be_asked_badly(test, &called, report) => {
-                    let asked = (&turn, stop);
-                    negative::run(test, plan, &args, asked, tool, report).await
+                    let sessions = OwnSessions::new(&turn, stop);
+                    negative::run(test, plan, &args, sessions, &tool, report).await
                 }
                 _ => None,
             };
@@ -99,7 +108,7 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
         Err(end) => end,
     };
     report.duration_ms = called::milliseconds(began.elapsed());
-    match turn.own_limit() {
+    match turn.pool.own_limit() {
         // What did not hold may be our own doing.
         Some(limit) if !report.failures.is_empty() => {
             report.failures.clear();
@@ -121,7 +130,7 @@ enum Listed {
 
 impl Listed {
     fn find(test: &ToolTestPlan, lease: &Lease<'_>) -> Self {
-        match (lease.tool(&test.tool), &lease.connected().tools) {
+        match (lease.tool(&test.tool), &lease.connected.tools) {
             (Some(tool), _) => Self::Tool(tool.clone()),
             (None, Err(error)) => Self::Unknown(error.to_string()),
             (None, Ok(tools)) => {
@@ -134,11 +143,13 @@ impl Listed {
     /// That the tool is not there.
     fn remark(&self, test: &ToolTestPlan) -> Option<String> {
         match self {
-            Self::Missing(Some(near)) => Some(format!(
-                "the server lists no tool {:?}; did you mean {near:?}?",
-                test.tool
-            )),
-            Self::Missing(None) => Some(format!("the server lists no tool {:?}", test.tool)),
+            Self::Missing(near) => {
+                let meant = near
+                    .as_ref()
+                    .map(|near| format!("; did you mean {near:?}?"));
+                let (tool, meant) = (&test.tool, meant.unwrap_or_default());
+                Some(format!("the server lists no tool {tool:?}{meant}"))
+            }
             Self::Tool(_) | Self::Unknown(_) => None,
         }
     }
@@ -153,7 +164,7 @@ async fn call(
     stop: &Stop,
     report: &mut TestReport,
 ) -> Result<(Called, Listed), End> {
-    let mut lease = turn.session().await.map_err(not_running)?;
+    let mut lease = turn.session().await?;
     let listed = Listed::find(test, &lease);
     if let Listed::Tool(tool) = &listed
         && is_task_only(tool, &lease)
@@ -161,9 +172,9 @@ async fn call(
         let reason = "the tool runs only as a task, which this session does not have";
         return Err(End::Skipped(reason.to_owned()));
     }
-    if let Some(failure) = died_listing(&lease) {
+    if let Some(message) = died_listing(&lease) {
         report.notes.extend(lease.remarks());
-        report.failures.push(failure);
+        report.fail("tools/list", Value::Null, Value::Null, message);
         lease.spoil();
         lease.done().await;
         return Err(End::Judged);
@@ -176,7 +187,7 @@ async fn call(
         }
         lease.spoil();
         lease.done().await;
-        lease = turn.session().await.map_err(not_running)?;
+        lease = turn.session().await?;
         called = Called::make(test, args, &lease).await;
     }
     if called.is_end() {
@@ -192,12 +203,18 @@ async fn call(
             called.describe()
         ));
         lease.done().await;
-        lease = turn.own_session().await.map_err(not_running)?;
+        lease = turn.own_session().await?;
         called = Called::make(test, args, &lease).await;
         if called.is_end() {
             lease.hurt();
         }
-    } else if is_doubtful && called.is_end() && !called.is_tool_stuck() {
+    } else if is_doubtful
+        && called.is_end()
+        && called
+            .failure
+            .as_ref()
+            .is_none_or(|it| it.hung_alone.is_none())
+    {
         return Err(in_company(&called, stop));
     }
     for remark in lease.remarks() {
@@ -205,21 +222,29 @@ async fn call(
             report.notes.push(remark);
         }
     }
-    let declined = lease.declined();
+    let mut declined = lease.declined();
     lease.done().await;
+    let failure = called.failure.as_ref();
+    if failure.is_some_and(|it| it.category == ErrorCategory::Cancelled) {
+        // It was given up because the server asked for what it did not get.
+        declined.get_or_insert("input".to_owned());
+    }
     // Who writes down that requests are declined wants to see what comes of it.
-    if turn.plan().session.accept_requests.is_none() {
-        if let Some(method) = declined {
-            return Err(declines(&method, &called));
-        }
-        if called.is_given_up() {
-            return Err(declines("input", &called));
-        }
+    if turn.pool.plan.session.accept_requests.is_none()
+        && let Some(method) = declined
+    {
+        return Err(declines(&method, &called));
     }
     if let Some(remark) = listed.remark(test) {
         // Whatever error is expected, it is not that of a tool that is not there.
-        if called.is_error() {
-            report.failures.push(missing(test, &remark, &called));
+        if called.failure.is_some() {
+            let message = format!(
+                "{remark}{} The call ended with {}; that tools which do not exist are rejected is what \
+                 `negative_path: {{ checks: [unknown_tool] }}` of another tool tests",
+                if remark.ends_with('?') { "" } else { "." },
+                called.describe()
+            );
+            report.fail("tool", test.tool.as_str(), Value::Null, message);
             return Err(End::Judged);
         }
         report.notes.push(format!("{remark}, but it answers"));
@@ -227,40 +252,21 @@ async fn call(
     Ok((called, listed))
 }
 
-/// The failure of a server that died before any call, when it was asked for its tools.
-fn died_listing(lease: &Lease<'_>) -> Option<GateFailure> {
-    let error = lease.connected().tools.as_ref().err()?;
+/// That a server died before any call, when it was asked for its tools.
+fn died_listing(lease: &Lease<'_>) -> Option<String> {
+    let error = lease.connected.tools.as_ref().err()?;
     let end = lease.session().closed()?;
-    if !matches!(
+    matches!(
         error.category(),
         ErrorCategory::Crash | ErrorCategory::Disconnected
-    ) {
-        return None;
-    }
-    Some(GateFailure {
-        target: "tools/list".to_owned(),
-        message: format!(
+    )
+    .then(|| {
+        format!(
             "the server died while it listed its tools, before any call: {}{}; its stderr, or its own log, says why",
             end.message,
             called::stderr_end(&lease.session().stderr_tail())
-        ),
-        ..GateFailure::default()
+        )
     })
-}
-
-fn missing(test: &ToolTestPlan, remark: &str, called: &Called) -> GateFailure {
-    GateFailure {
-        target: "tool".to_owned(),
-        expected: json!(test.tool),
-        actual: Value::Null,
-        message: format!(
-            "{remark}{} The call ended with {}; that tools which do not exist are rejected is what \
-             `negative_path: {{ checks: [unknown_tool] }}` of another tool tests",
-            if remark.ends_with('?') { "" } else { "." },
-            called.describe()
-        ),
-        ..GateFailure::default()
-    }
 }
 
 /// In the stateless era the server decides by itself what becomes a task.
@@ -309,20 +315,11 @@ fn declines(method: &str, called: &Called) -> End {
     End::of(message, hint)
 }
 
-fn not_running(error: StartError) -> End {
-    End::of(error.message, error.hint)
-}
-
-fn unset(error: &FillError) -> ScoreError {
-    let hint = match error {
-        FillError::Unset(name) => format!("set {name} in the environment, or under `variables:`"),
-        FillError::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
-    };
-    ScoreError::new("args", error.to_string(), hint)
-}
-
 fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
-    let hint = match nearest(context.servers.names(), &test.server) {
+    let hint = match nearest(
+        context.plan.servers.keys().map(String::as_str),
+        &test.server,
+    ) {
         Some(near) => format!("did you mean {near:?}?"),
         None => "name one that stands under `servers:`".to_owned(),
     };

@@ -15,9 +15,9 @@ use mcprove_trace::BoxFuture;
 use serde_json::{Value, json};
 
 use super::Listed;
-use super::judged::{FLAGS, begins_with, spelt};
+use super::judged::{FLAGS, begins_with};
 use crate::plan::{NegativePathPlan, ToolTestPlan};
-use crate::run::report::TestReport;
+use crate::run::report::{TestReport, gate_failure};
 use crate::run::servers::{Lease, Turn};
 
 /// What all bad requests are gated on, unless the test says otherwise.
@@ -32,24 +32,22 @@ pub(super) async fn run(
     test: &ToolTestPlan,
     plan: &NegativePathPlan,
     args: &Value,
-    (turn, stop): (&Turn<'_>, &Stop),
-    listed: Listed,
+    mut sessions: OwnSessions<'_, '_>,
+    listed: &Listed,
     report: &mut TestReport,
 ) -> Option<NegativePathReport> {
-    let mut sessions = OwnSessions {
-        turn,
-        stop,
-        lease: None,
-    };
     // All tools of the server matter only for the name that none of them has.
-    let names = match sessions.names().await {
-        Ok(names) => names,
+    let names: Vec<String> = match sessions.lease().await {
+        Ok(lease) => {
+            let tools = lease.connected.tools.iter().flatten();
+            tools.map(|tool| tool.name.clone()).collect()
+        }
         Err(reason) => {
             report.errors.push(inconclusive(&reason));
             return None;
         }
     };
-    let subject = subject(test, &names, args, &listed, report);
+    let subject = subject(test, &names, args, listed, report);
     if subject.are_made_up {
         report.notes.push(
             "negative_path: the arguments of the test do not fit the schema of the tool, so the bad requests were made from others".to_owned(),
@@ -61,7 +59,9 @@ pub(super) async fn run(
         timeout: plan.timeout,
     };
     let probes = examine(&examination, &mut sessions).await;
-    sessions.done().await;
+    if let Some(lease) = sessions.lease {
+        lease.done().await;
+    }
     gate(test, plan, &probes, report);
     Some(probes)
 }
@@ -76,26 +76,22 @@ fn subject<'a>(
     report: &mut TestReport,
 ) -> Subject<'a> {
     let tools = || names.iter().map(String::as_str);
-    let unreadable =
-        |schema, reason| Subject::unreadable(&test.tool, tools(), schema, args, reason);
-    let tool = match listed {
-        Listed::Tool(tool) => tool,
-        Listed::Unknown(reason) => {
-            return unreadable(None, format!("tools/list failed: {reason}"));
+    let (schema, reason) = match listed {
+        Listed::Tool(tool) => {
+            let schema = &tool.input_schema;
+            match Subject::new(&test.tool, tools(), schema, args) {
+                Ok(subject) => return subject,
+                Err(error) if error.is_invalid_schema() => {
+                    refuse_schema(schema, &error, report);
+                    (None, "its inputSchema is not valid".to_owned())
+                }
+                Err(error) => (Some(schema), unknown(&error)),
+            }
         }
-        Listed::Missing(_) => {
-            return unreadable(None, listed.remark(test).unwrap_or_default());
-        }
+        Listed::Unknown(reason) => (None, format!("tools/list failed: {reason}")),
+        Listed::Missing(_) => (None, listed.remark(test).unwrap_or_default()),
     };
-    match Subject::new(&test.tool, tools(), &tool.input_schema, args) {
-        Ok(subject) => subject,
-        Err(error) if error.is_invalid_schema() => {
-            let failure = invalid_schema(&tool.input_schema, &error);
-            report.failures.push(failure);
-            unreadable(None, "its inputSchema is not valid".to_owned())
-        }
-        Err(error) => unreadable(Some(&tool.input_schema), unknown(&error)),
-    }
+    Subject::unreadable(&test.tool, tools(), schema, args, reason)
 }
 
 /// Why nothing is known of what a schema accepts.
@@ -113,21 +109,15 @@ fn unknown(error: &SubjectError) -> String {
     }
 }
 
-fn invalid_schema(schema: &Value, error: &SubjectError) -> GateFailure {
+fn refuse_schema(schema: &Value, error: &SubjectError, report: &mut TestReport) {
     let message = match error {
         SubjectError::NoSchema => error.to_string(),
         _ => format!("the inputSchema of the tool is not valid: {error}"),
     };
-    GateFailure {
-        target: "inputSchema".to_owned(),
-        expected: json!("a valid JSON Schema of the type object"),
-        actual: match schema {
-            Value::Null => Value::Null,
-            schema => json!(shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX)),
-        },
-        message,
-        ..GateFailure::default()
-    }
+    let shown = shorten(&schema.to_string(), SCHEMA_CHARACTERS_MAX);
+    let actual = (!schema.is_null()).then_some(shown);
+    let expected = "a valid JSON Schema of the type object";
+    report.fail("inputSchema", expected, actual, message);
 }
 
 /// Holds what came of the bad requests against the gate of the test, or the default one.
@@ -138,10 +128,20 @@ fn gate(
     report: &mut TestReport,
 ) {
     // Where the test says what must come of them, in the block or beside it, that is the gate.
-    let mut beside = test.expect.iter().map(spelt);
+    let mut beside = test.expect.iter();
     let is_replaced =
-        plan.expect.is_some() || beside.any(|expect| begins_with(&expect, &["negative_path"]));
-    note_what_was_not_found_out(probes, report);
+        plan.expect.is_some() || beside.any(|expect| begins_with(expect, &["negative_path"]));
+    if probes.is_ping_unanswered {
+        report.notes.push(
+            "negative_path: the server does not answer `ping`, so that only a closed connection would show \
+             that a bad request broke it"
+                .to_owned(),
+        );
+    }
+    let skipped = skipped(probes);
+    let lines = skipped.iter();
+    let notes = lines.map(|line| format!("negative_path: skipped {line}"));
+    report.notes.extend(notes);
     for probe in &probes.probes {
         let name = probe.probe.name();
         match &probe.verdict {
@@ -153,17 +153,15 @@ fn gate(
             Verdict::Failed(message) if is_replaced => {
                 report.notes.push(format!("negative_path: {message}"));
             }
-            Verdict::Failed(message) => report.failures.push(GateFailure {
-                target: GATE.to_owned(),
-                place: Some(format!("negative_path.{name}")),
-                expected: json!(probe.breach.map(|breach| breach.expected)),
-                actual: json!(probe.breach.map(|breach| breach.found)),
-                message: message.clone(),
-                ..GateFailure::default()
-            }),
+            Verdict::Failed(message) => {
+                let (expected, found) = probe.breach.map(|it| (it.expected, it.found)).unzip();
+                report.failures.push(GateFailure {
+                    place: Some(format!("negative_path.{name}")),
+                    ..gate_failure(GATE, expected, found, message)
+                });
+            }
         }
     }
-    let skipped = skipped(probes);
     if probes.checks_run() == 0 && !skipped.is_empty() {
         // A schema that is none was told already.
         if report.errors.is_empty() && report.failures.is_empty() {
@@ -176,27 +174,11 @@ fn gate(
     }
     let document = json!({ "negative_path": probes.targets() });
     for expectation in plan.expect.iter().flatten() {
-        match hold(&spelt(expectation), &document, FLAGS) {
+        match hold(expectation, &document, FLAGS) {
             Ok(failure) => report.failures.extend(failure),
             Err(error) => report.errors.push(error),
         }
     }
-}
-
-/// Notes in the report which bad requests were not made, and what could not be seen of those that were.
-fn note_what_was_not_found_out(probes: &NegativePathReport, report: &mut TestReport) {
-    if probes.is_ping_unanswered {
-        report.notes.push(
-            "negative_path: the server does not answer `ping`, so that only a closed connection would show \
-             that a bad request broke it"
-                .to_owned(),
-        );
-    }
-    let skipped = skipped(probes);
-    let notes = skipped
-        .into_iter()
-        .map(|line| format!("negative_path: skipped {line}"));
-    report.notes.extend(notes);
 }
 
 /// The probes that were not made, those with the same reason together.
@@ -224,43 +206,30 @@ fn inconclusive(reason: &str) -> ScoreError {
 }
 
 /// Sessions that no other test uses: a bad request may break its server.
-struct OwnSessions<'t, 'a> {
+pub(super) struct OwnSessions<'t, 'a> {
     turn: &'t Turn<'a>,
     stop: &'t Stop,
     lease: Option<Lease<'a>>,
 }
 
-impl<'a> OwnSessions<'_, 'a> {
+impl<'t, 'a> OwnSessions<'t, 'a> {
+    pub(super) const fn new(turn: &'t Turn<'a>, stop: &'t Stop) -> Self {
+        Self {
+            turn,
+            stop,
+            lease: None,
+        }
+    }
+
     async fn lease(&mut self) -> Result<&Lease<'a>, String> {
         if !self.stop.is_running() {
             return Err("the run was interrupted".to_owned());
         }
-        let lease = match self.lease.take() {
-            Some(lease) => lease,
-            None => self
-                .turn
-                .own_session()
-                .await
-                .map_err(|error| error.to_string())?,
-        };
-        Ok(self.lease.insert(lease))
-    }
-
-    async fn names(&mut self) -> Result<Vec<String>, String> {
-        let lease = self.lease().await?;
-        let tools = lease
-            .connected()
-            .tools
-            .as_ref()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        Ok(tools.iter().map(|tool| tool.name.clone()).collect())
-    }
-
-    async fn done(self) {
-        if let Some(lease) = self.lease {
-            lease.done().await;
+        if self.lease.is_none() {
+            let lease = self.turn.own_session().await;
+            self.lease = Some(lease.map_err(|error| error.to_string())?);
         }
+        self.lease.as_ref().ok_or_else(String::new)
     }
 }
 
@@ -270,7 +239,7 @@ impl Sessions for OwnSessions<'_, '_> {
     }
 
     fn pulse(&self) -> Arc<Pulse> {
-        self.turn.pulse()
+        Arc::clone(&self.turn.pool.pulse)
     }
 
     fn replace(&mut self) {

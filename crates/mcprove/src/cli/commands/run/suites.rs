@@ -11,16 +11,16 @@ use mcprove_load::report::progress_line;
 use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
-use mcprove_suite::file;
 use mcprove_suite::plan::{Environment, SuitePlan};
 use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::progress::suite_progress_line;
 use mcprove_suite::report::{render, suite_list_document};
 use mcprove_suite::run::{
-    CassetteMode, Counts, FailedTests, LastFailedError, ListedTest, NothingSelected, RunRules,
-    Selection, SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport,
-    TestKind, TestOf, run_suites, tests_of,
+    CassetteMode, Counts, FailedTests, LAST_FAILED_FILE, ListedTest, RunRules, Selection,
+    SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport, TestKind,
+    TestOf, run_suites, tests_of,
 };
+use mcprove_suite::{TestError, file};
 
 use super::Arguments;
 use super::files::{self, Inputs};
@@ -98,9 +98,7 @@ async fn round(
     let before = before.ok().flatten();
     let before = before.unwrap_or_else(|| FailedTests::none(&options.output_dir));
     let kept = before.after(&plans, &report).write(&options.output_dir);
-    if let Err(LastFailedError::Io { path, source, .. }) = kept {
-        losses::written(&path, Err(source));
-    }
+    losses::written(&options.output_dir.join(LAST_FAILED_FILE), kept);
     losses::add(report.losses().cloned());
     reports.show_all(|format, style| drawn(&report, arguments, format, style));
     Ok(exit_code(&report))
@@ -255,7 +253,7 @@ fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions, Failure> 
 /// What is chosen.
 fn select(
     arguments: &Arguments,
-    failed: &Result<Option<FailedTests>, LastFailedError>,
+    failed: &Result<Option<FailedTests>, TestError>,
 ) -> Result<Selection, Failure> {
     let mut selection = Selection {
         filters: arguments.suite.filter.clone(),
@@ -267,7 +265,7 @@ fn select(
         return Ok(selection);
     }
     match failed {
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(unselected(error)),
         Ok(None) => terminal::print_error(&format!(
             "no earlier run is known under {}: all tests are chosen\n",
             output_dir(arguments).display()
@@ -308,7 +306,7 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
     })
 }
 
-fn unselected(nothing: &NothingSelected) -> Failure {
+fn unselected(nothing: &TestError) -> Failure {
     Failure::new(nothing.message.clone(), nothing.hint.clone())
 }
 

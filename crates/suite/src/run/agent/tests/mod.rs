@@ -116,11 +116,7 @@ impl Bench {
 
     pub async fn run(&mut self, mode: CassetteMode) -> TestReport {
         self.options.cassettes = mode;
-        let context = AgentContext {
-            plan: &self.plan,
-            options: &self.options,
-        };
-        run_in(&self.plan.agents[0], context).await
+        run_in(&self.plan.agents[0], &self.plan, &self.options).await
     }
 
     pub fn cassette(&self) -> PathBuf {

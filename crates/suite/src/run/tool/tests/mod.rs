@@ -12,8 +12,8 @@ use super::*;
 use crate::file::parse_yaml;
 use crate::plan::{Environment, SuitePlan};
 use crate::run::TestOutcome::{self, Error, Failed, Passed, Skipped};
-use crate::run::context::{CassetteMode, SuiteOptions};
 use crate::run::servers::Servers;
+use crate::run::{CassetteMode, SuiteOptions};
 
 const DEADLINE: Duration = Duration::from_mins(1);
 
