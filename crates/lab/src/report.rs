@@ -205,14 +205,17 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
     let (recorded, now) = (&comparison.left, &comparison.right);
     let mut table = Table::new(["", "recorded", "now"]);
     let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
-    let parts: [(&str, &dyn Fn(&AuditRow) -> String); 4] = [
-        ("outcome", &outcome),
-        ("took", &|row| took(row.duration_ms)),
-        ("error", &|row| part(&row.error_message)),
-        ("response", &|row| part(&row.response)),
-    ];
-    for (name, part) in parts {
-        table.push([name.to_owned(), part(recorded), part(now)]);
+    let sides = [recorded, now].map(|row| {
+        let (error, response) = (part(&row.error_message), part(&row.response));
+        [outcome(row), took(row.duration_ms), error, response]
+    });
+    let [recorded_parts, now_parts] = sides;
+    let names = ["outcome", "took", "error", "response"].map(str::to_owned);
+    for (name, (left, right)) in names
+        .into_iter()
+        .zip(recorded_parts.into_iter().zip(now_parts))
+    {
+        table.push([name, left, right]);
     }
     let pick = |is_so, yes, no| if is_so { yes } else { no };
     let is_cut = pick(recorded.response_cut, ", as far as it was kept", "");
