@@ -161,9 +161,11 @@ impl fmt::Debug for Answer {
     }
 }
 
+type AnswerFunction = dyn Fn(&Value) -> Result<String, String> + Send + Sync;
+
 /// A function from the arguments of a call to a text, or to the text of a failure (`isError`).
 #[derive(Clone)]
-pub struct Function(pub(super) Arc<dyn Fn(&Value) -> Result<String, String> + Send + Sync>);
+pub struct Function(pub(super) Arc<AnswerFunction>);
 
 impl fmt::Debug for Function {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,10 @@
 //! What the settings of a suite take that others do not: unions, names, and what is read with the whole suite in view.
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "a row of the table of types reads into an option"
+)]
+
 use std::ops::Range;
 use std::sync::LazyLock;
 

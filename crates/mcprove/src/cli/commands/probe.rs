@@ -106,9 +106,10 @@ fn trace_file(
 pub fn describe(error: ProbeError) -> Failure {
     match error {
         ProbeError::Connect(error) => {
-            let code = match error.is_violation() {
-                true => ExitCode::Finding,
-                false => ExitCode::CouldNotRun,
+            let code = if error.is_violation() {
+                ExitCode::Finding
+            } else {
+                ExitCode::CouldNotRun
             };
             Failure::from(error).with_code(code)
         }

@@ -106,15 +106,15 @@ impl FromStr for Filter {
 impl Filter {
     /// Whether it finds the test. One with `::` in it looks at `FILE::NAME`, any other at the name.
     fn finds(&self, test: &TestOf<'_>) -> bool {
-        let mut text = test.name().to_owned();
+        let mut searched = test.name().to_owned();
         if self.text.contains("::") {
             // Files are named with either slash.
             let file = test.plan.file.replace('\\', "/");
-            text = format!("{file}::{text}");
+            searched = format!("{file}::{searched}");
         }
         match &self.pattern {
-            Some(pattern) => pattern.is_match(&text),
-            None => text.contains(&self.text),
+            Some(pattern) => pattern.is_match(&searched),
+            None => searched.contains(&self.text),
         }
     }
 }

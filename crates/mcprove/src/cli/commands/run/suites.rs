@@ -153,7 +153,7 @@ async fn watch(
         let names: Vec<String> = names.map(|path| path.display().to_string()).collect();
         let mut names = names.join(", ");
         if changed.len() > CHANGED_MAX {
-            names += &format!(" and {} more", changed.len() - CHANGED_MAX);
+            names = format!("{names} and {} more", changed.len() - CHANGED_MAX);
         }
         terminal::print_error(&format!("\nchanged: {names}\n\n"));
     }
