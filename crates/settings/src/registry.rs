@@ -1,7 +1,7 @@
-//! The shape of every registry: a scenario, probe, fault, metric, matcher, reporter or built-in
-//! server is one file plus one [`Entry`] in its folder's `ENTRIES`.
+//! What the registries share (scenarios, faults, metrics, matchers, built-in servers): finding a thing by its name or
+//! the nearest one, and filling its settings.
 //!
-//! From the entries come the names on the command line, the `--explain` texts, the JSON Schema
+//! From the entries of a registry come the names on the command line, the `--explain` texts, the JSON Schema
 //! and the table in the docs, so a new one cannot be half-added.
 
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
 //! The front door: a server, a scenario and limits in, a report out.
 //!
 //! [`Run`] lets a scenario of [`drive`](crate::drive) act on a server, and makes a
-//! [`Report`] of the events (`assemble.rs`). The same events, read back from a trace, give the same
-//! report (`recompute.rs`).
+//! [`Report`] of the events (`assemble`). The same events, read back from a trace, give the same
+//! report (`recompute`).
 
 pub(crate) mod assemble;
 mod comparison;

@@ -1,4 +1,4 @@
-//! The scenarios: one file each, one line in [`ENTRIES`].
+//! The scenarios: one file each, with its lines here: `mod`, `pub use`, and an entry in `scenarios!`.
 //!
 //! A scenario is either a load ([`ScenarioType::plan`]): a shape over time and something to call, carried out by the
 //! executor; or steps of its own ([`ScenarioType::drive`]). Either way it emits events; what they mean it says in
