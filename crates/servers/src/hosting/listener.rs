@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use mcprove_settings::own_limits::LimitWatch;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 #[cfg(feature = "ws")]
-use super::{CONNECTIONS_MAX, Host, HttpServer, serve_websocket};
+use super::serve_websocket;
+use super::{CONNECTIONS_MAX, Host, HttpServer};
 
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -125,7 +126,8 @@ pub(super) struct Ends {
 }
 
 /// A connection whose client has to read.
-pub(super) type Stream = Guarded<TcpStream>;
+#[cfg(feature = "ws")]
+pub(super) type Stream = Guarded<tokio::net::TcpStream>;
 
 async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: LimitWatch) {
     let server = HttpServer::new(Arc::clone(&host), kind);

@@ -50,9 +50,7 @@ use exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoi
 pub use host::{Eras, Host, Stderr};
 use http_answer::{BrokenOff, NoAnswer};
 use http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use http_limits::{
-    BODY_PAUSE_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX, REQUEST_BYTES_MAX,
-};
+use http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
 use http_sessions::{HttpSessions, SESSIONS_MAX};
 use http_stream::Piece;
 use http_waiting::Waiting;

@@ -13,11 +13,12 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::listener::{self, Kind};
 use super::serve_http::caller;
 use super::{
-    Answers, BODY_PAUSE_MAX, Caller, Ending, Ends, FRAME_BYTES_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX,
-    Host, Peer, TurnedAway, Unauthorised, dispatch, names,
+    Answers, Caller, Ending, Ends, FRAME_BYTES_MAX, Host, Peer, TurnedAway, Unauthorised, dispatch,
+    names,
 };
 
 /// How much is read at once.
