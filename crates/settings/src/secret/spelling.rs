@@ -4,10 +4,10 @@
 //! Letters and digits are mostly written as they are, or by their number.
 
 /// A character that may be meant from some place of a text on, and where what stands for it ends.
-type Reading = (char, usize);
+pub(super) type Reading = (char, usize);
 
 /// No escape has as many backslashes: whoever sends a megabyte of them is not waited for.
-const BACKSLASHES: [u8; 64] = [b'\\'; 64];
+const BACKSLASHES: [u8; 65] = [b'\\'; 65];
 /// How many backslashes one becomes that is escaped again and again.
 const DOUBLED: [usize; 5] = [1, 2, 4, 8, 16];
 /// No spelling of one character is longer, unless it was escaped many times.
@@ -31,7 +31,7 @@ const PAGE_NAMES: [(&[u8], char); 4] = [
 ];
 
 /// Whether an escape may begin with this byte.
-pub(super) const fn is_escape(byte: u8) -> bool {
+const fn is_escape(byte: u8) -> bool {
     matches!(byte, b'\\' | b'%' | b'&')
 }
 
@@ -56,14 +56,25 @@ pub(super) fn beginnings(one: char, two: char) -> Vec<Vec<u8>> {
 
 /// The bytes that a text may begin with that means this character, its own last.
 fn first_bytes(letter: char) -> Vec<u8> {
-    let mut bytes = b"\\%&".to_vec();
-    match letter {
-        ' ' => bytes.push(b'+'),
-        letter if letter.is_control() => bytes.extend(b" +\r"),
-        _ => {}
-    }
-    bytes.extend(letter.encode_utf8(&mut [0; 4]).bytes().take(1));
-    bytes
+    let own = own_first(letter);
+    let others = (0..=u8::MAX).filter(|byte| *byte != own && may_begin(letter, *byte));
+    others.chain([own]).collect()
+}
+
+/// Whether a text that means this character may begin with this byte.
+pub(super) fn may_begin(letter: char, byte: u8) -> bool {
+    let is_other = match letter {
+        ' ' => byte == b'+',
+        letter if letter.is_control() => matches!(byte, b' ' | b'+' | b'\r'),
+        _ => false,
+    };
+    is_other || is_escape(byte) || byte == own_first(letter)
+}
+
+fn own_first(letter: char) -> u8 {
+    let mut bytes = [0; 4];
+    letter.encode_utf8(&mut bytes);
+    bytes[0]
 }
 
 /// Whether what is left at the end of a text may be the beginning of what stands for a character.
@@ -74,9 +85,10 @@ pub(super) fn may_be_cut(letter: char, rest: &[u8]) -> bool {
             || !byte.is_ascii()
             || b"#{;".contains(byte)
     };
+    // Letters and digits are rarely escaped: anything else may be, in more ways than are known here.
     let is_escaped = rest.first().is_some_and(|byte| is_escape(*byte))
         && rest.len() <= SPELLING_BYTES_MAX
-        && rest.iter().all(is_of_escape);
+        && (!letter.is_ascii_alphanumeric() || rest.iter().all(is_of_escape));
     let mut own = [0; 4];
     is_escaped || letter.encode_utf8(&mut own).as_bytes().starts_with(rest)
 }
@@ -122,6 +134,9 @@ fn joined(
     byte_at: impl Fn(&[u8], usize) -> Option<(u8, usize)>,
 ) -> Option<Reading> {
     let (first, mut at) = byte_at(text, from)?;
+    if first.is_ascii() {
+        return Some((char::from(first), at));
+    }
     let mut bytes = vec![first];
     // UTF-8 says in the first byte how many follow.
     for _ in 1..first.leading_ones().min(4) {
@@ -195,7 +210,7 @@ fn again(
 }
 
 /// What comes behind the backslashes of an escape: `n`, `u00e4`, `u{e4}`, `xe4`, `U000000e4`.
-fn behind_backslashes(text: &[u8], at: usize, found: &mut Vec<Reading>) {
+pub(super) fn behind_backslashes(text: &[u8], at: usize, found: &mut Vec<Reading>) {
     let Some(kind) = text.get(at) else { return };
     let short = SHORT_ESCAPES.iter().filter(|(own, _)| own == kind);
     found.extend(short.map(|(_, letter)| (*letter, at + 1)));

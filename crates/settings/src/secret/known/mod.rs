@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::redactor::plain;
-use super::spelling::{beginnings, is_escape, may_be_cut, readings};
+use super::spelling::{beginnings, behind_backslashes, may_be_cut, may_begin, readings};
 use super::{REDACTED, forms};
 
 /// What stands where a text was cut.
@@ -40,6 +40,8 @@ pub(super) struct KnownSecrets {
     beginnings: AhoCorasick,
     /// For each beginning, which secrets have it; a sign is none's.
     owners: Vec<Vec<usize>>,
+    /// For each byte, which secrets may begin with it.
+    by_first: Vec<BTreeSet<usize>>,
     /// Secrets that are numbers.
     numbers: BTreeSet<String>,
     /// How many bytes the longest of them may take.
@@ -69,23 +71,28 @@ impl KnownSecrets {
         }
         let numbers = values.iter().filter(|value| forms::is_long_number(value));
         let secrets: Vec<Letters> = all.iter().map(|form| form.chars().collect()).collect();
-        let signs = plain::signs().map(|sign| (sign.as_bytes().to_vec(), Vec::new()));
-        let mut owners: BTreeMap<Vec<u8>, Vec<usize>> = signs.collect();
+        let mut owners: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+        let mut by_first = vec![BTreeSet::new(); 256];
         for (index, secret) in secrets.iter().enumerate() {
             if let [one, two, ..] = secret.as_slice() {
                 for beginning in beginnings(*one, *two) {
+                    by_first[usize::from(beginning[0])].insert(index);
                     owners.entry(beginning).or_default().push(index);
                 }
             }
         }
+        // A secret may begin as a sign does: that is found twice then, and stays a sign.
+        let signs = plain::signs().map(|sign| (sign.as_bytes().to_vec(), Vec::new()));
+        let (beginnings, owners): (Vec<_>, Vec<_>) = signs.chain(owners).unzip();
         let finder = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(owners.keys());
+            .build(beginnings);
         Self {
             numbers: numbers.cloned().collect(),
             beginnings: finder.expect("one or two bytes of each secret"),
-            owners: owners.into_values().collect(),
+            owners,
+            by_first,
             span_max: secrets.iter().map(span_max).max().unwrap_or(0),
             secrets,
             values,
@@ -137,8 +144,8 @@ impl KnownSecrets {
     pub fn pending(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.span_max);
         let goes_on = |at: &usize| {
-            let mut secrets = self.secrets.iter();
-            secrets.any(|secret| along(secret, text, *at, 0).is_cut)
+            let mut own = self.by_first[usize::from(text[*at])].iter();
+            own.any(|own| along(&self.secrets[*own], text, *at, 0).is_cut)
         };
         (from..text.len()).find(goes_on).unwrap_or(text.len())
     }
@@ -232,7 +239,7 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
         |(own, there): &(&char, &u8)| own.is_ascii_alphanumeric() && **own == char::from(**there);
     let plain = secret.iter().zip(rest).take_while(is_plain).count();
     let next = secret.get(plain).zip(rest.get(plain));
-    if next.is_some_and(|(own, there)| own.is_ascii_alphanumeric() && !is_escape(*there)) {
+    if next.is_some_and(|(own, there)| !may_begin(*own, *there)) {
         return Along::default();
     }
     // All places where what was read so far may end: few spellings can be read in two ways.
@@ -243,9 +250,15 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
         for place in places {
             let rest = text.get(place..).unwrap_or_default();
             is_cut |= count >= chars_min && may_be_cut(*own, rest);
-            let readings = readings(text, place).into_iter();
+            let mut found = readings(text, place);
+            if count > 0 && secret[count - 1] == '\\' && !own.is_ascii_alphanumeric() {
+                // The backslash of an escape may have been taken for that of the secret.
+                behind_backslashes(text, place, &mut found);
+            }
             // What has several lines may be written on one.
-            let same = readings.filter(|(it, _)| it == own || *it == ' ' && own.is_control());
+            let same = found
+                .into_iter()
+                .filter(|(it, _)| it == own || *it == ' ' && own.is_control());
             ends.extend(same.map(|(_, end)| end));
         }
         ends.sort_unstable();
@@ -256,6 +269,8 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
         }
     }
     let end = places.last().copied();
+    // One that is whole is cut nowhere.
+    let is_cut = is_cut && end.is_none();
     Along { end, is_cut }
 }
 

@@ -249,3 +249,39 @@ fn a_megabyte_of_backslashes_is_read_through() {
     let found = secrets.text(&format!("{many} $ecret\\\\of\\\\mine!"));
     assert!(found.is_some_and(|text| text.ends_with(" <redacted>")));
 }
+
+#[test]
+fn a_secret_that_begins_as_a_sign_hides_no_sign() {
+    let secrets = known(&["=k3y-of-mine"]);
+    assert!(secrets.may_have(b"password=hunter2"));
+    assert!(!secrets.may_have(b"no sign"));
+}
+
+#[test]
+fn what_breaks_off_in_an_unknown_escape_is_a_part() {
+    let secrets = known(&["key>of<mine"]);
+    assert_eq!(secrets.found(b"a key>of\\q!", true), [2..11]);
+}
+
+#[test]
+fn one_that_is_whole_waits_for_nothing() {
+    let text = br#"T$6"}\\GM"#;
+    let secret: Letters = r#"T$6"}\GM"#.chars().collect();
+    let found = along(&secret, text, 0, 0);
+    assert_eq!((found.end, found.is_cut), (Some(text.len()), false));
+}
+
+#[test]
+fn an_escape_has_64_backslashes_at_most() {
+    let secrets = known(&["ab\"cd-ef"]);
+    let text = |count: usize| format!("ab{}\"cd-ef", "\\".repeat(count));
+    assert_eq!(secrets.text(&text(64)).as_deref(), Some("<redacted>"));
+    assert_eq!(secrets.text(&text(100)), None);
+}
+
+#[test]
+fn one_backslash_may_be_of_the_secret_and_of_an_escape() {
+    let secrets = known(&["\\ü>of-mine"]);
+    let masked = secrets.text(r"a \xc3\xbc>of-mine b");
+    assert_eq!(masked.as_deref(), Some("a <redacted> b"));
+}

@@ -24,9 +24,9 @@ pub(super) fn redact(text: &str) -> Option<String> {
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut before = None;
-    for words in WORD.captures_iter(text) {
+    for word in WORD.find_iter(text) {
         let done = found.last().map_or(0, |range| range.end);
-        if let Some(word) = words.get(1).filter(|word| word.start() >= done) {
+        if word.start() >= done && !word.as_str().starts_with('\\') {
             found.extend(secret_of(text, word, before));
             before = Some(word);
         }
@@ -70,9 +70,10 @@ pub fn signs() -> impl Iterator<Item = &'static str> {
         .chain(["bearer", "basic", "=", "://"])
 }
 
-/// A word of letters, digits and `_-.~`. In the text of a file, the letter of an escape is none of it.
+/// A word of letters, digits and `_-.~`, or an escape in the text of a file, whose letter is of no word. Without groups:
+/// these take twice the time.
 static WORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?:\\[nrt])?([A-Za-z0-9_.~-]+)|\\[nrt]").expect("a pattern"));
+    LazyLock::new(|| Regex::new(r"\\[nrt]|[A-Za-z0-9_.~-]+").expect("a pattern"));
 
 const fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~')

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::fault_metrics::{FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact};
 use super::metrics::nanoseconds;
 use crate::prelude::*;
-use crate::{FaultKind, Heard, Strike};
+use crate::{Heard, Strike};
 
 /// How many connections that a fault ended are remembered.
 const SESSIONS_MAX: usize = 100_000;
@@ -29,7 +29,8 @@ pub(super) struct StruckCalls {
 struct StruckCall {
     fault: String,
     tool: String,
-    strike: Strike,
+    /// What the fault can do; one of an unknown kind can do anything.
+    strike: Option<Strike>,
     /// Of its request, once that was seen.
     tag: Option<CallTag>,
     /// From when on it counted as hung, if it does.
@@ -50,14 +51,11 @@ pub(super) enum Attribution {
 impl StruckCall {
     fn of(note: StrikeFact) -> Self {
         let held_ms = note.held_ms.or(note.delay_ms).unwrap_or_default();
+        let held = Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX);
         Self {
             fault: note.fault,
             tool: note.tool.unwrap_or_default(),
-            strike: Strike {
-                // A kind that is not known can do anything, as this one can.
-                kind: note.kind.parse().unwrap_or(FaultKind::Hang),
-                held: Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX),
-            },
+            strike: note.kind.parse().ok().map(|kind| Strike { kind, held }),
             tag: None,
             hung_from: None,
         }
@@ -65,7 +63,8 @@ impl StruckCall {
 
     /// Whether the fault lets the server answer.
     fn may_be_answered(&self) -> bool {
-        matches!(self.strike.kind.heard(), Heard::Right | Heard::Altered)
+        self.strike
+            .is_some_and(|strike| matches!(strike.kind.heard(), Heard::Right | Heard::Altered))
     }
 }
 
@@ -140,7 +139,9 @@ impl StruckCalls {
         };
         let is_first = call.hung_from.is_none();
         call.hung_from = call.hung_from.or(Some(waited));
-        if !call.strike.explains_wait(waited, call.hung_from) {
+        let from = call.hung_from;
+        let explains = |strike: Strike| strike.explains_wait(waited, from);
+        if !call.strike.is_none_or(explains) {
             self.give_back(call, metrics, at);
             return Attribution::Server;
         }
@@ -170,7 +171,10 @@ impl StruckCalls {
         let call = self.calls.remove(&request);
         let ended_by = self.sessions.get(&request.session).filter(|_| is_cut);
         if let Some(call) = &call
-            && (call.strike.explains(category, duration, call.hung_from) || ended_by.is_some())
+            && (call
+                .strike
+                .is_none_or(|it| it.explains(category, duration, call.hung_from))
+                || ended_by.is_some())
         {
             let struck = metrics.of(&call.fault);
             *struck.errors.entry(category).or_default() += 1;
