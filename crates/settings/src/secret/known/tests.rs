@@ -260,7 +260,8 @@ fn a_secret_that_begins_as_a_sign_hides_no_sign() {
 #[test]
 fn what_breaks_off_in_an_unknown_escape_is_a_part() {
     let secrets = known(&["key>of<mine"]);
-    assert_eq!(secrets.found(b"a key>of\\q!", true), [2..11]);
+    let found = secrets.found(b"a key>of\\q!", true);
+    assert_eq!(found.first(), Some(&(2..11)));
 }
 
 #[test]
