@@ -13,16 +13,11 @@
 //! order, cut at the ranks that the Mann-Whitney distribution gives for 95 %.
 
 mod failures;
-pub mod holm;
 pub mod mann_whitney;
 mod metric;
-mod p99;
 pub mod proportion;
 
-use mcprove_settings::message::assignment;
-
 use crate::prelude::*;
-use crate::prelude::{Deserialize, JsonSchema, Serialize};
 
 pub use failures::{CountComparison, ErrorComparison};
 pub use metric::MetricComparison;
@@ -129,7 +124,7 @@ pub fn compare(
 ) -> Comparison {
     let mut metrics = metric::compare_all(baseline, current);
     if let Some(limit) = limits.p99_ratio {
-        metrics.push(p99::compare(baseline, current, limit));
+        metrics.push(metric::compare(baseline, current, limit));
     }
     let errors = failures::errors(baseline, current, limits);
     let deadlocks = failures::deadlocks(baseline, current, limits.new_deadlocks);

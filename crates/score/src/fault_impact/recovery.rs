@@ -1,6 +1,6 @@
 //! When all was as before a fault: each tool, and all of them together.
 
-use super::timeline::{Baseline, View, has_risen};
+use super::judge::{Baseline, View, has_risen};
 use super::{
     AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
     STEADY_SECS, STRETCHES_PER_LIMIT, Stretch,

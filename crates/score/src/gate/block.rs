@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use crate::agent::metrics;
 use crate::prelude::*;
 
 /// What a trace is held to. A metric without a block is not gated.

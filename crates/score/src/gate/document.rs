@@ -3,7 +3,6 @@
 //! `tool_results[i]` is the result of `tool_calls[i]`, wherever it stands in the trace. What is unknown
 //! is not there, so that a path to it leads nowhere; what is known to be empty is.
 
-use super::path::Step;
 use crate::prelude::*;
 
 /// The part of a run that a path begins with, as a document. `None` where what it asks for is not known

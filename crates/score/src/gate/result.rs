@@ -1,7 +1,5 @@
 //! Which gates there are, and what came of each: what a report tells only of those that did not hold.
 
-use super::{GateFailure, GateId, ScoreReport};
-use crate::agent::metrics;
 use crate::prelude::*;
 
 /// A gate, and what came of it.

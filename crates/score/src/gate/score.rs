@@ -1,7 +1,6 @@
 //! Scoring a trace: every metric, then every gate.
 
 use super::evaluate;
-use super::{GateId, ScoreReport};
 use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 

@@ -5,8 +5,6 @@ use mcprove_document::figure::{self, UNKNOWN};
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
 
-use crate::agent::metrics;
-use crate::gate::{RunTargets, ScoreReport};
 use crate::prelude::*;
 
 /// How many runs have a column of their own.

@@ -17,27 +17,15 @@ mod calls;
 mod claims;
 mod elliptical;
 mod gate;
-mod infinitive;
-mod link;
-mod listed;
 mod predicate;
 mod recorded;
-mod stated_text;
 mod statement;
-mod subject;
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
+use self::gate::Listed;
+use crate::english::prelude::*;
+use crate::prelude::{AgentRun, Settings, phrase};
 
 pub use gate::Narrative;
-
-use listed::Listed;
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::{AgentRun, ToolCall};
-
-use crate::english::prelude::*;
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;

@@ -3,7 +3,6 @@
 use mcprove_trace::words::fits;
 
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
-use crate::gate::Answer;
 use crate::prelude::*;
 
 /// A rule with its paths read.

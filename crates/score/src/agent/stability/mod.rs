@@ -15,13 +15,10 @@
 
 mod consistency;
 mod identity;
-mod sequence;
 mod session;
 
 pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consistency};
 pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
-
-use mcprove_settings::number::mean;
 
 use self::consistency::{LIMITS, score_paths};
 use self::identity::{Numbering, Path};

@@ -18,14 +18,13 @@
 //! which the mode forbids. Where the verdict depends on arguments or a server that the trace does not
 //! tell, there is none.
 
-mod alignment;
 mod any_order;
 mod in_order;
 mod plan;
 mod report;
 mod shape;
 
-pub use alignment::ALIGNMENT_PAIRS_MAX;
+pub use in_order::ALIGNMENT_PAIRS_MAX;
 pub use plan::COMPARISONS_MAX;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};

@@ -5,20 +5,18 @@
 //! blocks share.
 
 mod expectation;
-mod schema;
-mod target;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::table;
+use mcprove_settings::table::{self, map_schema, spellings};
 use mcprove_settings::tree::Document;
+use schemars::Schema;
 
-use super::Gates;
+use crate::agent::call_limits::limit_schema;
 use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};
-pub use schema::{block_properties, definitions, schema};
 
 /// The key that every block has, and the block for whatever metric.
 pub const EXPECT: &str = "expect";
@@ -101,7 +99,7 @@ fn read_fields(reader: &mut Reader<'_>, fields: &[Field], metrics: &[&dyn AnyMet
     for field in fields {
         let name = field.name.replace('-', "_");
         if name == EXPECT {
-            let resolve = |target: &str| target::resolve(target, metrics);
+            let resolve = |target: &str| expectation::resolve(target, metrics);
             gates.expect = expectations_of(reader, field, &resolve);
         } else if let Some(metric) = metrics.iter().find(|metric| metric.about().name == name) {
             read_block(reader, *metric, field, metrics, &mut gates);
@@ -127,7 +125,7 @@ fn read_block(
     let section = table::section(reader, &node, &label, &known);
     refuse_nothing(reader, about, field, &section);
     let mut block = metric.read(reader, &section);
-    let resolve = |target: &str| target::resolve(target, metrics);
+    let resolve = |target: &str| expectation::resolve(target, metrics);
     let expect = section.get(EXPECT);
     block.expect = expect.map(|field| expectations_of(reader, field, &resolve));
     gates.insert(block);
@@ -174,6 +172,97 @@ fn names_of(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {
         .iter()
         .map(|metric| metric.about().name)
         .chain([EXPECT])
+}
+
+// The JSON Schema of a gates file, for editors and other programs: `gates.v1`.
+//
+// What is always the same is in `schema.json`; the rest is made from the table of keys. It cannot say all that
+// the reader checks (which targets there are, what is a path), but takes everything that the reader takes.
+
+/// The parts of `schema.json`.
+static PARTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schema.json")).unwrap_or_default());
+
+fn part(name: &str) -> Value {
+    PARTS[name].clone()
+}
+
+/// The schema.
+pub fn schema() -> Schema {
+    let mut schema = part("gates");
+    schema["properties"] = block_properties("#/properties").into();
+    schema["$defs"] = definitions().into();
+    Schema::try_from(schema).unwrap_or_default()
+}
+
+/// The blocks by name; `place` is where they stand in the schema.
+pub fn block_properties(place: &str) -> Map<String, Value> {
+    let schemas = METRICS
+        .iter()
+        .map(|metric| (metric.about().name, block_schema(*metric)));
+    let any = expectations("What each run, or a target of any metric, must be");
+    let mut blocks = Map::new();
+    for (block, schema) in schemas.chain([(EXPECT, any)]) {
+        let dashed = block.replace('_', "-");
+        blocks.insert(dashed, json!({ "$ref": format!("{place}/{block}") }));
+        blocks.insert(block.to_owned(), schema);
+    }
+    blocks
+}
+
+/// What the blocks refer to, below `$defs`.
+pub fn definitions() -> Map<String, Value> {
+    [
+        ("shape", part("shape")),
+        ("limit", limit_schema()),
+        ("expectation", part("expectation")),
+        ("matcher", matcher_schema()),
+    ]
+    .map(|(name, schema)| (name.to_owned(), schema))
+    .into_iter()
+    .collect()
+}
+
+fn block_schema(metric: &dyn AnyMetric) -> Value {
+    let about = metric.about();
+    let mut table = map_schema(metric.settings());
+    table["properties"][EXPECT] = expectations(
+        "what the targets must be, instead of the default gate. Default: the default gate",
+    );
+    if about.needs.is_empty() {
+        // A block of YAML with nothing in it is null.
+        table["type"] = json!(["object", "null"]);
+    } else {
+        let needs = about.needs.iter();
+        table["anyOf"] = needs
+            .map(|need| json!({ "required": [need.key] }))
+            .collect();
+    }
+    let description = format!(
+        "{}. Default gate: {}",
+        about.explanation, about.default_gate
+    );
+    table["description"] = description.into();
+    table
+}
+
+fn expectations(description: &str) -> Value {
+    let mut expectations = part("expectations");
+    expectations["description"] = description.into();
+    expectations
+}
+
+/// A map with exactly one matcher.
+fn matcher_schema() -> Value {
+    let mut schema = part("matcher");
+    for (name, explanation) in Matcher::entries() {
+        let mut given = PARTS["beside a matcher"][name].clone();
+        given["description"] = explanation.into();
+        for name in spellings(name) {
+            schema["properties"][name] = given.clone();
+        }
+    }
+    schema
 }
 
 #[cfg(test)]

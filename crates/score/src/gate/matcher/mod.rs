@@ -23,23 +23,19 @@
 
 mod answer;
 mod compare;
-mod difference;
 mod schema;
-
-use std::fmt;
 
 use jsonschema::Validator;
 use mcprove_trace::canonical::equal;
 use regex::Regex;
 
 use self::answer::{ask_texts, is_comparable, is_same_kind};
-use self::compare::{holds_it, is_in};
-use self::difference::{PLACES_MAX, short};
+use self::compare::{PLACES_MAX, holds_it, is_in, short};
 use super::path::{kind, measure};
 use crate::prelude::*;
 
 pub use answer::Answer;
-pub use difference::Difference;
+pub use compare::Difference;
 
 /// A matcher that can be chosen by name: the name, when it holds, and how what stands beside it is read.
 type Entry = (

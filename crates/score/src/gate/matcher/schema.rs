@@ -4,17 +4,14 @@
 //! keyword that looks like a slip (`minimun`) is refused, since JSON Schema would ignore it and let
 //! everything pass.
 
-use std::slice;
-use std::sync::LazyLock;
-
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{ValidationError, Validator};
 use mcprove_settings::json_schema::{self, Remote};
 use mcprove_trace::word_lists::WordLists;
 
-use super::difference::{Difference, Places, short};
-use super::{MatcherError, choices};
+use super::choices;
+use super::compare::{Places, short};
 use crate::gate::path::{key_step, kind};
 use crate::prelude::*;
 
