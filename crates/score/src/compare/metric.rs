@@ -1,11 +1,8 @@
 //! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
 
-use super::{
-    Change, FEW_RUNS_RATIO_MIN, P_MAX, RATIO_MIN, RUNS_DEFAULT, RUNS_MAX, RunSample, is_single,
-    mann_whitney,
-};
 use crate::percentile;
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// How far from 1 the interval of an unchanged ratio may reach.
 const UNCHANGED_MARGIN: f64 = 0.05;
@@ -135,12 +132,13 @@ pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricC
         .each_ref()
         .map(|(comparison, _)| comparison.p_value);
     let is_single = is_single(baseline, current);
-    let measured = TESTED.iter().zip(measured).zip(adjust(&p_values));
-    let decided = measured.map(|((metric, (mut comparison, few)), adjusted_p)| {
-        comparison.adjusted_p = adjusted_p;
-        decide(metric, &mut comparison, few, is_single);
-        comparison
-    });
+    let decided = TESTED.iter().zip(measured).zip(adjust(&p_values)).map(
+        |((metric, (mut comparison, few)), adjusted_p)| {
+            comparison.adjusted_p = adjusted_p;
+            decide(metric, &mut comparison, few, is_single);
+            comparison
+        },
+    );
     decided.collect()
 }
 
@@ -177,8 +175,9 @@ fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
         .iter()
         .flat_map(|before| after.iter().map(move |after| after / before));
     // Zero over zero: the same.
-    let ratios = ratios.map(|ratio| if ratio.is_nan() { 1.0 } else { ratio });
-    let mut ratios: Vec<f64> = ratios.collect();
+    let mut ratios: Vec<f64> = ratios
+        .map(|ratio| if ratio.is_nan() { 1.0 } else { ratio })
+        .collect();
     ratios.sort_by(f64::total_cmp);
     let (low, high) = (ratios[rank - 1], ratios[ratios.len() - rank]);
     Some((finite(low)?, finite(high)?))

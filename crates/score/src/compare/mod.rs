@@ -22,6 +22,11 @@ use crate::prelude::*;
 pub use failures::{CountComparison, ErrorComparison};
 pub use metric::MetricComparison;
 
+/// What the files here share.
+mod prelude {
+    pub use super::*;
+}
+
 /// p below which a difference is no accident.
 pub const P_MAX: f64 = 0.05;
 /// Ratio of medians from which a difference matters.
@@ -156,8 +161,9 @@ impl Comparison {
     /// load, so that nothing is concluded.
     #[must_use]
     pub fn undecided(mut self, advice: impl Into<Message>) -> Self {
-        let metrics = self.metrics.iter_mut();
-        let all = metrics
+        let all = self
+            .metrics
+            .iter_mut()
             .map(|metric| (&mut metric.change, &mut metric.sentence))
             .chain([
                 (&mut self.errors.change, &mut self.errors.sentence),
@@ -203,8 +209,11 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
     let is_unmeasured = |metric: &&MetricComparison| {
         metric.baseline_median.is_none() || metric.current_median.is_none()
     };
-    let unmeasured = metrics.iter().filter(is_unmeasured);
-    let unmeasured: Vec<&str> = unmeasured.map(|metric| metric.metric.as_str()).collect();
+    let unmeasured: Vec<&str> = metrics
+        .iter()
+        .filter(is_unmeasured)
+        .map(|metric| metric.metric.as_str())
+        .collect();
     if !unmeasured.is_empty() {
         let names = quoted_names(&unmeasured);
         return format!("make more calls in each run: there are too few for {names}").into();

@@ -1,13 +1,9 @@
 //! From the stretches of a run to what a fault did.
 
-use super::{
-    CALLS_BEFORE_MIN, CALLS_HIT_MIN, FaultFacts, FaultImpact, ImpactPhase, LATENCY_FACTOR,
-    LATENCY_SLACK_MS, OpenReason, Recovery, SHARE_RISE_MAX, STEADY_SECS, Span, Stretch, Timeline,
-    ToolImpact, recovery,
-};
 use crate::compare::proportion::wilson;
 use crate::percentile::is_supported;
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// Compares the times before, during and after each fault. What one fault did, until all was back, is
 /// not charged to another.
@@ -40,8 +36,12 @@ fn hurt_spans(windows: &[Option<Span>], impacts: &[FaultImpact], end: f64) -> Ve
             && impacts[index].open == Some(OpenReason::OtherFault)
         {
             let runs_into = |other: &&Span| other.0 >= from && other.0 <= back + STEADY_SECS;
-            let others = hurt.iter().flatten().filter(runs_into);
-            let last = others.map(|other| other.1).fold(back, f64::max);
+            let last = hurt
+                .iter()
+                .flatten()
+                .filter(runs_into)
+                .map(|other| other.1)
+                .fold(back, f64::max);
             hurt[index] = Some((from, last));
         }
     }
@@ -55,11 +55,12 @@ fn judge_each(
     timeline: &Timeline,
 ) -> Vec<FaultImpact> {
     let judge_one = |(index, facts): (usize, &FaultFacts)| {
-        let others = spans
+        let others: Vec<Span> = spans
             .iter()
             .enumerate()
-            .filter(|(other, _)| *other != index);
-        let others: Vec<Span> = others.filter_map(|(_, span)| *span).collect();
+            .filter(|(other, _)| *other != index)
+            .filter_map(|(_, span)| *span)
+            .collect();
         judge(facts, &others, timeline)
     };
     faults.iter().enumerate().map(judge_one).collect()
@@ -241,8 +242,9 @@ impl<'a> View<'a> {
 
     /// Whether another fault was on in a stretch.
     fn is_others(&self, number: u64) -> bool {
-        let mut others = self.others.iter();
-        others.any(|other| self.place_of(number, *other) == 1)
+        self.others
+            .iter()
+            .any(|other| self.place_of(number, *other) == 1)
     }
 
     /// What was before, during and after a time.

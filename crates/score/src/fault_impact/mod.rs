@@ -27,6 +27,12 @@ use mcprove_trace::sparse::Stretch;
 
 use crate::prelude::*;
 
+/// What the files here share.
+mod prelude {
+    pub use super::judge::*;
+    pub use super::*;
+}
+
 pub use judge::{judge, judge_all};
 pub use verdict::{RECOVERY_GATE, SPREAD_GATE, verdicts};
 

@@ -122,8 +122,9 @@ impl Gates {
         let mut gates = self.clone();
         gates.blocks.retain(|_, block| !block.about.over_all_runs);
         gates.expect.retain(|expectation| {
-            let mut over_all = metrics().filter(|about| about.over_all_runs);
-            !over_all.any(|about| about.has_target(&expectation.target))
+            !metrics()
+                .filter(|about| about.over_all_runs)
+                .any(|about| about.has_target(&expectation.target))
         });
         gates
     }

@@ -33,8 +33,13 @@ pub fn document(run: &AgentRun, path: &Path) -> Option<Value> {
                 ("tool_results", true),
                 ("faults", true),
             ];
-            let known = is_known.into_iter().filter(|(_, is_known)| *is_known);
-            return Some(known.map(|(name, _)| (name, Value::Null)).collect());
+            return Some(
+                is_known
+                    .into_iter()
+                    .filter(|(_, is_known)| *is_known)
+                    .map(|(name, _)| (name, Value::Null))
+                    .collect(),
+            );
         }
     };
     (!value.is_null()).then(|| json!({ part: value }))

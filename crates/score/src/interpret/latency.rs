@@ -31,7 +31,7 @@ pub fn how_it_feels(facts: &Facts) -> Option<String> {
 }
 
 pub fn tail_ratio(facts: &Facts) -> Option<String> {
-    let times = ratio(facts.p99()?, facts.p50()?)?;
+    let times = ratio(facts.p99()?, usable(facts.p50_ms)?)?;
     let shown = decimal(times, 1);
     if times >= LONG_TAIL_RATIO {
         Some(format!(

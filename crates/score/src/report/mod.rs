@@ -105,8 +105,12 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
 
 /// The files that the runs came from.
 fn files<'a>(scored: &Scored<'a>) -> Vec<&'a str> {
-    let runs = scored.report.runs.iter();
-    let mut files: Vec<&str> = runs.filter_map(|run| run.file.as_deref()).collect();
+    let mut files: Vec<&str> = scored
+        .report
+        .runs
+        .iter()
+        .filter_map(|run| run.file.as_deref())
+        .collect();
     files.dedup();
     files
 }
@@ -118,8 +122,11 @@ fn about(scored: &Scored<'_>, files: &[&str]) -> String {
         return runs;
     }
     let more = files.len().saturating_sub(FILES_MAX);
-    let names = files.iter().take(FILES_MAX);
-    let mut names: Vec<String> = names.map(|file| printable(file, FILE_MAX)).collect();
+    let mut names: Vec<String> = files
+        .iter()
+        .take(FILES_MAX)
+        .map(|file| printable(file, FILE_MAX))
+        .collect();
     if more > 0 {
         names.push(format!("{more} more"));
     }
@@ -172,8 +179,11 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
         ),
         (numbers::has_unknown(report), unknown.into()),
     ];
-    let said = steps.into_iter().filter(|(is_said, _)| *is_said);
-    said.map(|(_, step)| Line::sentence(step.text())).collect()
+    steps
+        .into_iter()
+        .filter(|(is_said, _)| *is_said)
+        .map(|(_, step)| Line::sentence(step.text()))
+        .collect()
 }
 
 // What `mcprove score --json` prints: a report, with the version of its format.
@@ -211,23 +221,26 @@ const SENTENCES_MAX: usize = 5;
 
 /// What no failure tells already, run by run.
 fn findings(scored: &Scored<'_>) -> Vec<Finding> {
-    let mut messages: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-    for failure in &scored.report.failures {
-        if let Some(run) = failure.run {
-            messages.entry(run).or_default().push(&failure.message);
-        }
-    }
-    let runs = scored.report.runs.iter().enumerate();
-    let mut told = runs.filter_map(|(index, run)| {
-        let known = messages.get(&index).map_or(&[][..], Vec::as_slice);
-        let untold = untold(&run.found, known);
-        (!untold.is_empty()).then_some((index, untold))
-    });
+    let mut told = scored
+        .report
+        .runs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, run)| {
+            let of_run = scored
+                .report
+                .failures
+                .iter()
+                .filter(|failure| failure.run == Some(index));
+            let untold = untold(&run.found, of_run.map(|failure| failure.message.as_str()));
+            (!untold.is_empty()).then_some((index, untold))
+        });
     let mut findings = Vec::new();
     for (run, sentences) in told.by_ref().take(RUNS_MAX) {
         let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
-        let shown = sentences.iter().take(SENTENCES_MAX);
-        finding.lines.extend(shown.map(Line::sentence));
+        finding
+            .lines
+            .extend(sentences.iter().take(SENTENCES_MAX).map(Line::sentence));
         if sentences.len() > SENTENCES_MAX {
             finding = finding.line(format!("and more{}", json_has_all()));
         }
@@ -241,15 +254,18 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
 }
 
 /// The sentences that are in none of the messages.
-fn untold<'a>(found: &'a [String], messages: &[&str]) -> Vec<&'a str> {
+fn untold<'a>(found: &'a [String], messages: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
-    let messages: Vec<String> = messages.iter().map(|message| plain(message)).collect();
+    let messages: Vec<String> = messages.map(plain).collect();
     let is_told = |sentence: &&str| {
         let sentence = plain(sentence);
         messages.iter().any(|message| message.contains(&sentence))
     };
-    let found = found.iter().map(String::as_str);
-    found.filter(|sentence| !is_told(sentence)).collect()
+    found
+        .iter()
+        .map(String::as_str)
+        .filter(|sentence| !is_told(sentence))
+        .collect()
 }
 
 // What failed, and what cannot be judged, gate by gate.
@@ -325,8 +341,11 @@ fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
         errors.is_some_and(|errors| errors.contains(&error)) && gate.target != target
     };
     let mut gates = verdicts.gates.iter().filter(is_meant);
-    let names = gates.by_ref().take(NAMES_MAX).map(GateResult::full_name);
-    let mut names: Vec<String> = names.collect();
+    let mut names: Vec<String> = gates
+        .by_ref()
+        .take(NAMES_MAX)
+        .map(GateResult::full_name)
+        .collect();
     names.extend(gates.next().map(|_| "…".to_owned()));
     if names.is_empty() {
         format!("{target_name} cannot be judged")

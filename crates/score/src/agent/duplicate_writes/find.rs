@@ -1,12 +1,6 @@
 //! Finding the writes that are repeated.
 
-use super::outcome::{Outcome, kept_off, outcome};
-use super::writes::{Tools, Write};
-use super::{
-    DUPLICATES_KEPT, DuplicateWrite, DuplicateWritesBlock, DuplicateWritesReport, LostWrite,
-    UndecidedWrite,
-};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Finds the writes of a run that were repeated though an earlier attempt was, or may have been,
 /// executed.
@@ -38,7 +32,7 @@ pub fn find_duplicate_writes(
     let result_of = |index: usize| results.get(index).copied().flatten();
     let met = |index: usize| faults.get(&index).map_or(&[][..], Vec::as_slice);
     let outcome_of = |index: usize| outcome(result_of(index), met(index));
-    let (writes, identities) = Tools::new(block).writes(&run.tool_calls);
+    let (writes, identities) = writes(block, &run.tool_calls);
     let unknown = tools_of_unknown_arguments(&writes);
     let mut report = DuplicateWritesReport {
         undecided: undecided(&writes, &unknown, outcome_of),
@@ -90,9 +84,11 @@ pub fn find_duplicate_writes(
 
 /// How many writes there are of each tool that has one whose arguments are unknown.
 fn tools_of_unknown_arguments<'a>(writes: &[Write<'a>]) -> BTreeMap<Tool<'a>, usize> {
-    let unknown = writes.iter().filter(|write| write.call.args.is_null());
-    let mut tools: BTreeMap<Tool<'a>, usize> =
-        unknown.map(|write| (tool_of(write.call), 0)).collect();
+    let mut tools: BTreeMap<Tool<'a>, usize> = writes
+        .iter()
+        .filter(|write| write.call.args.is_null())
+        .map(|write| (tool_of(write.call), 0))
+        .collect();
     for write in writes {
         if let Some(times) = tools.get_mut(&tool_of(write.call)) {
             *times += 1;
@@ -106,7 +102,7 @@ fn tools_of_unknown_arguments<'a>(writes: &[Write<'a>]) -> BTreeMap<Tool<'a>, us
 fn undecided(
     writes: &[Write<'_>],
     unknown: &BTreeMap<Tool<'_>, usize>,
-    outcome_of: impl Fn(usize) -> Outcome,
+    outcome_of: impl Fn(usize) -> WriteOutcome,
 ) -> Option<UndecidedWrite> {
     // For each such tool the first attempt that may have been executed, and the first of unknown
     // arguments among those.
@@ -126,7 +122,7 @@ fn undecided(
                 name: write.call.name.clone(),
             });
         }
-        if outcome_of(write.index) != Outcome::NotExecuted {
+        if outcome_of(write.index) != WriteOutcome::NotExecuted {
             any.get_or_insert(write.index);
             if is_unknown {
                 unknown.get_or_insert(write.index);
@@ -216,15 +212,15 @@ impl Attempts {
     }
 
     /// Notes what became of one attempt.
-    pub fn note(&mut self, index: usize, key: Option<String>, outcome: Outcome) {
-        if outcome != Outcome::NotExecuted {
+    pub fn note(&mut self, index: usize, key: Option<String>, outcome: WriteOutcome) {
+        if outcome != WriteOutcome::NotExecuted {
             self.keys.extend(key.clone());
         }
         match (outcome, key) {
-            (Outcome::NotExecuted, _) => {}
-            (Outcome::Executed, None) => self.succeeded = Some(index),
-            (Outcome::Executed, Some(_)) => self.succeeded_with_key = Some(index),
-            (Outcome::Unheard { is_certain, reason }, key) => {
+            (WriteOutcome::NotExecuted, _) => {}
+            (WriteOutcome::Executed, None) => self.succeeded = Some(index),
+            (WriteOutcome::Executed, Some(_)) => self.succeeded_with_key = Some(index),
+            (WriteOutcome::Unheard { is_certain, reason }, key) => {
                 let [first, other] = if is_certain {
                     &mut self.executed
                 } else {

@@ -31,6 +31,13 @@ use crate::prelude::*;
 
 pub use find::find_duplicate_writes;
 
+/// What the files here share.
+mod prelude {
+    pub use super::outcome::*;
+    pub use super::writes::*;
+    pub use super::*;
+}
+
 const AT_RISK: &str = "duplicate_writes.at_risk";
 const CONFIRMED: &str = "duplicate_writes.confirmed";
 const COUNT: &str = "duplicate_writes.count";

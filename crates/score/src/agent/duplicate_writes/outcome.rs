@@ -1,14 +1,13 @@
 //! What became of one attempt to write.
 
 use mcprove_trace::RealAnswer;
-use mcprove_trace::word_lists::WordLists;
 use mcprove_trace::words::tokens;
 
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Whether an attempt was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// It succeeded.
     Executed,
     /// It surely was not.
@@ -22,7 +21,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl WriteOutcome {
     fn unknown(reason: impl Into<String>) -> Self {
         Self::Unheard {
             is_certain: false,
@@ -40,20 +39,20 @@ impl Outcome {
 }
 
 /// What the result of a call and the faults that it met say of it.
-pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
+pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> WriteOutcome {
     let loses_request = |mark: &&FaultMark| mark.kind.special() == Special::LosesRequest;
     if faults.iter().any(loses_request) {
-        return Outcome::NotExecuted;
+        return WriteOutcome::NotExecuted;
     }
     let said = result.map(|result| (result, is_error(&result.result)));
     if said.is_some_and(|(result, is_error)| result.is_error == Some(false) && !is_error) {
-        return Outcome::Executed;
+        return WriteOutcome::Executed;
     }
     if let Some(mark) = met(faults) {
         // Where the client heard what the tool says, that tells more.
         let is_heard = matches!(mark.kind.heard(), Heard::Right | Heard::Altered);
         match mark.kind.executes() {
-            Execution::Never => return Outcome::NotExecuted,
+            Execution::Never => return WriteOutcome::NotExecuted,
             Execution::Always if result.is_none() || !is_heard => {
                 return behind(mark);
             }
@@ -62,45 +61,47 @@ pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Outcome {
         }
     }
     let Some((result, is_error)) = said else {
-        return Outcome::unknown("has no result and may have been executed");
+        return WriteOutcome::unknown("has no result and may have been executed");
     };
     if result.is_error != Some(true) && !is_error {
-        return Outcome::unknown(
+        return WriteOutcome::unknown(
             "may have been executed: the trace does not say whether it failed",
         );
     }
     match doubt(&result.result.value()) {
-        Some(reason) => Outcome::unknown(reason),
-        None => Outcome::NotExecuted,
+        Some(reason) => WriteOutcome::unknown(reason),
+        None => WriteOutcome::NotExecuted,
     }
 }
 
 /// What became of a call whose answer a fault kept back.
-fn behind(mark: &FaultMark) -> Outcome {
+fn behind(mark: &FaultMark) -> WriteOutcome {
     match mark.real_answer {
-        Some(RealAnswer::Error) => Outcome::NotExecuted,
-        Some(RealAnswer::Nothing) => Outcome::unknown(format!(
+        Some(RealAnswer::Error) => WriteOutcome::NotExecuted,
+        Some(RealAnswer::Nothing) => WriteOutcome::unknown(format!(
             "met the fault {}, and may have been executed: the server had not answered",
             mark.kind.name()
         )),
-        Some(RealAnswer::Success) | None => Outcome::lost_reply(mark.kind),
+        Some(RealAnswer::Success) | None => WriteOutcome::lost_reply(mark.kind),
     }
 }
 
 /// What became of a call that was to be executed after a delay, and whose client did not wait.
-fn late(mark: &FaultMark, is_cancelled: bool) -> Outcome {
-    let given_up = mark.detected_ms.and_then(|time| u64::try_from(time).ok());
-    let given_up = given_up.or(mark.left_ms);
+fn late(mark: &FaultMark, is_cancelled: bool) -> WriteOutcome {
+    let given_up = mark
+        .detected_ms
+        .and_then(|time| u64::try_from(time).ok())
+        .or(mark.left_ms);
     // Whether a time is before the delay was over, where both are known.
     let is_before = |time: Option<u64>| Some(time? < mark.delay_ms?);
     let ignores_cancellation = mark.kind.special() == Special::IgnoresCancellation;
     // Who cancels it does not stop it, but who leaves.
     if ignores_cancellation && is_before(mark.left_ms.or(mark.watched_ms)) == Some(false) {
-        Outcome::lost_reply(mark.kind)
+        WriteOutcome::lost_reply(mark.kind)
     } else if !ignores_cancellation && is_cancelled && is_before(given_up) == Some(true) {
-        Outcome::NotExecuted
+        WriteOutcome::NotExecuted
     } else {
-        Outcome::unknown(format!(
+        WriteOutcome::unknown(format!(
             "met the fault {} and may have been executed",
             mark.kind.name()
         ))
@@ -123,7 +124,7 @@ pub fn kept_off(result: Option<&ToolResult>, faults: &[&FaultMark]) -> Option<Fa
         Execution::Late => is_given_up(result),
         Execution::Always => false,
     };
-    (keeps_off && outcome(result, faults) == Outcome::NotExecuted).then_some(kind)
+    (keeps_off && outcome(result, faults) == WriteOutcome::NotExecuted).then_some(kind)
 }
 
 /// The first fault that matches a call is the one that it meets.

@@ -18,11 +18,7 @@ use crate::prelude::*;
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;
 
-const PENALTY: &str = "golden_path.penalty";
 const PASSED: &str = "golden_path.passed";
-const EXTRA_STEPS: &str = "golden_path.extra_steps";
-const BACKTRACKS: &str = "golden_path.backtracks";
-const REPEATED_TOOLS: &str = "golden_path.repeated_tools";
 
 /// The settings of the block `golden_path`.
 #[derive(Debug, Clone, Settings)]
@@ -171,19 +167,25 @@ impl Metric for GoldenPath {
         explanation: "whether the calls were made efficiently: an ideal sequence against waste",
         targets: &[
             Target::lowest(
-                PENALTY,
+                "golden_path.penalty",
                 "1 without waste, then 1 / (1 + 0.5 × wasted steps)",
             ),
             Target::lowest(
                 PASSED,
                 "1 when the golden calls occur in order and nothing is wasted, else 0",
             ),
-            Target::highest(EXTRA_STEPS, "calls beyond the length of the golden path"),
             Target::highest(
-                BACKTRACKS,
+                "golden_path.extra_steps",
+                "calls beyond the length of the golden path",
+            ),
+            Target::highest(
+                "golden_path.backtracks",
                 "returns to a tool used earlier that is not the one just before",
             ),
-            Target::highest(REPEATED_TOOLS, "calls of the tool that was just called"),
+            Target::highest(
+                "golden_path.repeated_tools",
+                "calls of the tool that was just called",
+            ),
         ],
         default_gate: "`golden_path.passed` is 1",
         needs: &[Need::given("calls")],

@@ -43,24 +43,28 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         let is_doubtful = blurred.is_doubtful.as_slice();
         signs(&blurred.same, is_doubtful, Doubts::Together(is_doubtful))
     });
-    let known = |of: fn(&Signs) -> usize| {
-        let is_known = of(&certain) == of(&possible);
-        is_known.then(|| count(of(&certain)))
-    };
+    let mut possibly = possible.counts().into_iter();
+    let known = certain.counts().map(|certain| {
+        let is_known = possibly.next() == Some(certain);
+        is_known.then(|| count(certain))
+    });
+    let [max_repeats, max_cycle_repeats, cycle_length, stagnation] = known;
     let detected = if certain.exceed(block) {
         Some(true)
     } else {
         (!possible.exceed(block)).then_some(false)
     };
-    let is_known = certain.counts() == possible.counts();
     let Signs {
         repeats,
         cycle,
         stagnant,
     } = certain;
     let names = |sign: Sign, told: usize| {
-        let calls = calls.iter().skip(sign.first).take(told);
-        calls.map(|call| call.name.clone())
+        calls
+            .iter()
+            .skip(sign.first)
+            .take(told)
+            .map(|call| call.name.clone())
     };
     let range = |sign: Sign, names: Vec<String>| CallRange {
         first: sign.first,
@@ -71,19 +75,23 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
     let mut known_names = BTreeSet::new();
     LoopsReport {
         detected,
-        max_repeats: known(|signs| signs.repeats.times),
-        max_cycle_repeats: known(|signs| signs.cycle.times),
-        cycle_length: known(|signs| signs.cycle.length),
-        stagnation: known(|signs| signs.stagnant.times),
+        max_repeats,
+        max_cycle_repeats,
+        cycle_length,
+        stagnation,
         first_unknown: blurred
-            .filter(|_| !is_known)
+            .filter(|_| known.contains(&None))
             .map(|blurred| blurred.first_unknown),
         repeats: (repeats.times > 1).then(|| range(repeats, names(repeats, 1).collect())),
         cycle: (cycle.times > 0).then(|| range(cycle, names(cycle, cycle.length).collect())),
         stagnant: (stagnant.times > 0).then(|| {
             let each = names(stagnant, stagnant.times);
-            let once = each.filter(|name| known_names.insert(name.clone()));
-            range(stagnant, once.take(NAMES_KEPT).collect())
+            range(
+                stagnant,
+                each.filter(|name| known_names.insert(name.clone()))
+                    .take(NAMES_KEPT)
+                    .collect(),
+            )
         }),
     }
 }
@@ -139,12 +147,13 @@ struct Signs {
 
 impl Signs {
     fn counts(&self) -> [usize; 4] {
-        let Self {
-            repeats,
-            cycle,
-            stagnant,
-        } = self;
-        [repeats.times, cycle.times, cycle.length, stagnant.times]
+        let cycle = self.cycle;
+        [
+            self.repeats.times,
+            cycle.times,
+            cycle.length,
+            self.stagnant.times,
+        ]
     }
 
     fn exceed(&self, block: &LoopsBlock) -> bool {
@@ -164,23 +173,17 @@ struct Sign {
     pub times: usize,
 }
 
-impl Sign {
-    fn of(first: usize, length: usize, times: usize) -> Self {
-        Self {
-            first,
-            length,
-            times,
-        }
-    }
-}
-
 /// The longest streak of the same call; the first of several.
 fn longest_streak(same: &[usize]) -> Sign {
     let (mut first, mut longest) = (0, Sign::default());
     for streak in same.chunk_by(usize::eq) {
         let times = streak.len();
         if times > longest.times {
-            longest = Sign::of(first, 1, times);
+            longest = Sign {
+                first,
+                length: 1,
+                times,
+            };
         }
         first += times;
     }
@@ -210,7 +213,11 @@ fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
             // Where nothing changes it is a repeated call, not a cycle, unless nobody can tell.
             let may_change = changed > first || is_doubtful[index];
             if times > best.times.max(1) && may_change {
-                best = Sign::of(first, length, times);
+                best = Sign {
+                    first,
+                    length,
+                    times,
+                };
             }
         }
     }
@@ -296,7 +303,11 @@ fn longest_stagnation(same: &[usize], results: &[Option<&ToolResult>], doubts: D
         }
         times += 1;
         if times > longest.times {
-            longest = Sign::of(index + 1 - times, 1, times);
+            longest = Sign {
+                first: index + 1 - times,
+                length: 1,
+                times,
+            };
         }
     }
     longest

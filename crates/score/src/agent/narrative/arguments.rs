@@ -4,9 +4,7 @@
 
 use mcprove_trace::words::tokens;
 
-use super::recorded::Recorded;
-use super::statement::Statement;
-use crate::english::prelude::*;
+use super::prelude::*;
 
 /// A value that the text states and no call had.
 #[derive(Debug, Clone)]

@@ -3,9 +3,7 @@
 
 use mcprove_trace::words::{MUTATING_VERBS, is_mutating, tokens};
 
-use super::NarrativeBlock;
-use super::claims::Claim;
-use crate::english::prelude::*;
+use super::prelude::*;
 
 /// The length from which on a word of a tool's name must be mentioned.
 const SALIENT_CHARS_MIN: usize = 3;

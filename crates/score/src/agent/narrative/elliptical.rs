@@ -1,7 +1,6 @@
 //! Claims without a subject or an auxiliary: `Sent the email.`, `Ticket created.`
 
-use super::claims::Walker;
-use crate::english::prelude::*;
+use super::prelude::*;
 
 impl Walker<'_> {
     /// A verb that begins a sentence or an item: `Sent the email.`

@@ -50,7 +50,7 @@ impl Metric for Narrative {
         run: &AgentRun,
         case: &Case<'_, NarrativeBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let default = NarrativeBlock::default();
         let block = case.block.unwrap_or(&default);
         let Some(text) = &run.final_response else {
@@ -91,11 +91,7 @@ impl Metric for Narrative {
         Ok(())
     }
 
-    fn score(
-        &self,
-        case: &Case<'_, NarrativeBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, NarrativeBlock>, card: &mut Scorecard) -> ScoreResult {
         self.score_runs(case, card);
         if case.block.is_some_and(|block| block.llm_assisted) {
             card.note(
@@ -142,7 +138,7 @@ fn absent_message(report: &NarrativeReport) -> String {
         .unwrap_or_default();
     format!(
         "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
-        phrase::count(report.claimed_but_absent, "action"),
+        counted(report.claimed_but_absent, "action"),
         phrase::names(&actions),
     )
 }
@@ -159,11 +155,11 @@ fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<
     } else if score > max {
         let message = format!(
             "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly; look at the narrative details of the run",
-            phrase::decimal(score, 3),
-            phrase::decimal(max, 3),
-            phrase::count(report.claimed_but_absent, "action"),
-            phrase::count(report.present_but_unclaimed, "call"),
-            phrase::count(report.arg_mismatch, "value"),
+            decimal(score, 3),
+            decimal(max, 3),
+            counted(report.claimed_but_absent, "action"),
+            counted(report.present_but_unclaimed, "call"),
+            counted(report.arg_mismatch, "value"),
         );
         card.exceed(SCORE, json!({ "maximum": max }), score, message);
     }

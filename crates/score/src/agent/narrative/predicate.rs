@@ -1,9 +1,7 @@
 //! Verbs without an auxiliary or a pronoun right before them: first in a sentence, joined by `and`, or
 //! after a noun.
 
-use super::claims::Walker;
-use super::elliptical::is_bare_noun;
-use crate::english::prelude::*;
+use super::prelude::*;
 
 impl Walker<'_> {
     /// Looks at a verb that no subject reached yet.

@@ -1,7 +1,6 @@
 //! The values that an argument had in the recorded calls.
 
-use super::statement::{Link, Stated, Statement, ends_value};
-use crate::english::prelude::*;
+use super::prelude::*;
 
 /// Letters of the longest code.
 const CODE_CHARS_MAX: usize = 3;

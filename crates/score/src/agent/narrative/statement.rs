@@ -2,8 +2,7 @@
 //! quotations and identifiers speak for themselves; a plain word is a value only where the name leads
 //! to one (`with priority high`), and where the recorded values are such words.
 
-use super::recorded::{Recorded, Shape};
-use crate::english::prelude::*;
+use super::prelude::*;
 
 /// Tokens of a fragment like `priority high`.
 const FRAGMENT_TOKENS_MAX: usize = 4;

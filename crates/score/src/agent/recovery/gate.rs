@@ -1,10 +1,6 @@
 //! The default gate of the block `recovery`, and its failures in words.
 
-use super::{
-    CLEAN_TIMEOUT, FaultedCall, HANG, RECOVERED, RECOVERY, RecoveryBlock, RunRecovery,
-    UnsettledCall,
-};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Recovered; in time, where there is a limit; and noticed in time, where that is required.
 pub fn default_gate(
@@ -24,15 +20,16 @@ pub fn default_gate(
     }
     too_slow(run, recovery, block, card);
     let budget = block.max_detection_ms;
-    let mut calls = recovery.calls.iter();
     if block.require_clean_timeout
-        && let Some(call) = calls.find(|call| !call.report.clean_timeout)
+        && let Some(call) = recovery
+            .calls
+            .iter()
+            .find(|call| !call.report.clean_timeout)
     {
         // Only a little more than the budget, by a real clock: most likely the budget is the very timeout of
         // the client.
         let is_near = |time: u64| time > budget && time <= budget.saturating_add(budget / 10);
-        let time = call.report.time_to_detection_ms;
-        let hint = if call.is_real_clock && time.is_some_and(is_near) {
+        let hint = if call.is_real_clock && call.report.time_to_detection_ms.is_some_and(is_near) {
             ": a budget must be a little longer than that timeout, because a message takes time too"
         } else {
             ""
@@ -45,13 +42,15 @@ pub fn default_gate(
 
 /// Expectations of its own replace the default gate, and with it the limits that belong to it.
 pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
-    let limits = [
+    let limits: Vec<&str> = [
         block.max_recovery_ms.map(|_| "max_recovery_ms"),
         block
             .require_clean_timeout
             .then_some("require_clean_timeout"),
-    ];
-    let limits: Vec<&str> = limits.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !limits.is_empty() {
         card.limits.note(format!(
             "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
@@ -126,9 +125,10 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     let reason = if let Some(call) = slowest {
         format!("{}, by the clock of the run", met_by(run, call))
     } else {
-        let timed_out = calls()
-            .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0));
-        let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
+        let timed_out: Vec<usize> = calls()
+            .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0))
+            .map(|call| call.call_index)
+            .collect();
         format!(
             "{} timed out, after {} each",
             named_places("call", &timed_out),

@@ -13,6 +13,11 @@ pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
 use crate::prelude::*;
 
+/// What the files here share.
+mod prelude {
+    pub use super::*;
+}
+
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;
 

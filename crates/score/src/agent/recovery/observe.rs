@@ -22,11 +22,10 @@
 //! user; what came of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
-use super::{RecoveryObservation, RecoveryReport, score_recovery};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// How a run took its faults.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecovery {
     /// The calls that met a fault, in order.
     pub calls: Vec<FaultedCall>,
@@ -150,60 +149,24 @@ impl FaultedCall {
 /// assert_eq!(recovery.recovered, Some(true));
 /// ```
 pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
-    let Faulted {
-        calls,
-        unsettled,
-        waited_out,
-    } = Faulted::of(run, max_detection_ms);
-    let recovered = recovered(run, &calls, !unsettled.is_empty());
-    let reports = || calls.iter().map(|call| &call.report);
-    let detections = reports().map(|report| report.time_to_detection_ms);
+    let mut recovery = RunRecovery::of_marks(run, max_detection_ms);
+    recovery.recovered = recovery.has_recovered(run);
+    let reports = || recovery.calls.iter().map(|call| &call.report);
+    let (is_settled, is_timed) = (recovery.is_settled(), recovery.is_timed());
+    // `None` in one is `None` for all: not noticed is worse than any time.
+    let detections: Option<Vec<u64>> = reports()
+        .map(|report| report.time_to_detection_ms)
+        .collect();
+    let detection = detections.filter(|_| is_timed);
     let hangs = reports().map(|report| report.user_visible_hang_ms);
-    let is_settled = unsettled.is_empty();
-    let is_timed = is_settled && !calls.iter().any(|call| call.is_left);
-    RunRecovery {
-        // `None` in one is `None` for all: not noticed is worse than any time.
-        time_to_detection_ms: detections
-            .collect::<Option<Vec<u64>>>()
-            .filter(|_| is_timed)
-            .and_then(|times| times.into_iter().max()),
-        time_to_recovery_ms: (recovered == Some(true) && !calls.is_empty() && is_settled)
-            .then(|| time_to_recovery(&calls)),
-        user_visible_hang_ms: is_timed.then(|| hangs.max().unwrap_or(0)),
-        recovered,
-        clean_timeout: if reports().all(|report| report.clean_timeout) {
-            is_settled.then_some(true)
-        } else {
-            Some(false)
-        },
-        calls,
-        unsettled,
-        waited_out,
-    }
-}
-
-/// Whether the run recovered from each fault that it met, or may have met.
-fn recovered(run: &AgentRun, calls: &[FaultedCall], is_unsettled: bool) -> Option<bool> {
-    let ended = ended_normally(run);
-    let each = calls.iter().map(|call| match ended {
-        Some(false) => Some(false),
-        None if call.is_unknown() => None,
-        // It noticed by the time it left, and has told its user something.
-        Some(true) if call.is_left => Some(true),
-        // Marked, or else not recovered.
-        _ if call.is_real_clock => Some(call.report.recovered),
-        ended => ended,
-    });
-    // Where the run ended well, it does not matter what the fault did.
-    let unsettled = is_unsettled.then(|| ended.filter(|ended| *ended));
-    let all: Vec<Option<bool>> = each.chain(unsettled).collect();
-    if all.contains(&Some(false)) {
-        Some(false)
-    } else if all.contains(&None) {
-        None
-    } else {
-        Some(true)
-    }
+    let hang = is_timed.then(|| hangs.max().unwrap_or(0));
+    let is_clean = reports().all(|report| report.clean_timeout);
+    let is_over = recovery.recovered == Some(true) && recovery.met_fault() && is_settled;
+    recovery.time_to_recovery_ms = is_over.then(|| time_to_recovery(&recovery.calls));
+    recovery.time_to_detection_ms = detection.and_then(|times| times.into_iter().max());
+    recovery.user_visible_hang_ms = hang;
+    recovery.clean_timeout = (is_settled || !is_clean).then_some(is_clean);
+    recovery
 }
 
 /// Whether the run ended normally with a reply; `None` where the trace does not tell. An empty reply is
@@ -230,33 +193,51 @@ fn time_to_recovery(calls: &[FaultedCall]) -> u64 {
 
 // Which calls of a run met a fault, and what each of them says.
 
-/// The calls that met a fault, or may have.
-#[derive(Default)]
-struct Faulted {
-    pub calls: Vec<FaultedCall>,
-    pub unsettled: Vec<UnsettledCall>,
-    /// The calls that a fault only delayed.
-    pub waited_out: Vec<usize>,
-}
+impl RunRecovery {
+    /// Whether the run recovered from each fault that it met, or may have met.
+    fn has_recovered(&self, run: &AgentRun) -> Option<bool> {
+        let ended = ended_normally(run);
+        let each = self.calls.iter().map(|call| match ended {
+            Some(false) => Some(false),
+            None if call.is_unknown() => None,
+            // It noticed by the time it left, and has told its user something.
+            Some(true) if call.is_left => Some(true),
+            // Marked, or else not recovered.
+            _ if call.is_real_clock => Some(call.report.recovered),
+            ended => ended,
+        });
+        // Where the run ended well, it does not matter what the fault did.
+        let unsettled = (!self.is_settled()).then(|| ended.filter(|ended| *ended));
+        let all: Vec<Option<bool>> = each.chain(unsettled).collect();
+        if all.contains(&Some(false)) {
+            Some(false)
+        } else if all.contains(&None) {
+            None
+        } else {
+            Some(true)
+        }
+    }
 
-impl Faulted {
     /// Each call by its first mark: the first fault that matches a call is the one that it meets.
-    pub fn of(run: &AgentRun, max_detection_ms: u64) -> Self {
-        let faults = run.faults.iter();
-        let mut marks: Vec<&FaultMark> = faults.filter(|mark| mark.kind.is_fault()).collect();
+    fn of_marks(run: &AgentRun, max_detection_ms: u64) -> Self {
+        let mut marks: Vec<&FaultMark> = run
+            .faults
+            .iter()
+            .filter(|mark| mark.kind.is_fault())
+            .collect();
         marks.sort_by_key(|mark| mark.call_index);
         marks.dedup_by_key(|mark| mark.call_index);
         let mut counts = BTreeMap::new();
-        let mut faulted = Self::default();
+        let mut recovery = Self::default();
         for mark in marks {
             let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
-            faulted.add(mark, *met_before, max_detection_ms);
+            recovery.add(mark, *met_before, max_detection_ms);
             if mark.kind.special() == Special::Recovers {
                 *met_before += 1;
             }
         }
-        faulted.find_repetitions(run);
-        faulted
+        recovery.find_repetitions(run);
+        recovery
     }
 
     /// Finds for each watched call the next one that is the same.

@@ -106,7 +106,7 @@ fn power_percent(passes: u64, runs: u64) -> u64 {
                 .and_then(|(over, under)| over.checked_mul(100)?.checked_div(under));
             percent.map_or(0, |percent| u64::try_from(percent).unwrap_or(100))
         }
-        _ => cut(100.0 * power(float(passes) / float(runs), runs)),
+        _ => truncated(100.0 * power(float(passes) / float(runs), runs)),
     }
 }
 
@@ -121,14 +121,6 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
         exponent /= 2;
     }
     power
-}
-
-/// The whole part of a percentage.
-fn cut(percent: f64) -> u64 {
-    (1..=100_u32)
-        .take_while(|whole| f64::from(*whole) <= percent)
-        .last()
-        .map_or(0, u64::from)
 }
 
 /// 200 · √(passes · failures) / runs, rounded, in whole numbers: the largest m with
@@ -318,7 +310,10 @@ pub fn recommend_runs(half_width: f64, confidence: u32) -> Result<u64, Reliabili
     } else {
         exact.ceil()
     };
-    whole(runs).ok_or(ReliabilityError::HalfWidth(half_width))
+    if !(1.0..=RUNS_MAX).contains(&runs) {
+        return Err(ReliabilityError::HalfWidth(half_width));
+    }
+    Ok(truncated(runs))
 }
 
 /// How far from the truth the pass rate of so many runs can be, at worst, with a confidence of 90,
@@ -346,16 +341,6 @@ fn critical_value(confidence: u32) -> Result<f64, ReliabilityError> {
         99 => Ok(2.576),
         _ => Err(ReliabilityError::Confidence(confidence)),
     }
-}
-
-/// A whole number of runs, unless it is too large to be exact.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked to be between 1 and 2^53"
-)]
-fn whole(runs: f64) -> Option<u64> {
-    (1.0..=RUNS_MAX).contains(&runs).then_some(runs as u64)
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@
 //! that diverge do so at place 0 or 1. Where the same tool is called at the same place and the trace
 //! does not tell the arguments of one, their consistency is unknown. The targets are those of mcptest.
 
-use super::identity::{Numbering, Path, UNKNOWN};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Steps of 128 places each that are spent on sequences; about two seconds. 20 runs of 10,000
 /// unrelated calls take 150 million, 20 of 100,000 would take 15 billion.
@@ -216,8 +215,12 @@ impl Aligner {
             self.marks[index(*element)].clear();
         }
         // Places beyond the end are never marked, so that their bits stay ones.
-        let zeros = self.column.iter().map(|word| word.count_zeros());
-        ends + zeros.map(index).sum::<usize>()
+        ends + self
+            .column
+            .iter()
+            .map(|word| word.count_zeros())
+            .map(index)
+            .sum::<usize>()
     }
 }
 
@@ -243,8 +246,12 @@ fn trim<'a>(one: &'a [u32], other: &'a [u32]) -> (usize, &'a [u32], &'a [u32]) {
     let same = |(a, b): &(&u32, &u32)| a == b;
     let start = shorter.iter().zip(longer).take_while(same).count();
     let (shorter, longer) = (&shorter[start..], &longer[start..]);
-    let backwards = shorter.iter().rev().zip(longer.iter().rev());
-    let end = backwards.take_while(same).count();
+    let end = shorter
+        .iter()
+        .rev()
+        .zip(longer.iter().rev())
+        .take_while(same)
+        .count();
     (
         start + end,
         &shorter[..shorter.len() - end],

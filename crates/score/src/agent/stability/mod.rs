@@ -25,6 +25,12 @@ use self::identity::{Numbering, Path};
 use self::session::{explain, has_no_course, score_path};
 use crate::prelude::*;
 
+/// What the files here share.
+mod prelude {
+    pub use super::identity::*;
+    pub use super::*;
+}
+
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;
 

@@ -4,12 +4,9 @@
 //! be found, then so. If not, as many as possible are found in order ([`longest`]), and each of the others
 //! is one mismatch.
 
-use std::ops::Range;
 use std::rc::Rc;
 
-use super::plan::{COMPARISONS_MAX, Plan, Reference, fitting, kinds_of, places_by_name, spend};
-use super::report::{Mismatch, Mismatches};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// One for one: the call at each place fits the reference there. No references demand nothing.
 pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches> {
@@ -136,17 +133,20 @@ impl Places {
         let mut comparisons = COMPARISONS_MAX;
         let mut places = vec![Rc::default(); plan.references.len()];
         for (name, demands) in &plan.tools {
-            let demands = demands
+            let demands: Vec<&Vec<usize>> = demands
                 .iter()
-                .filter(|indices| indices.last() >= Some(&first));
-            let demands: Vec<&Vec<usize>> = demands.collect();
+                .filter(|indices| indices.last() >= Some(&first))
+                .collect();
             let references: Vec<&Reference> = demands.iter().map(|it| plan.first_of(it)).collect();
             let called = by_name.get(name.as_str()).map_or(&[][..], Vec::as_slice);
             let kinds = kinds_of(calls, called);
             let fits = fitting(&references, &kinds, usize::MAX, least, &mut comparisons)?;
             for (indices, fits) in demands.into_iter().zip(fits) {
-                let fitting = fits.into_iter().flat_map(|kind| &kinds[kind].places);
-                let mut fitting: Vec<usize> = fitting.copied().collect();
+                let mut fitting: Vec<usize> = fits
+                    .into_iter()
+                    .flat_map(|kind| &kinds[kind].places)
+                    .copied()
+                    .collect();
                 fitting.sort_unstable();
                 let fitting = Rc::new(fitting);
                 for index in indices {
@@ -231,8 +231,12 @@ fn missing(
 ) -> Mismatch {
     let Range { start, end } = *window;
     let name = quoted(&reference.name);
-    let mut within = calls.iter().enumerate().take(end).skip(start);
-    let nearest = within.find(|(_, call)| call.name == reference.name);
+    let nearest = calls
+        .iter()
+        .enumerate()
+        .take(end)
+        .skip(start)
+        .find(|(_, call)| call.name == reference.name);
     let searched = if end < calls.len() {
         format!("from call {start} on, before call {end}")
     } else {

@@ -36,6 +36,14 @@ use self::plan::Plan;
 use self::report::Mismatches;
 use crate::prelude::*;
 
+/// What the files here share.
+mod prelude {
+    pub use super::plan::*;
+    pub use super::report::*;
+    pub use super::shape::*;
+    pub use super::*;
+}
+
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";
 

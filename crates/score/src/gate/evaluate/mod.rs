@@ -50,14 +50,15 @@ fn judge_path(
         Err(error) => return vec![(None, Err(error.about(name)))],
     };
     let judge = |(index, run): (usize, &AgentRun)| {
-        let judged = document(run, &path).ok_or_else(|| unknown(name));
-        let judged = judged.and_then(|document| {
-            let value = path.resolve(&document).map_err(|error| ScoreError {
-                hint: hint(name, &error, metrics),
-                ..error.about(name)
-            })?;
-            compare(expectation, &value)
-        });
+        let judged = document(run, &path)
+            .ok_or_else(|| unknown(name))
+            .and_then(|document| {
+                let value = path.resolve(&document).map_err(|error| ScoreError {
+                    hint: hint(name, &error, metrics),
+                    ..error.about(name)
+                })?;
+                compare(expectation, &value)
+            });
         (Some(index), judged)
     };
     trace.runs.iter().enumerate().map(judge).collect()

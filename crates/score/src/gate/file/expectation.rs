@@ -37,8 +37,7 @@ pub fn expectations_of(
 fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Option<Expectation> {
     let node = table::spelled(reader, node, LABEL, KEYS)?;
     let section = table::section(reader, &node, LABEL, KEYS);
-    let target = table::required(reader, &section, "target");
-    let target = target.zip(section.get("target"));
+    let target = table::required(reader, &section, "target").zip(section.get("target"));
     // What is no target is a problem: nothing could be judged by it.
     let target = target.and_then(|(target, field)| match resolve(&target) {
         Ok(target) => Some(target),
@@ -147,8 +146,11 @@ pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (Stri
         parse(&spelled)?;
         return Ok(spelled);
     }
-    let targets = metrics.iter().flat_map(|metric| metric.about().targets);
-    let targets: Vec<&str> = targets.map(|target| target.name).collect();
+    let targets: Vec<&str> = metrics
+        .iter()
+        .flat_map(|metric| metric.about().targets)
+        .map(|target| target.name)
+        .collect();
     let mut families = targets.iter().filter_map(|name| name.split('.').next());
     let (first, rest) = target.split_at(target.find(['.', '[']).unwrap_or(target.len()));
     let family = first.replace('-', "_");
@@ -183,9 +185,10 @@ fn no_such_target(targets: &[&str], family: &str, target: &str) -> (String, Stri
     let name = target.get(..target.find('[').unwrap_or(target.len()));
     let spelled = name.unwrap_or(target).replace('-', "_");
     let spelled = spelled.strip_suffix(".length").unwrap_or(&spelled);
-    let targets = targets.iter();
-    let siblings = targets.filter_map(|name| name.strip_prefix(family)?.strip_prefix('.'));
-    let siblings: Vec<&str> = siblings.collect();
+    let siblings: Vec<&str> = targets
+        .iter()
+        .filter_map(|name| name.strip_prefix(family)?.strip_prefix('.'))
+        .collect();
     let rest = spelled.strip_prefix(family).unwrap_or(spelled);
     let hint = near(&siblings, rest.trim_start_matches('.')).map_or_else(
         || format!("known: {family}.{}", siblings.join(&format!(", {family}."))),

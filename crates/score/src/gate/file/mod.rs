@@ -11,6 +11,8 @@ use mcprove_settings::table::{self, map_schema, spellings};
 use mcprove_settings::tree::Document;
 use schemars::Schema;
 
+use self::expectation::Resolve;
+use super::GateBlock;
 use crate::agent::call_limits::limit_schema;
 use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
@@ -96,13 +98,15 @@ fn read_fields(reader: &mut Reader<'_>, fields: &[Field], metrics: &[&dyn AnyMet
     let mut gates = Gates::default();
     let known: Vec<&str> = names_of(metrics).collect();
     table::refuse_twice(reader, fields, &known);
+    let resolve = |target: &str| expectation::resolve(target, metrics);
     for field in fields {
         let name = field.name.replace('-', "_");
         if name == EXPECT {
-            let resolve = |target: &str| expectation::resolve(target, metrics);
             gates.expect = expectations_of(reader, field, &resolve);
-        } else if let Some(metric) = metrics.iter().find(|metric| metric.about().name == name) {
-            read_block(reader, *metric, field, metrics, &mut gates);
+        } else if let Some(metric) = metrics.iter().find(|metric| metric.about().name == name)
+            && let Some(block) = read_block(reader, *metric, field, &resolve)
+        {
+            gates.insert(block);
         }
     }
     gates
@@ -112,23 +116,23 @@ fn read_block(
     reader: &mut Reader<'_>,
     metric: &dyn AnyMetric,
     field: &Field,
-    metrics: &[&dyn AnyMetric],
-    gates: &mut Gates,
-) {
+    resolve: Resolve<'_>,
+) -> Option<GateBlock> {
     let about = metric.about();
     let label = format!("`{}`", about.name);
-    let settings = metric.settings().iter().map(|setting| setting.name);
-    let known: Vec<&str> = settings.chain([EXPECT]).collect();
-    let Some(node) = table::spelled(reader, &field.value, &label, &known) else {
-        return;
-    };
+    let known: Vec<&str> = metric
+        .settings()
+        .iter()
+        .map(|setting| setting.name)
+        .chain([EXPECT])
+        .collect();
+    let node = table::spelled(reader, &field.value, &label, &known)?;
     let section = table::section(reader, &node, &label, &known);
     refuse_nothing(reader, about, field, &section);
     let mut block = metric.read(reader, &section);
-    let resolve = |target: &str| expectation::resolve(target, metrics);
     let expect = section.get(EXPECT);
-    block.expect = expect.map(|field| expectations_of(reader, field, &resolve));
-    gates.insert(block);
+    block.expect = expect.map(|field| expectations_of(reader, field, resolve));
+    Some(block)
 }
 
 /// A block without what it compares with would hold whatever the agent did.
@@ -142,8 +146,11 @@ fn refuse_nothing(reader: &mut Reader<'_>, about: &About, field: &Field, section
     if about.needs.is_empty() || about.needs.iter().any(is_given) {
         return;
     }
-    let needs = about.needs.iter().map(|need| format!("`{}`", need.key));
-    let needs: Vec<String> = needs.collect();
+    let needs: Vec<String> = about
+        .needs
+        .iter()
+        .map(|need| format!("`{}`", need.key))
+        .collect();
     let message = format!(
         "`{}` gates nothing without {}",
         about.name,
@@ -233,8 +240,9 @@ fn block_schema(metric: &dyn AnyMetric) -> Value {
         // A block of YAML with nothing in it is null.
         table["type"] = json!(["object", "null"]);
     } else {
-        let needs = about.needs.iter();
-        table["anyOf"] = needs
+        table["anyOf"] = about
+            .needs
+            .iter()
             .map(|need| json!({ "required": [need.key] }))
             .collect();
     }

@@ -47,8 +47,11 @@ fn missing<'a>(expected: &'a [Value], actual: &[Value]) -> Vec<&'a Value> {
     };
     let rest: Vec<&Value> = actual.iter().filter(&mut is_left).collect();
     // From the end, so that the earliest are the ones that are paired.
-    let wanting = expected.iter().rev().filter(|value| !is_left(value));
-    let mut wanting: Vec<&Value> = wanting.collect();
+    let mut wanting: Vec<&Value> = expected
+        .iter()
+        .rev()
+        .filter(|value| !is_left(value))
+        .collect();
     wanting.reverse();
     let fits = |place: usize, partner: usize| is_in(wanting[place], rest[partner]);
     let places = unmatched(wanting.len(), rest.len(), fits);

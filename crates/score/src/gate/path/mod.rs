@@ -228,8 +228,12 @@ fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, Strin
         };
         return (format!("there is no key {name}: {is}, not a map"), hint);
     }
-    let keys = maps.into_iter().flat_map(Map::keys).map(String::as_str);
-    let keys: BTreeSet<&str> = keys.take(KEYS_MAX).collect();
+    let keys: BTreeSet<&str> = maps
+        .into_iter()
+        .flat_map(Map::keys)
+        .map(String::as_str)
+        .take(KEYS_MAX)
+        .collect();
     let of = match before {
         "" => String::new(),
         _ if before.contains("[*]") => format!(" in any of `{before}`"),
