@@ -1,7 +1,6 @@
 //! Rules about how long calls take, and which ones.
 
 use super::{Facts, LoadModel, ToolFacts, usable};
-use crate::percentile;
 use crate::prelude::*;
 
 /// p99 over p50 from which the tail is long.
@@ -31,7 +30,7 @@ pub fn how_it_feels(facts: &Facts) -> Option<String> {
 }
 
 pub fn tail_ratio(facts: &Facts) -> Option<String> {
-    let times = ratio(facts.p99()?, facts.p50()?)?;
+    let times = ratio(facts.p99()?, usable(facts.p50_ms)?)?;
     let shown = decimal(times, 1);
     if times >= LONG_TAIL_RATIO {
         Some(format!(

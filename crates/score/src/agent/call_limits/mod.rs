@@ -5,7 +5,6 @@
 //! however far off. This metric is our own.
 
 use mcprove_settings::kind::{self, LIMIT_MAX};
-use mcprove_settings::table::{map_schema, read_map};
 
 use super::tool_name::check_servers;
 use crate::prelude::*;
@@ -66,7 +65,7 @@ impl SettingType for Limit {
                 return None;
             }
         };
-        let limit: Self = read_map(reader, value, "a limit")?;
+        let limit: Self = table::read_map(reader, value, "a limit")?;
         if fields.is_empty() {
             let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
             reader.problem(&value.span, message, hint);
@@ -206,8 +205,8 @@ pub fn check_call_limits(
         let fitting = places
             .iter()
             .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
-        let made: BTreeSet<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
-        let made: Vec<usize> = made.into_iter().collect();
+        let mut made: Vec<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
+        made.sort_unstable();
         violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {
@@ -283,8 +282,11 @@ impl Metric for CallLimits {
         card.set(VIOLATIONS, violations);
         card.set(PASSED, u64::from(report.passed));
         if !report.passed {
-            let limits = report.violations.iter().map(LimitViolation::describe);
-            let limits: Vec<String> = limits.collect();
+            let limits: Vec<String> = report
+                .violations
+                .iter()
+                .map(LimitViolation::describe)
+                .collect();
             card.fail(
                 VIOLATIONS,
                 json!({ "maximum": 0 }),
