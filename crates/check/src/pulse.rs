@@ -4,9 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Failure;
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// How long a server may take to show that it outlived a call.
 pub const OUTLIVE_TIMEOUT: Duration = Duration::from_millis(500);

@@ -10,18 +10,10 @@ mod server;
 mod settings;
 mod write;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use mcprove_client::server::Server;
-use mcprove_client::session::ProtocolChoice;
+use crate::prelude::*;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::reader::{Reader, Warning};
-use mcprove_settings::setting::Settings;
+use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
-
-use crate::drive::Scenario;
-use crate::run::{LoadFault, Run, Thresholds};
 
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{TRANSPORTS, address, read_env, read_headers};

@@ -1,16 +1,11 @@
 //! The section `[scenario]`: which one, its settings, and what it calls.
 
-use std::time::Duration;
-
-use mcprove_settings::message::{Message, assignment, message, section, setting};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{Elsewhere, Setting, SettingType, cannot_both, fill};
-use mcprove_settings::tree::Node;
+use mcprove_settings::setting::{Elsewhere, cannot_both};
 
 use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
 use super::settings;
 use crate::drive::scenario::{Entry, Given, find, names};
-use crate::drive::{LoadSettings, Scenario};
+use crate::prelude::*;
 
 /// Reads the section, with the limits of hung calls that were given for all scenarios; none only when there were
 /// problems.

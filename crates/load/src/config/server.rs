@@ -1,19 +1,10 @@
 //! The section `[server]`: a command to start, or an address to connect to.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::kind::Kind;
-use mcprove_settings::message::{message, section as table, setting};
-use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::message::section as table;
 use mcprove_settings::secret::{self, REDACTED};
-use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::json;
 
 use super::settings::advice;
+use crate::prelude::*;
 
 /// The transports.
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse", "ws"];

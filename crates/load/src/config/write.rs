@@ -1,18 +1,14 @@
 //! A configuration as TOML, with secrets taken out.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redact_value};
-use mcprove_settings::setting::{self, Settings};
+use mcprove_settings::setting;
 use toml::Value;
 
 use super::settings::FaultTiming;
 use super::{LoadConfig, SessionSettings};
-use crate::drive::Scenario;
-use crate::run::{LoadFault, Thresholds};
+use crate::prelude::*;
 
 pub fn to_toml(config: &LoadConfig) -> String {
     let mut page = Page::default();

@@ -1,29 +1,15 @@
 //! What is called, made ready: each tool's request with its arguments, and where its token goes.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
-
+use crate::prelude::*;
 use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
-use mcprove_client::permission::Allowance;
-use mcprove_client::session::{Request, Session};
-use mcprove_settings::message::{Diagnostic, message, setting};
-use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::decision::decide_share;
-use mcprove_trace::protocol::Tool;
-use serde_json::Value;
-
-use super::context::SharedRun;
-use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
-use crate::run::RunError;
 
 /// How many tools are listed when none may be called.
 const LEFT_OUT_MAX: usize = 100;
 
 /// Something is called by a name that no tool has.
-pub(crate) fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
+pub fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let hint = match mcprove_settings::registry::nearest(names, name) {
         Some(near) => format!("did you mean {near:?}?"),
@@ -134,13 +120,13 @@ fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value
 }
 
 /// The tool of that name.
-pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
+pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
     let found = tools.iter().find(|tool| tool.name == name);
     found.ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
 }
 
 /// What to call: what was asked for, or every tool that may be called.
-pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
+pub fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
     let named = &context.scenario.tool_calls;
     for call in named {
         find(tools, &call.name)?;
@@ -153,7 +139,7 @@ pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolC
 }
 
 /// A call of every tool that may be called without being named, or why there is none.
-pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
+pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
@@ -164,7 +150,12 @@ pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<Tool
     let allowance = context.allowance();
     let (mut calls, mut left_out) = (Vec::new(), Vec::new());
     for tool in tools {
-        match why_not(tool, &allowance, || make_arguments(context, tool, &token)) {
+        let reason = match allowance.refusal(tool) {
+            Some(reason) => Some(reason.to_string()),
+            None if tool.requires_task() => Some("only as a task".to_owned()),
+            None => make_arguments(context, tool, &token).err(),
+        };
+        match reason {
             None => calls.push(ToolCall::new(&tool.name)),
             Some(reason) => left_out.push(format!("{} ({reason})", tool.name)),
         }
@@ -173,21 +164,6 @@ pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<Tool
         return Err(nothing_free(&left_out));
     }
     Ok(calls)
-}
-
-/// Why a tool is not called unless it is named.
-fn why_not(
-    tool: &Tool,
-    allowance: &Allowance,
-    make: impl FnOnce() -> Result<Value, String>,
-) -> Option<String> {
-    if let Some(reason) = allowance.refusal(tool) {
-        Some(reason.to_string())
-    } else if tool.requires_task() {
-        Some("only as a task".to_owned())
-    } else {
-        make().err()
-    }
 }
 
 fn nothing_free(left_out: &[String]) -> Diagnostic {
@@ -300,7 +276,7 @@ impl Mix {
 }
 
 /// The mixes of a load, by the number that its phases have.
-pub type Mixes = Arc<Vec<Mix>>;
+pub type Mixes = Vec<Mix>;
 
 #[cfg(test)]
 mod tests {

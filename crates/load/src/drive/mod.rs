@@ -27,3 +27,20 @@ pub use mix::PreparedCall;
 pub use scenario::{ScenarioKind, ScenarioType};
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};
+
+use crate::prelude::*;
+
+/// Starts a thread of ours.
+pub(crate) fn spawn_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>, RunError> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(RunError::of_thread)
+}
+
+/// A runtime for the thread that it is made on.
+pub(crate) fn thread_runtime() -> Result<tokio::runtime::Runtime, RunError> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().map_err(RunError::of_thread)
+}

@@ -1,22 +1,10 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-use mcprove_client::session::{CallError, Reply, Start};
-use mcprove_settings::sync::lock;
-use mcprove_trace::hang::DeadlockKind;
-use mcprove_trace::stream::Fact;
-use mcprove_trace::{ErrorCategory, Strike};
-use serde::{Deserialize, Serialize};
-
 use super::connection_slot::{ConnectionSlot, SlotSession};
-use super::context::RunContext;
 use super::driver::ALONE_TIME;
-use super::mix::{Mix, PreparedCall, PreparedPattern, PreparedStep};
+use super::mix::{Mix, PreparedPattern, PreparedStep};
 use super::token::{Identity, Tokens};
-use super::workload::ErrorBehavior;
+use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.
 const LATE: Duration = Duration::from_millis(1);
@@ -26,7 +14,7 @@ const CROSSED_NOTED_MAX: u64 = 20;
 /// A count of one thread. Adding to it is a read and a write, not one step that keeps other threads
 /// out: that would cost each call more than the counting is worth. So two threads must not add.
 #[derive(Debug, Default)]
-pub(crate) struct Count(AtomicU64);
+pub struct Count(AtomicU64);
 
 impl Count {
     /// Adds one.
@@ -42,7 +30,7 @@ impl Count {
 
 /// What the workers of one driver, all on its thread, count together.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Calls that began.
     pub begun: Count,
     /// Calls that ended in each phase, whichever they began in; the last is after the load.
@@ -102,7 +90,7 @@ impl Tally {
 
 /// A reply held the token of another call; the message says it in words.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CrossedReplyFact {
+pub struct CrossedReplyFact {
     pub tool: String,
     pub call: u64,
     pub other: u64,
@@ -115,7 +103,7 @@ impl Fact for CrossedReplyFact {
 
 /// When and as part of what a call is made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CallSlot {
+pub struct CallSlot {
     /// The number of the call, which decides what it is.
     pub number: u64,
     /// The phase.
@@ -126,7 +114,7 @@ pub(crate) struct CallSlot {
 
 /// How a pattern ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// The next may begin.
     Done,
     /// The run is to end: a step failed that must not.
@@ -136,7 +124,7 @@ pub(crate) enum Ended {
 }
 
 /// One who makes calls on the connection of a slot.
-pub(crate) struct Worker {
+pub struct Worker {
     context: RunContext,
     connections: Arc<ConnectionSlot>,
     tally: Arc<Tally>,

@@ -1,14 +1,9 @@
 //! What stands at the top of every report: how the run ended, and what was run.
 
-use mcprove_document::prelude::*;
 use mcprove_score::deadlock::ProbeSeverity;
-use mcprove_score::verdict::{Outcome, Severity};
-use mcprove_settings::number;
 
-use crate::drive::ScenarioKind;
 use crate::drive::scenario::Shape;
-use crate::run::Report;
-use crate::run::report::{LatencyStats, Model, RunOutcome};
+use crate::report::prelude::*;
 
 /// How a run ended, in one word. A deadlock probe has a severity between passed and failed.
 pub fn outcome(report: &Report) -> (Tone, &'static str) {

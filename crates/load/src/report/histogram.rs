@@ -1,10 +1,9 @@
 //! A latency histogram as bars: one row per stretch, each as much longer than the
 //! last, and both ends round numbers.
 
-use hdrhistogram::Histogram;
+use crate::report::prelude::*;
 use mcprove_document::block::{Bar, Bars};
 use mcprove_document::figure;
-use mcprove_settings::number::float;
 
 /// How many stretches a decade may be divided into, the finest first.
 const DIVISIONS: [u32; 8] = [80, 40, 20, 10, 5, 3, 2, 1];

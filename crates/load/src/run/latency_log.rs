@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::Write;
 
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
@@ -16,7 +15,7 @@ use crate::prelude::*;
 const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;
 
 /// The log of a run.
-pub(super) struct LatencyLog {
+pub struct LatencyLog {
     file: File,
     path: PathBuf,
     /// Why it could not be written, from then on.

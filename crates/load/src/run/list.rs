@@ -1,6 +1,5 @@
 //! The runs that there are, each in a few numbers.
 
-use super::directory::RunEntry;
 use crate::prelude::*;
 
 /// The runs of a directory, the newest first. Serialised it is of the format `runs.v1`.

@@ -25,13 +25,10 @@ mod thresholds;
 mod trace_reader;
 mod watch;
 
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-
-use crate::drive::Stop;
 use crate::prelude::*;
 
 pub use assemble::RunFacts;
+pub(crate) use assemble::{ALONE, per_second, samples, spread, tail_ms};
 pub use comparison::{
     CompareError, ComparedRun, Comparer, ComparisonHandler, ComparisonProgress, ComparisonReport,
     Side, compare_recorded, order, sample_of,
@@ -101,10 +98,11 @@ fn to_json(report: &impl Serialize) -> String {
 /// # });
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Run {
-    server: Server,
-    scenario: Scenario,
-    thresholds: Thresholds,
+    pub(crate) server: Server,
+    pub(crate) scenario: Scenario,
+    pub(crate) thresholds: Thresholds,
     faults: Vec<LoadFault>,
     output_dir: Option<PathBuf>,
     session: SessionOptions,
@@ -150,63 +148,54 @@ impl Run {
     }
 
     /// Sets the limits that the run must keep to.
-    #[must_use]
     pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
         self
     }
 
     /// Sets the faults that are injected while the load lasts.
-    #[must_use]
     pub fn with_faults(mut self, faults: Vec<LoadFault>) -> Self {
         self.faults = faults;
         self
     }
 
     /// Writes a run directory, named after the time, under `dir`. Without one nothing is written.
-    #[must_use]
     pub fn with_output_dir(mut self, dir: PathBuf) -> Self {
         self.output_dir = Some(dir);
         self
     }
 
     /// Sets how sessions behave; their hang limits come from the thresholds.
-    #[must_use]
     pub fn with_session(mut self, session: SessionOptions) -> Self {
         self.session = session;
         self
     }
 
     /// Sets whether every call is written to `trace.jsonl`; true unless set.
-    #[must_use]
     pub fn with_trace(mut self, trace: bool) -> Self {
         self.files.trace = trace;
         self
     }
 
     /// Sets how many bytes of each result are kept in the trace; 1 KiB unless set.
-    #[must_use]
     pub fn with_trace_value_bytes(mut self, bytes: usize) -> Self {
         self.trace_value_bytes = bytes;
         self
     }
 
     /// Sets the text of `config.toml` in the run directory.
-    #[must_use]
     pub fn with_config(mut self, config: String) -> Self {
         self.config = Some(config);
         self
     }
 
     /// Sets whether the generator is calibrated for 200 ms first; true unless set.
-    #[must_use]
     pub fn with_calibration(mut self, calibration: bool) -> Self {
         self.calibration = calibration;
         self
     }
 
     /// Sets whether the run directory has a `report.md` and a `report.html`; both unless set.
-    #[must_use]
     pub fn with_reports(mut self, markdown: bool, html: bool) -> Self {
         self.files.markdown = markdown;
         self.files.html = html;
@@ -214,7 +203,6 @@ impl Run {
     }
 
     /// Adds a check of the report, whose verdict is in it. It sees what the run and earlier checks found.
-    #[must_use]
     pub fn with_check(
         mut self,
         check: impl Fn(&Report) -> Verdict + Send + Sync + 'static,
@@ -224,14 +212,12 @@ impl Run {
     }
 
     /// Sets the handle by which the run can be ended early.
-    #[must_use]
     pub fn with_stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
     /// Sets who is told how the run goes.
-    #[must_use]
     pub fn on_progress(mut self, handler: ProgressHandler) -> Self {
         self.on_progress = Some(handler);
         self

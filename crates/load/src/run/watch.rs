@@ -1,11 +1,6 @@
 //! Looking at a run from outside while it goes on: the live view, and `latency.hlog`.
 
-use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
-
-use super::ProgressHandler;
 use super::latency_log::LatencyLog;
-use crate::drive::context::RunContext;
 use crate::prelude::*;
 
 /// How often the live view is told.
@@ -43,7 +38,7 @@ pub struct Progress {
 }
 
 /// Looks at a run from outside while it goes on.
-pub(super) struct Watch {
+pub struct Watch {
     context: RunContext,
     metrics: Arc<MetricsSink>,
     latency_log: Option<LatencyLog>,

@@ -4,8 +4,6 @@
 //! Where one process serves all sessions, what it keeps of them shows in its memory and its
 //! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use futures_util::future::join_all;
 
 use super::prelude::*;

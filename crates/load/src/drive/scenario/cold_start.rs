@@ -1,9 +1,8 @@
 //! A fresh server for each iteration: start, agree, first call, second call. A first call that is
 //! far slower than the second pays for initialisation that was put off.
 
-use mcprove_score::cold_start::{self, ColdStartSample};
-
 use super::prelude::*;
+use mcprove_score::cold_start::{self, ColdStartSample};
 
 /// The phase of the calls that count.
 const PHASE: u16 = 1;

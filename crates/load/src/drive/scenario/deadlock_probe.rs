@@ -2,10 +2,7 @@
 //! deadlocks. While calls hang, the server is asked whether it still lives; that tells a stuck tool
 //! from a dead event loop.
 
-use mcprove_score::deadlock::{
-    self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
-};
-use mcprove_trace::hang::{DeadlockKind, HangLimits};
+use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 
 use super::prelude::*;
 use crate::drive::connection_slot::process_kind;
@@ -33,7 +30,7 @@ pub struct DeadlockProbe {
 /// What the probe found.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ProbeFact(pub DeadlockReport);
+pub struct ProbeFact(pub DeadlockReport);
 
 impl Fact for ProbeFact {
     const NAME: &'static str = "deadlock_probe";

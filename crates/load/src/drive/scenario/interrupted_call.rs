@@ -5,10 +5,9 @@
 //! and to take less than the hang threshold; so a slow tool is not mistaken for a stuck one, even
 //! if a server runs the cancelled call to its end first.
 
+use super::prelude::*;
 use futures_util::FutureExt;
 use mcprove_client::session::Call;
-
-use super::prelude::*;
 
 /// The phase of the calls that are let finish.
 const PHASE: u16 = 1;

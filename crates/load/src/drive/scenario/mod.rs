@@ -24,16 +24,10 @@ mod spike;
 mod sustained;
 
 use std::fmt::Debug;
-use std::ops::Range;
-
-use mcprove_settings::reader::Section;
-use mcprove_settings::setting::{self, Setting};
-use mcprove_settings::tree::{Data, Document, Field};
-use mcprove_trace::hang::HangLimits;
 
 use self::prelude::*;
-use super::definition::Scenario;
-use super::workload::Pattern;
+use mcprove_settings::setting;
+use mcprove_settings::tree::Document;
 
 pub use churn::Churn;
 pub use cold_start::ColdStart;
@@ -54,33 +48,16 @@ pub use sustained::Sustained;
 
 /// What a scenario is written with.
 mod prelude {
-    pub use std::sync::Arc;
-    pub use std::time::{Duration, Instant};
-
-    pub use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Reply, Session};
     pub use mcprove_document::figure::{self, counted};
-    pub use mcprove_score::verdict::Verdict;
-    pub use mcprove_settings::message::{Diagnostic, message, setting};
-    pub use mcprove_settings::quantity::{as_milliseconds, describe_duration};
-    pub use mcprove_settings::reader::Reader;
-    pub use mcprove_settings::setting::{Settings, in_seconds};
-    pub use mcprove_trace::protocol::{Era, Revision, Tool};
-    pub use mcprove_trace::stream::{Fact, FactError};
-    pub use mcprove_trace::{BoxFuture, ErrorCategory};
-    pub use schemars::JsonSchema;
-    pub use serde::{Deserialize, Serialize};
-    pub use serde_json::{Value, json};
 
-    pub(super) use super::reference::{self, Reference, call_at_once};
-    pub(super) use super::sustained::weighted_calls;
-    pub(super) use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
-    pub(super) use crate::drive::context::{Connection, RunContext, in_phase};
-    pub use crate::drive::definition::LoadSettings;
+    pub use super::reference::{Reference, call_at_once};
+    pub use super::sustained::weighted_calls;
+    pub(super) use super::{Given, Judging, Shape, Success, concurrent, reference};
+    pub use crate::drive::context::in_phase;
     pub use crate::drive::executor::LoadPlan;
-    pub(super) use crate::drive::mix::{Mix, PreparedCall, calls_for};
+    pub use crate::drive::mix::{Mix, calls_for};
     pub use crate::drive::schedule::Schedule;
-    pub use crate::run::report::PhaseReport;
-    pub use crate::run::{Report, RunError, RunFacts};
+    pub use crate::prelude::*;
 }
 
 /// A scenario that can be chosen by name.

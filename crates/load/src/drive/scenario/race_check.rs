@@ -6,12 +6,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use mcprove_score::race::{self, RaceReport};
+use mcprove_score::race;
 
 use super::prelude::*;
 use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
-use crate::drive::context::PhaseFact;
-use crate::run::assemble::ALONE;
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;
@@ -169,10 +167,8 @@ impl ScenarioType for RaceCheck {
             let until = at_once.from;
             let middle = until.saturating_sub(time_at_once).max(alone.from);
             slot.close().await;
-            for (phase, from, until) in [
-                (alone.clone(), alone.from, middle),
-                (at_once, middle, until),
-            ] {
+            let began = alone.from;
+            for (phase, from, until) in [(alone, began, middle), (at_once, middle, until)] {
                 let until = Some(until);
                 context.note_phase(&PhaseFact {
                     from,

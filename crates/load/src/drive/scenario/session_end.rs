@@ -7,17 +7,12 @@
 //! and from then on sessions are left alone for a moment before they are left: what stays even then
 //! is left over, and the suspects with it.
 
-use std::sync::Mutex;
-
 use mcprove_client::process;
 use mcprove_score::leak;
-use mcprove_score::sessions::{self, ChurnReport};
-use mcprove_score::verdict::Outcome;
-use mcprove_settings::sync::lock;
+use mcprove_score::sessions;
 use tokio::sync::RwLock;
 
 use super::prelude::*;
-use crate::run::assemble::figures::samples;
 
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
@@ -30,7 +25,7 @@ const REAPING: Duration = Duration::from_millis(200);
 
 /// How a session is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExitStyle {
+pub enum ExitStyle {
     /// As the protocol asks for: stdin closed, the session deleted.
     Orderly,
     /// As a client that crashed: the connection is gone, in both directions.
@@ -49,7 +44,7 @@ impl ExitStyle {
 }
 
 /// A session, and since when it is open.
-pub(super) struct Visit {
+pub struct Visit {
     /// The session.
     pub connection: Connection,
     /// When it was opened.
@@ -105,7 +100,7 @@ struct Counts {
 }
 
 /// Opens and leaves sessions, and counts what becomes of them.
-pub(super) struct SessionEnds {
+pub struct SessionEnds {
     context: RunContext,
     counts: Mutex<Counts>,
     /// Held by whoever opens a session, together or alone.
@@ -266,7 +261,7 @@ impl SessionEnds {
 }
 
 /// What sessions that ended left behind.
-pub(super) fn conclude(
+pub fn conclude(
     facts: &RunFacts<'_>,
     report: &mut Report,
     otherwise: Focus,
@@ -298,7 +293,7 @@ pub(super) fn conclude(
 
 /// What is worth a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Focus {
+pub enum Focus {
     /// Each session has a process of its own, which has to end with it.
     Processes,
     /// One process serves all sessions, and has to let go of them.

@@ -1,12 +1,7 @@
 //! What the numbers rest on: whose replies were whose, which tools were called, and whether the
 //! load generator itself was in the way.
 
-use mcprove_document::prelude::*;
-
-use mcprove_settings::message::Message;
-
-use crate::report::headline;
-use crate::run::Report;
+use crate::report::prelude::*;
 
 /// Whether replies reached the calls they belong to.
 pub fn isolation(report: &Report) -> Section {

@@ -1,11 +1,7 @@
 //! The charts of a report: how the run went over time, what the server's processes used, and what more
 //! clients did.
 
-use mcprove_document::prelude::*;
-use mcprove_settings::number::float;
-
-use crate::run::Report;
-use crate::run::report::{PhaseReport, ProcessSample};
+use crate::report::prelude::*;
 
 /// The most points of a line; more cannot be seen.
 const POINTS_MAX: usize = 600;

@@ -1,15 +1,10 @@
 //! What was measured: counts, latency, phases, tools, errors, processes.
 
-use mcprove_document::prelude::*;
 use mcprove_score::percentile;
 
-use mcprove_trace::ErrorCategory;
-
 use super::charts;
-use crate::report::headline;
 use crate::report::histogram::histogram;
-use crate::run::Report;
-use crate::run::report::{LatencyStats, PhaseReport};
+use crate::report::prelude::*;
 
 /// The percentiles that are shown.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];

@@ -1,9 +1,8 @@
 //! Whether the limits held, and whether anything worked at all.
 
+use crate::prelude::*;
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Measured};
-
-use crate::prelude::*;
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.

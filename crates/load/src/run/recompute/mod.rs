@@ -2,11 +2,9 @@
 //! whole.
 
 use super::assemble::{AssembleError, assemble};
-use super::directory::{RunDirectory, read_metrics};
-use super::format::FormatError;
+use super::directory::read_metrics;
 use super::header::Ending;
-use super::report::TraceStats;
-use super::trace_reader::{End, TraceReadError, TraceReader};
+use super::trace_reader::{End, TraceReader};
 use crate::prelude::*;
 
 /// Why a report could not be computed again.

@@ -1,38 +1,34 @@
 //! What a run found. Serialised it is `metrics.json` (format `metrics.v1`); it is assembled from
 //! the events of the run (`run/assemble.rs`), live or from a trace.
 
-mod faults;
 mod latency;
 mod parts;
 
-use mcprove_client::permission::SkippedTool;
-use mcprove_score::breaking_point::BreakingPoint;
-use mcprove_score::cold_start::ColdStartReport;
+use crate::prelude::*;
+pub use mcprove_score::breaking_point::BreakingPoint;
+pub use mcprove_score::cold_start::ColdStartReport;
 use mcprove_score::coverage::CoverageReport;
-use mcprove_score::deadlock::DeadlockReport;
-use mcprove_score::drift::DriftReport;
-use mcprove_score::fuzz::FuzzReport;
+pub use mcprove_score::deadlock::DeadlockReport;
+pub use mcprove_score::drift::DriftReport;
+pub use mcprove_score::fuzz::FuzzReport;
 use mcprove_score::generator::GeneratorReport;
-use mcprove_score::grade::Grades;
-use mcprove_score::head_of_line::HeadOfLineReport;
-use mcprove_score::isolation::IsolationReport;
-use mcprove_score::leak::LeakReport;
-use mcprove_score::race::RaceReport;
-use mcprove_score::sessions::ChurnReport;
+pub use mcprove_score::grade::Grades;
+pub use mcprove_score::head_of_line::HeadOfLineReport;
+pub use mcprove_score::isolation::IsolationReport;
+pub use mcprove_score::leak::LeakReport;
+pub use mcprove_score::race::RaceReport;
+pub use mcprove_score::sessions::ChurnReport;
 use mcprove_score::spike_recovery::SpikeReport;
-use mcprove_score::threshold::ThresholdViolation;
+pub use mcprove_score::threshold::ThresholdViolation;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
 
-use crate::prelude::*;
-
-pub use faults::FaultsReport;
 pub use latency::LatencyStats;
 pub(super) use latency::encode_histogram;
 pub use mcprove_trace::stream::{ProcessSample, SlowCall};
 pub use parts::{
-    ErrorStats, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
+    ErrorStats, FaultsReport, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
     ThroughputStats, ToolReport, TraceStats,
 };
 
@@ -242,11 +238,11 @@ impl Report {
     /// Passed, failed, or not enough evidence: a failure outweighs missing evidence.
     pub fn outcome(&self) -> RunOutcome {
         if !self.threshold_violations.is_empty() || self.verdicts.iter().any(Verdict::is_failure) {
-            RunOutcome::Failed
-        } else if self.inconclusive_gates().next().is_some() {
-            RunOutcome::Inconclusive
-        } else {
-            RunOutcome::Passed
+            return RunOutcome::Failed;
+        }
+        match self.inconclusive_gates().next() {
+            Some(_) => RunOutcome::Inconclusive,
+            None => RunOutcome::Passed,
         }
     }
 
@@ -301,9 +297,7 @@ impl Report {
 
     /// The share of measured calls that failed; none without calls.
     pub fn error_rate(&self) -> Option<f64> {
-        let attempted = self.throughput.total_requests;
-        #[allow(clippy::cast_precision_loss)]
-        (attempted > 0).then(|| self.errors.total as f64 / attempted as f64)
+        share(self.errors.total, self.throughput.total_requests)
     }
 
     /// What a scenario, a detector or a check found; none if it was not there to find something.

@@ -1,12 +1,10 @@
 //! A scenario that another crate adds.
 
 use mcprove_settings::setting;
-use mcprove_settings::tree::{Data, Document, Node};
-use serde_json::Map;
+use mcprove_settings::tree::Document;
 
 use super::find;
-use super::prelude::*;
-use crate::drive::definition::Scenario;
+use crate::drive::scenario::prelude::*;
 
 /// A scenario of another crate, with the name that it has in files.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]

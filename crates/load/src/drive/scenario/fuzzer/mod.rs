@@ -6,13 +6,11 @@
 mod payloads;
 
 use mcprove_client::session::RawAnswer;
-use mcprove_client::transport::Failure;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
-use mcprove_settings::number;
 
 use self::payloads::{Due, Frame, Payload, choose};
-use super::prelude::*;
 use crate::drive::mix::free_calls;
+use crate::drive::scenario::prelude::*;
 
 const PHASE: u16 = 1;
 /// How many times as long as at first a liveness check may take.
