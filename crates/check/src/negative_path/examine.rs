@@ -72,13 +72,12 @@ pub async fn examine(
                     sessions.session().await
                 };
                 let asked = match session {
-                    Err(reason) => Err(Problem::Other(Verdict::Undone(reason))),
+                    Err(reason) => Ok(Verdict::Undone(reason)),
                     Ok(session) => ask(&session, probe, &request, timeout, &pulse).await,
                 };
                 match asked {
-                    Ok(()) => {}
-                    Err(Problem::Other(verdict)) => report.verdict = verdict,
-                    Err(Problem::Broken(broken)) => {
+                    Ok(verdict) => report.verdict = verdict,
+                    Err(broken) => {
                         let quoted = broken.describe(probe, &request, &broken.full);
                         report.verdict = Verdict::Failed(quoted);
                         let breach = broken.breach;
@@ -114,12 +113,6 @@ async fn first_session(
         return sessions.session().await;
     }
     Ok(session)
-}
-
-/// What keeps a probe from passing.
-enum Problem {
-    Broken(Broken),
-    Other(Verdict),
 }
 
 /// A contract that was broken.
@@ -160,7 +153,7 @@ async fn ask(
     request: &BadRequest,
     timeout: Duration,
     pulse: &Pulse,
-) -> Result<(), Problem> {
+) -> Result<Verdict, Broken> {
     let call = session.call_tool_within(&request.tool, &request.arguments, timeout);
     // A call may take several requests, of which each has the deadline to itself.
     let outcome = match tokio::time::timeout(timeout.saturating_add(GRACE), call).await {
@@ -169,7 +162,7 @@ async fn ask(
     };
     let (answer, said) = Answer::of(&outcome);
     if answer == Answer::Unclear {
-        return Err(Problem::Other(Verdict::Skipped(said)));
+        return Ok(Verdict::Skipped(said));
     }
     let entry = probe.entry();
     if answer.keeps(entry.demands) {
@@ -181,7 +174,7 @@ async fn ask(
     if is_end {
         full = with_stderr(full, session);
     }
-    Err(Problem::Broken(Broken {
+    Err(Broken {
         breach: Breach {
             expected: entry.contract,
             found,
@@ -190,11 +183,11 @@ async fn ask(
         before: "",
         advice: format!("To fix it, {}", entry.advice),
         is_end,
-    }))
+    })
 }
 
 /// Whether the server is still there after an answer that is as it should be.
-async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<(), Problem> {
+async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<Verdict, Broken> {
     let (found, why, advice) = if pulse.is_answered() == Some(true) {
         let alive = session.check_alive(timeout).await;
         match alive.err().map(|error| Answer::of(&Err(error))) {
@@ -205,15 +198,15 @@ async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result
                 ("the server then stopped answering", why, STOPPED_ADVICE)
             }
             Some((Answer::Died, why)) => (GONE, why, GONE_ADVICE),
-            _ => return Ok(()),
+            _ => return Ok(Verdict::Passed),
         }
     } else {
         match end_within(session, SETTLE).await {
             Some(end) => (GONE, end.message, GONE_ADVICE),
-            None => return Ok(()),
+            None => return Ok(Verdict::Passed),
         }
     };
-    Err(Problem::Broken(Broken {
+    Err(Broken {
         breach: Breach {
             expected: "a server that goes on",
             found,
@@ -222,7 +215,7 @@ async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result
         before: "it was answered as it should be; ",
         advice: advice.to_owned(),
         is_end: true,
-    }))
+    })
 }
 
 /// What must come back.

@@ -173,16 +173,6 @@ impl LoadConfig {
         Self::from_document(&Document::from_toml(text, file)?)
     }
 
-    /// Reads YAML of the same structure; `file` is its name in messages.
-    pub fn parse_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
-        Self::from_document(&Document::from_yaml(text, file)?)
-    }
-
-    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
-    pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
-        Self::from_document(&Self::document(path)?)
-    }
-
     /// The document of a file, to be read by [`LoadConfig::from_document`].
     pub fn document(path: &Path) -> Result<Document, ConfigErrors> {
         Document::read_by_name(path, WANTED)

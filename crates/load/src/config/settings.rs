@@ -50,14 +50,10 @@ impl SettingItem for Format {
 
     fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>> {
         let mut formats = Vec::new();
-        for format in nodes.iter().filter_map(|node| {
-            Self::ALL
-                .into_iter()
-                .find(|format| Some(format.name()) == node.text())
-        }) {
-            if !formats.contains(&format) {
-                formats.push(format);
-            }
+        for node in &nodes {
+            let mut known = Self::ALL.into_iter();
+            let named = known.find(|format| Some(format.name()) == node.text());
+            formats.extend(named.filter(|format| !formats.contains(format)));
         }
         Some(formats)
     }
@@ -244,9 +240,7 @@ fn check_limited_tools(reader: &mut Reader<'_>, limits: &Section<'_>, scenario: 
 
 /// The tools that are called; none when the server decides.
 fn called(scenario: &Scenario) -> Option<Vec<&str>> {
-    let patterns = scenario.kind.as_type().patterns();
-    let is_named = !scenario.tool_calls.is_empty()
-        || !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty());
+    let is_named = !scenario.tool_calls.is_empty() || scenario.has_own_steps();
     is_named.then(|| {
         scenario
             .all_calls()

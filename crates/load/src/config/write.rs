@@ -72,17 +72,17 @@ fn quoted_key(key: &str) -> String {
     }
 }
 
-fn list(texts: impl IntoIterator<Item = impl Into<Value>>) -> Value {
-    Value::Array(texts.into_iter().map(Into::into).collect())
-}
-
 fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     page.header("[server]");
     match server.transport.address() {
         None => {
             page.line("command", redact_text(&server.command));
             if !server.args.is_empty() {
-                page.line("args", list(redact_arguments(&server.args)));
+                let args = redact_arguments(&server.args);
+                page.line(
+                    "args",
+                    args.into_iter().map(Value::from).collect::<Vec<_>>(),
+                );
             }
             if let Some(directory) = &server.working_dir {
                 page.line("working_dir", directory.display().to_string());

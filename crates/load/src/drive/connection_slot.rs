@@ -69,13 +69,13 @@ impl ConnectionSlot {
     pub fn new(context: &RunContext) -> Arc<Self> {
         Arc::new(Self {
             context: context.clone(),
-            current: Mutex::new(None),
-            renewal: AsyncMutex::new(()),
-            generation: AtomicU64::new(0),
-            gave_up: AtomicBool::new(false),
-            wedges: AtomicU32::new(0),
-            lost_connections: AtomicU32::new(0),
-            wedged: Mutex::new(None),
+            current: Mutex::default(),
+            renewal: AsyncMutex::default(),
+            generation: AtomicU64::default(),
+            gave_up: AtomicBool::default(),
+            wedges: AtomicU32::default(),
+            lost_connections: AtomicU32::default(),
+            wedged: Mutex::default(),
         })
     }
 

@@ -39,10 +39,14 @@ pub struct Scenario {
 impl Scenario {
     /// Whether every tool that it calls is named.
     pub(crate) fn names_tools(&self) -> bool {
-        match self.kind.as_type().patterns() {
-            [] => !self.tool_calls.is_empty(),
-            patterns => patterns.iter().all(|pattern| !pattern.steps.is_empty()),
-        }
+        let has_patterns = !self.kind.as_type().patterns().is_empty();
+        self.has_own_steps() || !has_patterns && !self.tool_calls.is_empty()
+    }
+
+    /// Whether it has patterns, and each has steps of its own.
+    pub(crate) fn has_own_steps(&self) -> bool {
+        let patterns = self.kind.as_type().patterns();
+        !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty())
     }
 
     /// The secrets in the arguments of its calls.

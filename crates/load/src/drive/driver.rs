@@ -163,13 +163,8 @@ impl Driver {
         let mut workers = JoinSet::new();
         if let Some(arrivals) = self.arrivals.take() {
             let (job, tally) = (Arc::clone(job), Arc::clone(&tally));
-            workers.spawn(take_arrivals(
-                self.context.clone(),
-                job,
-                slots.to_vec(),
-                tally,
-                arrivals,
-            ));
+            let (context, slots) = (self.context.clone(), slots.to_vec());
+            workers.spawn(take_arrivals(context, job, slots, tally, arrivals));
         } else {
             self.spawn_workers(job, slots, &tally, &mut workers);
         }
@@ -257,14 +252,13 @@ impl Driver {
     fn note_cpu(&self, job: &Job, before: Option<Duration>) {
         let elapsed = job.began.elapsed();
         let used = before.zip(thread_cpu_time());
-        let share = used
-            .filter(|_| elapsed >= CPU_SHARE_AFTER)
-            .map(|(before, after)| after.saturating_sub(before).as_secs_f64())
-            .map(|used| used / elapsed.as_secs_f64());
+        let used = used.filter(|_| elapsed >= CPU_SHARE_AFTER);
         let fact = DriverFact {
             driver: self.index,
             drivers: self.drivers,
-            cpu_share: share,
+            cpu_share: used.map(|(before, after)| {
+                after.saturating_sub(before).as_secs_f64() / elapsed.as_secs_f64()
+            }),
         };
         self.context.fact("", &fact);
     }
@@ -378,7 +372,7 @@ async fn answer_arrival(job: Arc<Job>, mut worker: Worker, arrival: Arrival) {
         match worker.perform(mix, call).await {
             Ended::Done => {}
             Ended::StopRun => job.end(),
-            Ended::NoSession => worker.note_unstarted(),
+            Ended::NoSession => worker.tally.unstarted.add(),
         }
     }
     drop(arrival.place);

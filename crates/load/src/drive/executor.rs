@@ -99,16 +99,14 @@ pub async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), RunErro
         mixes = learnt.map_err(ended)??.or(mixes);
     }
     let job = Arc::new(Job {
-        limit: plan
-            .rate_limit
-            .and_then(|limit| Pacer::new(f64::from(limit))),
+        limit: plan.rate_limit.and_then(|limit| Pacer::new(limit.into())),
         changed: Notify::new(),
         schedule: plan.schedule,
         mixes: mixes.ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
         began: Instant::now() + START_DELAY,
-        next: AtomicU64::new(0),
-        next_uncounted: AtomicU64::new(0),
-        paced: AtomicU64::new(0),
+        next: AtomicU64::default(),
+        next_uncounted: AtomicU64::default(),
+        paced: AtomicU64::default(),
         active_drivers: AtomicU32::new(drivers),
         context: context.clone(),
     });
@@ -149,10 +147,8 @@ fn announce(job: &Job) {
     }
     context.recorder.merge();
     let ends_at = (began + job.schedule.end()).as_millis();
-    context.gauges.ends_at_ms.store(
-        u64::try_from(ends_at).unwrap_or(u64::MAX),
-        Ordering::Relaxed,
-    );
+    let ends_at = u64::try_from(ends_at).unwrap_or(u64::MAX);
+    context.gauges.ends_at_ms.store(ends_at, Ordering::Relaxed);
 }
 
 /// Faults count their time from the start of what is measured.

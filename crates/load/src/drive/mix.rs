@@ -150,12 +150,7 @@ pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, 
     let allowance = context.allowance();
     let (mut calls, mut left_out) = (Vec::new(), Vec::new());
     for tool in tools {
-        let reason = match allowance.refusal(tool) {
-            Some(reason) => Some(reason.to_string()),
-            None if tool.requires_task() => Some("only as a task".to_owned()),
-            None => make_arguments(context, tool, &token).err(),
-        };
-        match reason {
+        match why_not(tool, &allowance, || make_arguments(context, tool, &token)) {
             None => calls.push(ToolCall::new(&tool.name)),
             Some(reason) => left_out.push(format!("{} ({reason})", tool.name)),
         }
@@ -164,6 +159,19 @@ pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, 
         return Err(nothing_free(&left_out));
     }
     Ok(calls)
+}
+
+/// Why a tool is not called unless it is named.
+fn why_not(
+    tool: &Tool,
+    allowance: &Allowance,
+    make: impl FnOnce() -> Result<Value, String>,
+) -> Option<String> {
+    match allowance.refusal(tool) {
+        Some(reason) => Some(reason.to_string()),
+        None if tool.requires_task() => Some("only as a task".to_owned()),
+        None => make().err(),
+    }
 }
 
 fn nothing_free(left_out: &[String]) -> Diagnostic {
@@ -225,16 +233,15 @@ impl Mix {
                     format!("the weight of {name:?} is {weight}, and must be zero or more");
                 return Err(RunError::Config(message.into()));
             }
-            let steps = pattern
-                .steps
-                .iter()
-                .map(|step| match step {
-                    Step::Call(call) => {
-                        PreparedCall::new(context, session, tools, call).map(PreparedStep::Call)
+            let mut steps = Vec::new();
+            for step in &pattern.steps {
+                steps.push(match step.call() {
+                    Some(call) => {
+                        PreparedStep::Call(PreparedCall::new(context, session, tools, call)?)
                     }
-                    Step::ListTools => Ok(PreparedStep::List(Request::new("tools/list"))),
-                })
-                .collect::<Result<Vec<_>, _>>()?;
+                    None => PreparedStep::List(Request::new("tools/list")),
+                });
+            }
             sum += weight;
             bounds.push(sum);
             ready.push(PreparedPattern {

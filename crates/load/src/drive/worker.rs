@@ -127,7 +127,7 @@ pub enum Ended {
 pub struct Worker {
     context: RunContext,
     connections: Arc<ConnectionSlot>,
-    tally: Arc<Tally>,
+    pub tally: Arc<Tally>,
     session: Option<SlotSession>,
     params: String,
 }
@@ -209,10 +209,8 @@ impl Worker {
     /// Makes one call and looks at its answer.
     pub async fn call(&mut self, call: &PreparedCall, slot: CallSlot) -> Result<Reply, CallError> {
         let Some(session) = &self.session else {
-            let failure = mcprove_client::transport::Failure::new(
-                ErrorCategory::Disconnected,
-                "there is no session to call on",
-            );
+            let message = "there is no session to call on";
+            let failure = Failure::new(ErrorCategory::Disconnected, message);
             return Err(CallError::unsent(failure));
         };
         let params = if call.places.is_empty() {
@@ -264,11 +262,6 @@ impl Worker {
         if late_by > LATE {
             self.tally.taken_up_late.add();
         }
-    }
-
-    /// Notes that a call was due and could not be made.
-    pub fn note_unstarted(&self) {
-        self.tally.unstarted.add();
     }
 
     /// Checks that the reply belongs to the call.

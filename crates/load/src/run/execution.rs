@@ -248,7 +248,7 @@ fn check(run: &Run) -> Result<(), RunError> {
         let message = "arguments were given without a tool";
         return Err(RunError::Config(message.into()));
     }
-    if let Some(custom) = run.scenario.kind.as_custom() {
+    if let ScenarioKind::Custom(custom) = &run.scenario.kind {
         custom.check().map_err(RunError::Config)?;
     }
     let load = &run.scenario.load;

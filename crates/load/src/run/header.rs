@@ -32,10 +32,10 @@ impl Fact for Header {
 }
 
 /// How a run ended.
+#[in_seconds]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
     pub duration: Duration,
     /// Whether it was interrupted.
     pub interrupted: bool,

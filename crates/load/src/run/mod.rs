@@ -29,25 +29,19 @@ use crate::prelude::*;
 
 pub use assemble::RunFacts;
 pub(crate) use assemble::{ALONE, per_second, samples, spread, tail_ms};
-pub use comparison::{
-    CompareError, ComparedRun, Comparer, ComparisonHandler, ComparisonProgress, ComparisonReport,
-    Side, compare_recorded, order, sample_of,
-};
+pub use comparison::*;
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
 pub use execution::{draw, draw_seed};
 pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
-pub use list::{ListedRun, RunList, RunSummary};
-pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
-pub use recorded::{
-    CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
-    RecordingReport, read_recording,
-};
+pub use list::*;
+pub use recompute::*;
+pub use recorded::*;
 pub use report::Report;
-pub use side_by_side::{SIDE_BY_SIDE_SUFFIX, ServerRun, SideBySide};
-pub use summary::{Finding, NotJudged, Summary};
-pub use thresholds::{Thresholds, ToolThresholds};
+pub use side_by_side::*;
+pub use summary::*;
+pub use thresholds::*;
 pub use trace_reader::TraceReadError;
 pub use watch::Progress;
 

@@ -49,7 +49,7 @@ async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolCho
 }
 
 impl ScenarioType for Churn {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let ends = SessionEnds::new(context);
             let first = ends.open_first().await?;

@@ -68,7 +68,7 @@ impl ColdStart {
 }
 
 impl ScenarioType for ColdStart {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [
                 context.phase(PHASE, "cold start", 1, true),

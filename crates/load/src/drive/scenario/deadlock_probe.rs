@@ -113,7 +113,7 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
 }
 
 impl ScenarioType for DeadlockProbe {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let connection = match context.connect().await {
                 Ok(connection) => Arc::new(connection),

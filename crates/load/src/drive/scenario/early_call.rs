@@ -182,7 +182,7 @@ async fn call_early(
 }
 
 impl ScenarioType for EarlyCall {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [
                 context.phase(PHASE, "in order", 1, true),

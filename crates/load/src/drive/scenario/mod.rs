@@ -52,7 +52,7 @@ mod prelude {
 
     pub use super::reference::{Reference, call_at_once};
     pub use super::sustained::weighted_calls;
-    pub(super) use super::{Given, Judging, Shape, Success, concurrent, reference};
+    pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
     pub use crate::drive::context::in_phase;
     pub use crate::drive::executor::LoadPlan;
     pub use crate::drive::mix::{Mix, calls_for};
@@ -173,6 +173,9 @@ impl From<CustomScenario> for ScenarioKind {
     }
 }
 
+/// The steps of a scenario, as they are taken.
+pub type Steps<'a> = BoxFuture<'a, Result<(), RunError>>;
+
 /// A scenario: its settings, how it is carried out, and what it concludes. One of another crate has settings from
 /// `#[derive(Settings)]`, implements [`drive`](Self::drive) and [`conclude`](Self::conclude), and is run as
 /// [`Scenario::custom`](super::Scenario::custom).
@@ -184,7 +187,7 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
 
     /// Takes its steps, if it is no load: opens sessions, makes calls, notes facts. What a server does wrong is no
     /// error but a result.
-    fn drive<'a>(&'a self, _context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, _context: &'a RunContext) -> Steps<'a> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -377,21 +380,6 @@ impl ScenarioKind {
         self.as_type().duration()
     }
 
-    /// The scenario of another crate, if it is one.
-    pub(crate) fn as_custom(&self) -> Option<&CustomScenario> {
-        match self {
-            Self::Custom(it) => Some(it),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn as_custom_mut(&mut self) -> Option<&mut CustomScenario> {
-        match self {
-            Self::Custom(it) => Some(it),
-            _ => None,
-        }
-    }
-
     /// Sets a setting by its name; what is wrong with that.
     pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
         let document = Document::empty("settings");
@@ -401,7 +389,7 @@ impl ScenarioKind {
             return Err(message.into());
         }
         self.as_type_mut().changed(name);
-        if let Some(it) = self.as_custom_mut() {
+        if let Self::Custom(it) = self {
             it.keep_settings();
         }
         reader.finish().map(drop).map_err(Diagnostic::from)
@@ -429,13 +417,17 @@ impl Entry {
 
     /// What can be set: its own settings, then those that every load or every scenario has.
     pub fn all_settings(&self) -> impl Iterator<Item = &'static Setting> + use<> {
+        (self.settings)().iter().chain(self.common_settings())
+    }
+
+    /// The settings that every load or every scenario has, without those that are its own.
+    pub(crate) fn common_settings(&self) -> impl Iterator<Item = &'static Setting> + use<> {
         let own = (self.settings)();
         let is_load = self.is_load();
-        let common = LoadSettings::declared().iter().filter(move |setting| {
+        LoadSettings::declared().iter().filter(move |setting| {
             let is_own = own.iter().any(|it| it.has_name(setting.name));
             !is_own && (is_load || LoadSettings::is_for_all(setting))
-        });
-        own.iter().chain(common)
+        })
     }
 }
 

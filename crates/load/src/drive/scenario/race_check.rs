@@ -142,7 +142,7 @@ fn canonical(reply: &Reply) -> Option<String> {
 }
 
 impl ScenarioType for RaceCheck {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let slot = ConnectionSlot::new(context);
             let opened = slot.open().await?;

@@ -243,10 +243,9 @@ impl SessionEnds {
 
     /// Counts descendants of `process` that ended and that it takes no notice of.
     async fn count_zombies(&self, process: u32) {
-        let look = || async move {
-            tokio::task::spawn_blocking(move || process::zombies_under(process))
-                .await
-                .unwrap_or_default()
+        let look = async || {
+            let looking = tokio::task::spawn_blocking(move || process::zombies_under(process));
+            looking.await.unwrap_or_default()
         };
         let before = look().await;
         if before.is_empty() {
@@ -280,11 +279,9 @@ pub fn conclude(
         },
         &leak::LeakSettings::default(),
     );
-    let is_stdio = report.server_info.transport == "stdio";
-    let focus = if is_stdio {
-        Focus::Processes
-    } else {
-        otherwise
+    let focus = match report.server_info.transport.as_str() {
+        "stdio" => Focus::Processes,
+        _ => otherwise,
     };
     report.verdicts.extend(verdicts(&record, &judged, focus));
     report.session_ends = Some(judged);
@@ -333,16 +330,12 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
             "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
         )
     } else if record.opened < sessions::SESSIONS_MIN {
-        let sentence = if record.opened == 0 {
-            "No session was opened."
-        } else {
-            "No session was opened after another had ended."
+        let sentence = match record.opened {
+            0 => "No session was opened.",
+            _ => "No session was opened after another had ended.",
         };
-        Verdict::inconclusive(
-            "new_sessions",
-            sentence,
-            "give the run more time, or look at the server's stderr",
-        )
+        let hint = "give the run more time, or look at the server's stderr";
+        Verdict::inconclusive("new_sessions", sentence, hint)
     } else {
         Verdict::pass(
             "new_sessions",

@@ -80,10 +80,7 @@ pub fn generator(report: &Report) -> Section {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = generator
-            .advice
-            .as_ref()
-            .map_or_else(|| "lower the load".to_owned(), Message::text);
+        let advice = report.generator_advice();
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
         limit = limit.paragraph(was_limit.and(format!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",

@@ -55,7 +55,7 @@ pub fn assemble(
     let Some(mut header) = metrics.first::<Header>()? else {
         return Ok(None);
     };
-    if let Some(custom) = header.scenario.kind.as_custom_mut() {
+    if let ScenarioKind::Custom(custom) = &mut header.scenario.kind {
         custom.adopt(known).map_err(AssembleError::Scenario)?;
     }
     let ending = ending.or(metrics.first()?);

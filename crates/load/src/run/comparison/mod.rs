@@ -203,12 +203,9 @@ impl ComparisonReport {
 
     /// What has a limit of its own and could not be judged, by name.
     pub fn inconclusive_gates(&self) -> Vec<&'static str> {
-        let p99 = self
-            .comparison
-            .metrics
-            .iter()
-            .find(|found| found.metric == "p99_ms")
-            .map(|found| found.change);
+        let mut metrics = self.comparison.metrics.iter();
+        let p99 = metrics.find(|found| found.metric == "p99_ms");
+        let p99 = p99.map(|found| found.change);
         let errors = Some(self.comparison.errors.change);
         [
             ("p99", self.limits.p99_ratio, p99),
@@ -222,11 +219,8 @@ impl ComparisonReport {
 
     /// Why nothing is concluded, if the sides had different loads: what differs.
     pub fn unlike(&self) -> Option<&str> {
-        self.warnings
-            .iter()
-            .filter(|_| self.comparison.unlike)
-            .find(|text| text.starts_with(like::PREFIX))
-            .map(String::as_str)
+        let mut warnings = self.warnings.iter().map(String::as_str);
+        warnings.find(|text| self.comparison.unlike && text.starts_with(like::PREFIX))
     }
 
     /// Whether there is nothing to compare with: in no run of the baseline a call succeeded, and

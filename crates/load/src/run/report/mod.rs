@@ -5,21 +5,13 @@ mod latency;
 mod parts;
 
 use crate::prelude::*;
-pub use mcprove_score::breaking_point::BreakingPoint;
-pub use mcprove_score::cold_start::ColdStartReport;
-use mcprove_score::coverage::CoverageReport;
-pub use mcprove_score::deadlock::DeadlockReport;
-pub use mcprove_score::drift::DriftReport;
-pub use mcprove_score::fuzz::FuzzReport;
-use mcprove_score::generator::GeneratorReport;
-pub use mcprove_score::grade::Grades;
-pub use mcprove_score::head_of_line::HeadOfLineReport;
-pub use mcprove_score::isolation::IsolationReport;
-pub use mcprove_score::leak::LeakReport;
-pub use mcprove_score::race::RaceReport;
-pub use mcprove_score::sessions::ChurnReport;
-use mcprove_score::spike_recovery::SpikeReport;
-pub use mcprove_score::threshold::ThresholdViolation;
+pub use mcprove_score::{
+    breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
+    deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
+    grade::Grades, head_of_line::HeadOfLineReport, isolation::IsolationReport, leak::LeakReport,
+    race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
+    threshold::ThresholdViolation,
+};
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
@@ -27,13 +19,11 @@ use serde::de::DeserializeOwned;
 pub use latency::LatencyStats;
 pub(super) use latency::encode_histogram;
 pub use mcprove_trace::stream::{ProcessSample, SlowCall};
-pub use parts::{
-    ErrorStats, FaultsReport, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
-    ThroughputStats, ToolReport, TraceStats,
-};
+pub use parts::*;
 
 /// What a run found.
 #[sparse]
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The format: `metrics.v1`.
@@ -45,8 +35,6 @@ pub struct Report {
     #[schemars(with = "String")]
     pub started_at: SystemTime,
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// What was done.
     #[serde(rename = "scenario")]
@@ -263,6 +251,12 @@ impl Report {
             .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
     }
 
+    /// What to do where the generator was the limit.
+    pub(crate) fn generator_advice(&self) -> String {
+        let advice = self.generator.advice.as_ref();
+        advice.map_or("lower the load".to_owned(), Message::text)
+    }
+
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.
     pub fn has_lost(&self) -> bool {
         self.losses.iter().any(|loss| !loss.is_limit)
@@ -277,10 +271,8 @@ impl Report {
 
     /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
     pub fn own_limit(&self) -> Option<OwnLimit> {
-        let verdict = self
-            .verdicts
-            .iter()
-            .find(|verdict| verdict.detector == OWN_LIMIT)?;
+        let mut verdicts = self.verdicts.iter();
+        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
         OwnLimit::of_numbers(&verdict.numbers)
     }
 

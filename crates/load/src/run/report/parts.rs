@@ -117,6 +117,7 @@ pub struct ToolReport {
 
 /// One phase of the load: a step of a ramp, the burst of a spike.
 #[sparse]
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseReport {
     /// Its name.
@@ -128,12 +129,8 @@ pub struct PhaseReport {
     /// Whether its calls count.
     pub measured: bool,
     /// When it began, since the start of the run.
-    #[serde(rename = "from_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub from: Duration,
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// Calls that ended.
     pub count: u64,
@@ -185,9 +182,9 @@ pub struct TraceStats {
 
 /// Points in time as RFC 3339 texts.
 pub(super) mod rfc3339 {
-    use std::time::SystemTime;
+    use serde::de::Error;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&humantime::format_rfc3339_millis(*time))
@@ -201,10 +198,7 @@ pub(super) mod rfc3339 {
 
 /// Counts by category, with the zeros that readers of a file look for.
 mod categories {
-    use std::collections::BTreeMap;
-
-    use mcprove_trace::ErrorCategory;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(
         counts: &BTreeMap<ErrorCategory, u64>,
@@ -229,9 +223,9 @@ mod categories {
 
 /// Offsets and counts as pairs of numbers.
 mod timeline {
-    use std::time::Duration;
+    use serde::de::Error;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(
         points: &[(Duration, u64)],

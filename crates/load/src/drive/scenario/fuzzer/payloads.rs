@@ -103,10 +103,9 @@ impl Payload {
 
 impl Frame<'_> {
     fn fill(&self, template: &str) -> String {
-        let (meta, comma) = if self.meta.is_empty() {
-            (String::new(), "")
-        } else {
-            (format!(r#""_meta":{{{}}}"#, self.meta), ",")
+        let (meta, comma) = match self.meta {
+            "" => (String::new(), ""),
+            meta => (format!(r#""_meta":{{{meta}}}"#), ","),
         };
         template
             .replace("<id>", &self.id.to_string())
