@@ -4,7 +4,6 @@
 use mcprove_trace::hang;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::context::OVER;
 use crate::prelude::*;
 
 /// How often in a row a slot tries to connect before it gives up.

@@ -4,10 +4,6 @@ use std::ops::Deref;
 
 use mcprove_arguments::Folder;
 
-use super::mix::{calls_for, unknown_tool};
-use super::strict::{Strict, result_check};
-use super::token::Tokens;
-use super::worker::Tally;
 use crate::faulty::Faults;
 use crate::prelude::*;
 

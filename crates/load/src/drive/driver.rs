@@ -3,11 +3,6 @@
 use futures_util::future::join_all;
 use mcprove_client::process::thread_cpu_time;
 
-use super::connection_slot::ConnectionSlot;
-use super::executor::{Job, MakeMixes};
-use super::mix::Mixes;
-use super::pacer_thread::Arrival;
-use super::worker::{CallSlot, Count, Ended, Tally, Worker};
 use crate::prelude::*;
 
 /// How often a driver hands over what it gathered.

@@ -7,12 +7,7 @@
 
 use tokio::sync::Notify;
 
-use super::context::OVER;
-use super::driver::Driver;
-use super::mix::Mixes;
-use super::pacer::Pacer;
-use super::pacer_thread::{self, PacerStats};
-use super::schedule::{Phase, Schedule};
+use super::pacer_thread;
 use crate::prelude::*;
 
 /// The least delay between connecting and the first call, so that all drivers begin together.
@@ -60,7 +55,7 @@ pub struct LoadPlan {
 }
 
 /// Carries out `plan`; events tell what came of it.
-pub async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), RunError> {
+pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> Result<(), RunError> {
     let load = &context.scenario.load;
     let sessions = load.sessions.max(1);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

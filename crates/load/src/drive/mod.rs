@@ -4,22 +4,37 @@
 //! A scenario only emits events; [`run`](crate::run) makes a report of them.
 
 pub(crate) mod calibration;
-pub(crate) mod connection_slot;
-pub(crate) mod context;
+mod connection_slot;
+mod context;
 mod definition;
-pub(crate) mod driver;
-pub(crate) mod executor;
-pub(crate) mod mix;
+mod driver;
+mod executor;
+mod mix;
 mod pacer;
 mod pacer_thread;
-pub(crate) mod sampler;
+mod sampler;
 pub mod scenario;
-pub(crate) mod schedule;
-pub(crate) mod stop;
+mod schedule;
+mod stop;
 mod strict;
-pub(crate) mod token;
-pub(crate) mod worker;
+mod token;
+mod worker;
 mod workload;
+
+pub(crate) use connection_slot::*;
+pub(crate) use context::*;
+pub(crate) use driver::*;
+pub(crate) use executor::*;
+pub(crate) use mix::*;
+pub(crate) use pacer::*;
+pub(crate) use pacer_thread::*;
+pub(crate) use sampler::*;
+pub(crate) use schedule::*;
+pub(crate) use stop::*;
+pub(crate) use strict::*;
+pub(crate) use token::*;
+pub(crate) use worker::*;
+pub(crate) use workload::*;
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};

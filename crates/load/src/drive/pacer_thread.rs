@@ -2,8 +2,6 @@
 //! spins for the rest: timers of a busy runtime are late by a millisecond, and that lateness would
 //! look like the server's.
 
-use super::executor::Job;
-use super::pacer::{Pacer, Turn};
 use crate::prelude::*;
 
 /// How long before a slot the thread wakes up to spin.

@@ -94,7 +94,8 @@ impl Stop {
 #[derive(Debug)]
 pub struct Leash {
     outer: Stop,
-    stop: Stop,
+    /// The handle that the run looks at.
+    pub stop: Stop,
 }
 
 impl Leash {
@@ -106,11 +107,6 @@ impl Leash {
         };
         leash.raise(outer.level());
         leash
-    }
-
-    /// The handle that the run looks at.
-    pub fn stop(&self) -> Stop {
-        self.stop.clone()
     }
 
     /// Passes on what the user asks for. Once asked to stop, the run has so much `time` until it ends

@@ -1,9 +1,5 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
-use super::connection_slot::{ConnectionSlot, SlotSession};
-use super::driver::ALONE_TIME;
-use super::mix::{Mix, PreparedPattern, PreparedStep};
-use super::token::{Identity, Tokens};
 use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.

@@ -11,7 +11,7 @@ mod side_by_side;
 
 /// What a report is written with.
 mod prelude {
-    pub use mcprove_document::prelude::{Finding, Section, Verdict, *};
+    pub use mcprove_document::prelude::{Finding, Line, Section, Verdict, *};
     pub use mcprove_settings::printable::printable;
 
     pub(super) use super::{headline, skipped_section};

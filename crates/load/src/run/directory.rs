@@ -4,7 +4,6 @@ use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::whole_file::write_private;
 
-use super::error::at;
 use super::format;
 use crate::prelude::*;
 

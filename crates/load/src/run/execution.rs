@@ -7,16 +7,9 @@ use mcprove_settings::tree::check_toml;
 use mcprove_trace::contained::{contain, contain_call};
 use mcprove_trace::stream::{PlannedFaultsFact, TraceFile};
 
-use super::assemble::{AssembleError, assemble};
-use super::error::at;
 use super::faults;
-use super::header::{Ending, Header};
-use super::latency_log::LatencyLog;
-use super::watch::Watch;
-use crate::drive::sampler::Sampler;
+use crate::drive::calibration;
 use crate::drive::scenario;
-use crate::drive::stop::Leash;
-use crate::drive::{calibration, executor};
 use crate::prelude::*;
 
 /// How often processes are looked at in a run without a duration.
@@ -80,7 +73,14 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
     let stream = EventStream::new(sinks);
-    let context = make_context(run, header.seed, stream, directory, leash.stop(), &losses)?;
+    let context = make_context(
+        run,
+        header.seed,
+        stream,
+        directory,
+        leash.stop.clone(),
+        &losses,
+    )?;
     context.fact("", &header);
     if !run.faults.is_empty() {
         let faults = run.faults.iter();
@@ -92,13 +92,16 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     if run.calibration {
         calibrate(&context).await;
     }
-    let mut watching = Watch::new(
-        context.clone(),
-        Arc::clone(&metrics),
+    let mut watching = Watch {
+        context: context.clone(),
+        metrics: Arc::clone(&metrics),
         latency_log,
-        run.on_progress.clone(),
-        losses.clone(),
-    );
+        losses: losses.clone(),
+        handler: run.on_progress.clone(),
+        progress: Progress::default(),
+        last: Instant::now(),
+        meter: RateMeter::default(),
+    };
     let outcome = match Sampler::start(&context, sample_interval(&run.scenario.kind)) {
         // It works until it is dropped.
         Ok(_sampler) => tokio::select! {
@@ -356,7 +359,7 @@ fn sample_interval(kind: &ScenarioKind) -> Duration {
 async fn act(context: &RunContext) -> Result<(), RunError> {
     let scenario = &context.scenario;
     if let Some(plan) = scenario.kind.as_type().plan(&scenario.load)? {
-        return executor::execute(context, plan).await;
+        return execute_plan(context, plan).await;
     }
     let context = context.for_thread();
     on_thread("mcprove-driver-0", move || take_steps(&context)).await?

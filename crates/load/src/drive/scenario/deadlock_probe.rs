@@ -5,7 +5,6 @@
 use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 
 use super::prelude::*;
-use crate::drive::connection_slot::process_kind;
 
 const PHASE: u16 = 1;
 

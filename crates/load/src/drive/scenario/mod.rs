@@ -53,10 +53,6 @@ mod prelude {
     pub use super::reference::{Reference, call_at_once};
     pub use super::sustained::weighted_calls;
     pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
-    pub use crate::drive::context::in_phase;
-    pub use crate::drive::executor::LoadPlan;
-    pub use crate::drive::mix::{Mix, calls_for};
-    pub use crate::drive::schedule::Schedule;
     pub use crate::prelude::*;
 }
 

@@ -6,8 +6,6 @@ use mcprove_settings::kind::table_schema;
 use mcprove_settings::setting::read_tables;
 
 use super::prelude::*;
-use crate::drive::mix::find;
-use crate::drive::workload::check_weights;
 
 /// The names of the presets.
 pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_step"];

@@ -9,7 +9,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use mcprove_score::race;
 
 use super::prelude::*;
-use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;

@@ -5,7 +5,6 @@ use mcprove_client::transport::Detail;
 use tokio::sync::Barrier;
 
 use super::prelude::*;
-use crate::drive::token::Tokens;
 
 /// How many tools are tried on one session.
 const TRIES_MAX: usize = 20;

@@ -5,7 +5,6 @@ use mcprove_score::generator::{self, LoadRate};
 use mcprove_settings::number::float_len;
 use mcprove_trace::stream::{SecondMetrics, new_histogram};
 
-use crate::drive::context::{ReconnectedFact, ServerFact};
 use crate::prelude::*;
 use crate::run::format::METRICS;
 

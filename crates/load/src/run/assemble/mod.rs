@@ -9,11 +9,6 @@ mod measure;
 
 use mcprove_trace::stream::OWN_LIMIT;
 
-use super::header::{Ending, Header};
-use crate::drive::connection_slot::GaveUpFact;
-use crate::drive::context::CheckFact;
-use crate::drive::driver::EndingsFact;
-use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
 use crate::prelude::*;
 

@@ -5,8 +5,6 @@ use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 
 use super::Gathered;
 use crate::prelude::*;
-use crate::run::directory::directory_name;
-use crate::run::execution::{draw, draw_seed};
 
 /// The most runs of one side.
 const RUNS_MAX: usize = 1000;

@@ -4,7 +4,6 @@ use mcprove_score::compare::CompareLimits;
 
 use super::Gathered;
 use crate::prelude::*;
-use crate::run::directory::read_metrics;
 
 /// The most runs that are taken from one directory, the newest.
 const RUNS_PER_DIRECTORY_MAX: usize = 256;

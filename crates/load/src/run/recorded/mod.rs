@@ -3,7 +3,6 @@
 use mcprove_recording::{ENDED, Origin, STARTED};
 use mcprove_trace::stream::StrikeFact;
 
-use super::trace_reader::{End, TraceReader};
 use crate::prelude::*;
 
 /// The format of a report on a recording.

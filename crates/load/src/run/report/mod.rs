@@ -17,7 +17,7 @@ use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
 
 pub use latency::LatencyStats;
-pub(super) use latency::encode_histogram;
+pub(crate) use latency::encode_histogram;
 pub use mcprove_trace::stream::{ProcessSample, SlowCall};
 pub use parts::*;
 

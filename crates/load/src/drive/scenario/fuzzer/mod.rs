@@ -9,7 +9,6 @@ use mcprove_client::session::RawAnswer;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
 
 use self::payloads::{Due, Frame, Payload, choose};
-use crate::drive::mix::free_calls;
 use crate::drive::scenario::prelude::*;
 
 const PHASE: u16 = 1;
