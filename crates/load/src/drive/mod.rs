@@ -21,20 +21,11 @@ mod token;
 mod worker;
 mod workload;
 
-pub(crate) use connection_slot::*;
-pub(crate) use context::*;
-pub(crate) use driver::*;
-pub(crate) use executor::*;
-pub(crate) use mix::*;
-pub(crate) use pacer::*;
-pub(crate) use pacer_thread::*;
-pub(crate) use sampler::*;
-pub(crate) use schedule::*;
-pub(crate) use stop::*;
-pub(crate) use strict::*;
-pub(crate) use token::*;
-pub(crate) use worker::*;
-pub(crate) use workload::*;
+// What is known within the crate only.
+pub(crate) use self::{
+    connection_slot::*, context::*, driver::*, executor::*, mix::*, pacer::*, pacer_thread::*,
+    sampler::*, schedule::*, stop::*, strict::*, token::*, worker::*, workload::*,
+};
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};

@@ -28,18 +28,17 @@ mod watch;
 use crate::prelude::*;
 
 pub use assemble::RunFacts;
-pub(crate) use assemble::*;
+// What is known within the crate only.
+pub(crate) use self::{
+    assemble::*, directory::*, error::*, execution::*, header::*, latency_log::*, trace_reader::*,
+    watch::*,
+};
 pub use comparison::*;
-pub(crate) use directory::*;
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
-pub(crate) use error::*;
-pub(crate) use execution::*;
 pub use execution::{draw, draw_seed};
 pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
-pub(crate) use header::*;
-pub(crate) use latency_log::*;
 pub use list::*;
 pub use recompute::*;
 pub use recorded::*;
@@ -48,9 +47,7 @@ pub use side_by_side::*;
 pub use summary::*;
 pub use thresholds::*;
 pub use trace_reader::TraceReadError;
-pub(crate) use trace_reader::*;
 pub use watch::Progress;
-pub(crate) use watch::*;
 
 /// What somebody finds in the report of a run.
 pub type ReportCheck = Arc<dyn Fn(&Report) -> Verdict + Send + Sync>;
