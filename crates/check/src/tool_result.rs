@@ -1,9 +1,7 @@
 //! What is wrong with the result of a tool: its form, or that it does not fit the schema that the tool gives
 //! for it.
 
-use mcprove_arguments::{ArgumentsError, SchemaCheck};
-use mcprove_trace::protocol::find_fault;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// What is wrong with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
