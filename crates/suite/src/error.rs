@@ -1,10 +1,6 @@
 //! Why a test cannot be carried out, in words: the server, the model or the recording that it needs is not there.
 
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::Message;
-use thiserror::Error;
-
-use crate::plan::FillError;
+use crate::prelude::*;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

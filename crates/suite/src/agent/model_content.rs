@@ -3,8 +3,7 @@
 //! Texts go to it as they are, pictures where its provider takes them; of everything else it is told that
 //! it is there. One result has a limit, and what is cut off is told too.
 
-use mcprove_settings::text::shorten;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// The longest text of one result that a model is shown.
 pub(crate) const TEXT_CHARACTERS_MAX: usize = 200_000;

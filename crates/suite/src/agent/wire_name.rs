@@ -4,11 +4,7 @@
 //! or is the same as that of another tool gets a number behind it that depends on server and tool alone,
 //! so that it is the same in every run, whatever other tools there are.
 
-use std::collections::HashMap;
-
-use mcprove_settings::hash::fnv_1a;
-
-use super::toolbox::OfferedTool;
+use crate::prelude::*;
 
 /// The longest name that every provider takes.
 const LENGTH_MAX: usize = 64;

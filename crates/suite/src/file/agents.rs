@@ -1,17 +1,11 @@
 //! The section `agents`: tasks for models or for agents of the user, and what they must make of them.
 
-use mcprove_fault::FaultSpec;
-use mcprove_score::gate::Gates;
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::tree::Node;
-
 use super::command::{self, KEYS};
 use super::entry::{self, SuiteScope};
 use super::kinds::Names;
 use super::servers::is_known;
 use super::settings::AgentSettings;
-use crate::gates;
-use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, ModelPlan, Provider};
+use crate::prelude::*;
 
 const LABEL: &str = "an agent";
 

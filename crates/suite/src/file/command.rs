@@ -1,13 +1,9 @@
 //! A program to start: a server's, or an agent's.
 
-use std::path::{Path, PathBuf};
-
 use mcprove_load::config::read_env;
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::tree::Field;
 
 use super::kinds::CommandWords;
-use crate::plan::CommandPlan;
+use crate::prelude::*;
 
 /// The keys that belong to a program.
 pub(super) const KEYS: [&str; 5] = ["command", "args", "env", "cwd", "working_dir"];

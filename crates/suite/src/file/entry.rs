@@ -1,19 +1,10 @@
 //! What the entries of `tools`, `agents` and `load` have in common: a name, tags, a reason to skip them, a server, and
 //! defaults.
 
-use std::path::Path;
-
-use mcprove_fault::FaultSpec;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{Settings, fill};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::kinds::{Names, Reason};
 use super::servers::Servers;
 use super::settings::{DefaultSettings, names_of};
-use crate::plan::TestHead;
+use crate::prelude::*;
 
 /// The most tests of one suite.
 const TESTS_MAX: usize = 100_000;

@@ -1,16 +1,9 @@
 //! Where a suite may name variables of the environment: only where they are filled in when a test runs.
 //! Everywhere else they would be taken as they stand, so there they are problems.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-
-use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::SHOWN_MAX;
 use super::variables::{Rewrite, Variables, is_name};
-use crate::plan::{Environment, Part, parts};
+use crate::prelude::*;
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \

@@ -5,23 +5,16 @@
     reason = "a row of the table of types reads into an option"
 )]
 
-use std::ops::Range;
 use std::sync::LazyLock;
 
-use mcprove_check::negative_path::Probe;
-use mcprove_score::gate::Expectation;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Map, Value, json};
 
 use super::entry::settings;
 use super::settings::{ProviderSettings, names_of};
 use super::targets;
 use super::variables::is_name as is_variable_name;
 use crate::gates::{expectations_of, json as json_of};
+use crate::prelude::*;
 
 /// How model providers are spoken to.
 pub const PROVIDERS: &[&str] = &["anthropic", "openai"];

@@ -1,14 +1,9 @@
 //! Programs that start what their arguments say: there, a variable of the environment chooses what is run,
 //! as much as if it were the program. That may be meant, so it is a warning.
 
-use std::ops::Range;
-
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::kinds::split_words;
 use super::safety::programs;
-use crate::plan::{Part, parts};
+use crate::prelude::*;
 
 /// Programs that run a program, a package or a piece of code that they are given, with their options.
 const LAUNCHERS: &str = include_str!("launchers.txt");

@@ -19,18 +19,7 @@ mod targets;
 mod tools;
 mod variables;
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::Path;
-
-use mcprove_fault::FaultSpec;
 use mcprove_fault::file::{Item, read_list};
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
-
-use super::plan::{Environment, SuitePlan};
 
 use entry::SuiteScope;
 pub use schema::schema;
@@ -38,6 +27,8 @@ use servers::Servers;
 pub use settings::{SECTIONS, SectionKeys};
 use settings::{SuiteSettings, names_of};
 use variables::Variables;
+
+use crate::prelude::*;
 
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;

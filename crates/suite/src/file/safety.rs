@@ -2,11 +2,9 @@
 //!
 //! This is checked in the file as it stands, before anything is filled in, and again after it.
 
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::kinds::split_words;
 use super::variables::names_one;
+use crate::prelude::*;
 
 const HINT: &str = "write it out: files of others must not choose what is started, or who is spoken to, by \
                     what they find here";

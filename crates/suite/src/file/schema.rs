@@ -7,12 +7,11 @@ use mcprove_fault::file as faults;
 use mcprove_load::config::schema::sections;
 use mcprove_settings::kind::table_schema;
 use schemars::Schema;
-use serde_json::{Map, Value, json};
 
 use super::kinds::{reference, schema_of};
 use super::servers::OWNERS;
 use super::settings::{SECTIONS, SectionKeys};
-use crate::gates;
+use crate::prelude::*;
 
 /// The schema.
 pub fn schema() -> Schema {

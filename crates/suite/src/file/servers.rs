@@ -1,27 +1,15 @@
 //! The section `servers`: commands to start, addresses, and mocks, by name.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
-use std::time::Duration;
-
-use mcprove_client::server::Server;
-use mcprove_fault::FaultSpec;
 use mcprove_fault::file::read_list;
-use mcprove_load::config::{SessionSettings, address, read_headers};
+use mcprove_load::config::{address, read_headers};
 use mcprove_servers::tools_file;
-use mcprove_settings::message::message;
 use mcprove_settings::outside;
-use mcprove_settings::reader::{Reader, Section, near};
-use mcprove_settings::table;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
 
 use super::SHOWN_MAX;
 use super::command::{self, one_of};
 use super::entry;
 use super::settings::{ServerSettings, names_of};
-use crate::plan::{Reach, ServerPlan};
+use crate::prelude::*;
 
 /// The most servers of one suite.
 const SERVERS_MAX: usize = 1_000;

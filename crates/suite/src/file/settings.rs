@@ -1,11 +1,8 @@
 //! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
 //! JSON Schema and the tables in the documents are made from these.
 
-use std::time::Duration;
-
 use mcprove_client::session::ProtocolChoice;
 use mcprove_load::config::TRANSPORTS;
-use mcprove_settings::setting::{Setting, Settings};
 
 use super::kinds::{
     ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
@@ -14,7 +11,7 @@ use super::kinds::{
     NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, SIZE,
     TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES, VariableName,
 };
-use crate::plan::Budget;
+use crate::prelude::*;
 
 /// The most tests at once that can be asked for.
 const PARALLEL_MAX: u64 = 1_000;

@@ -1,10 +1,9 @@
 //! The targets of a tool test: what can be said about the one call, and about the bad requests.
 
 use mcprove_score::gate::{Path, PathError, Step};
-use mcprove_settings::reader::near;
-use mcprove_settings::text::shorten;
 
 use super::SHOWN_MAX;
+use crate::prelude::*;
 
 /// What a target begins with.
 pub(crate) const BEGINNINGS: [&str; 5] = [

@@ -1,17 +1,13 @@
 //! The section `tools`: calls of tools, and what must come back.
 
-use mcprove_check::negative_path::Probe;
 use mcprove_client::session::options::CALL_TIMEOUT;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::table;
-use mcprove_settings::tree::Node;
 
 use super::entry::{self, SuiteScope};
 use super::kinds::Nested;
 use super::settings::ToolTestSettings;
 use super::targets;
 use crate::gates::expectations_of;
-use crate::plan::{NegativePathPlan, ToolTestPlan};
+use crate::prelude::*;
 
 const LABEL: &str = "a test of `tools`";
 

@@ -1,15 +1,8 @@
 //! The `variables` of a suite: `${name}` stands for the value of `name`, wherever it is in the texts of the
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-
-use mcprove_settings::reader::Reader;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::SHOWN_MAX;
-use crate::plan::{Part, parts};
+use crate::prelude::*;
 
 /// The most that variables may add to a file, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -1,23 +1,15 @@
 //! What a server's tools do when they are called: twice with good arguments, once with each bad request.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use mcprove_arguments as arguments;
 use mcprove_check::health::{ProbeError, Progress};
-use mcprove_check::negative_path::{Examination, Probe, Sessions, Subject, Verdict, examine};
+use mcprove_check::negative_path::{Examination, Sessions, Subject, Verdict, examine};
 use mcprove_check::pulse::{AfterAnswer, Pulse};
 use mcprove_check::tool_result::Fault;
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Detail;
-use mcprove_score::gate::{Expectation, Matcher, judge};
-use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, is_content_kind};
-use mcprove_trace::stream::EventStream;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use serde_json::{Value, json};
+use mcprove_score::gate::{Matcher, judge};
+use mcprove_trace::protocol::is_content_kind;
 
 use super::DraftOptions;
+use crate::prelude::*;
 
 /// How many tools may hang before no more are called.
 const HUNG_MAX: usize = 5;

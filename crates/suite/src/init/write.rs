@@ -1,16 +1,12 @@
 //! The text of a suite.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::printable::printable as comment;
 
 use super::Draft;
 use super::explore::{Explored, ExploredTool};
 use super::given::Given;
 use super::yaml::{flow, literal, text};
+use crate::prelude::*;
 
 /// How much of a description, or of what happened, is written into a comment.
 const COMMENT_CHARACTERS_MAX: usize = 160;

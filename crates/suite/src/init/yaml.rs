@@ -1,9 +1,8 @@
 //! Values as YAML: in one line, with quotes wherever there could be any doubt.
 
-use std::fmt::Write as _;
-
 use mcprove_settings::printable::is_hidden;
-use serde_json::Value;
+
+use crate::prelude::*;
 
 /// Words that YAML, in one version or another, takes for something else than a text.
 const OTHER_MEANINGS: [&str; 12] = [

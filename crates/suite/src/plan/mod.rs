@@ -6,23 +6,12 @@
 
 mod environment;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use mcprove_score::gate::{Expectation, Gates};
-use serde_json::Value;
-
 pub use environment::{Environment, FillError};
 pub(crate) use environment::{Part, parts, texts_of};
 
-use mcprove_check::negative_path::Probe;
-use mcprove_client::server::Server;
-use mcprove_fault::FaultSpec;
-use mcprove_load::config::{LoadConfig, SessionSettings};
-use mcprove_servers::mock::{Mock, MockError, MockSpec, Options};
-use mcprove_settings::error::Place;
-use mcprove_settings::setting::Settings;
+use mcprove_servers::mock::Options;
+
+use crate::prelude::*;
 
 /// A suite.
 #[derive(Debug, Clone, Default)]

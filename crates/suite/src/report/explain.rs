@@ -1,16 +1,10 @@
 //! What a run would start and reach, told from the suites alone: nothing is started, and no connection is made.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::path::Path;
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls};
+use mcprove_settings::secret::redact_text;
 
 use super::problems::{counted, line};
 use crate::agent::cassette::{FOLDER, file_name};
-use crate::agent::provider;
-use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Reach, SuitePlan};
+use crate::prelude::*;
 use crate::run::listing::Test;
 use crate::run::{CassetteMode, TestOf};
 

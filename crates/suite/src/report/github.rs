@@ -2,10 +2,8 @@
 //!
 //! One annotation per test, because only the first ten of a step are shown.
 
-use std::fmt::Write as _;
-
 use super::problems::{Problem, bad, line, name, problems, summary};
-use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// The report as workflow commands.
 pub(super) fn render(report: &SuiteReport) -> String {

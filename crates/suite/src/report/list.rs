@@ -1,8 +1,8 @@
 //! The tests that would be run.
 
 use mcprove_document::block::{Document, Line, Section, Table};
-use mcprove_settings::phrase;
 
+use crate::prelude::*;
 use crate::run::SuiteList;
 
 /// The tests: kind, where it stands, then its whole name with its tags, and why it is skipped.

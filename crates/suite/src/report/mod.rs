@@ -9,14 +9,10 @@ pub mod progress;
 mod sections;
 mod tap;
 
-use std::path::Path;
-
 use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable_json};
-use serde::Serialize;
 
 use crate::junit::suite_junit;
-use crate::run::{SuiteReport, TestKind};
+use crate::prelude::*;
 
 pub use explain::suite_explanation;
 pub use list::suite_list_document;

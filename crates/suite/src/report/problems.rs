@@ -1,11 +1,8 @@
 //! What is wrong with a test, in words: the same in every format.
 
 use mcprove_document::block::Tone;
-use mcprove_score::gate::GateFailure;
-use mcprove_settings::printable::printable;
-use serde_json::Value;
 
-use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// The longest message that is shown whole.
 pub(crate) const MESSAGE_MAX: usize = 1000;

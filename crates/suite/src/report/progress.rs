@@ -1,9 +1,8 @@
 //! The live line of suites.
 
 use mcprove_document::terminal::cut;
-use mcprove_settings::phrase;
 
-use crate::run::Counts;
+use crate::prelude::*;
 
 /// How suites go, in one line of at most `width` columns: how many tests ended, how many of them did not
 /// pass, and which one was begun last.

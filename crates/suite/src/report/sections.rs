@@ -6,8 +6,7 @@ use mcprove_document::block::{
 use mcprove_document::figure;
 
 use super::problems::{Problem, bad, name, place, problems, reason, summary, told, word};
-use crate::run::{SuiteReport, TestKind, TestOutcome, TestReport};
-use mcprove_settings::message::{assignment, message, setting};
+use crate::prelude::*;
 
 /// How many tests that did not pass are told.
 const BAD_MAX: usize = 50;

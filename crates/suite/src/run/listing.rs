@@ -1,10 +1,6 @@
 //! The tests of suites, in the order of the files: what is chosen from, and what `--list` shows.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::report::{TestKind, TestReport};
-use crate::plan::{AgentTestPlan, LoadTestPlan, SuitePlan, TestHead, ToolTestPlan};
+use crate::prelude::*;
 
 /// One test of a suite.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ pub(crate) mod listing;
 mod load;
 mod masking;
 mod repeat;
-mod report;
+pub(crate) mod report;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -20,16 +20,10 @@ mod selection;
 mod servers;
 mod tool;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use mcprove_load::drive::Stop;
 use mcprove_load::run::Progress;
-use mcprove_settings::error::ConfigErrors;
 
 use self::servers::Servers;
-use crate::error::TestError;
-use crate::plan::{Environment, SuitePlan};
+use crate::prelude::*;
 
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};

@@ -1,7 +1,7 @@
 //! Repetitions of one test as one row: it passes only if it always did, and what did not hold says in
 //! which repetition.
 
-use super::report::{Repeated, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// One row for all repetitions, which are at least one. The values are those of the first repetition that
 /// did not pass.

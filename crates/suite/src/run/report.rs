@@ -1,16 +1,8 @@
 //! What came of a suite: what every reporter is made from, and what `--report json` prints.
 
-use std::collections::BTreeMap;
+use mcprove_score::gate::RunTargets;
 
-use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
-use mcprove_settings::error::ConfigError;
-use mcprove_settings::loss::Loss;
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::plan::{SuitePlan, TestHead};
+use crate::prelude::*;
 
 /// The name of the format.
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";

@@ -2,7 +2,7 @@
 //!
 //! A load is alone: whatever ran beside it would be measured too. Loads come after everything else.
 
-use std::collections::{BTreeMap, VecDeque};
+use crate::prelude::*;
 
 /// What a test needs to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,17 +2,12 @@
 //! held to the same as files of traces, and to more: a recording is written by nobody but us, so that there is no
 //! reason for anything odd in it. What is wrong comes back in words.
 
-use std::collections::BTreeMap;
-
 use mcprove_import::{Format, import_as};
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, FaultMark};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::format::{
     Body, CASSETTE_FORMAT, Cassette, DURATION_MAX, EXCHANGES_MAX, RUNS_MAX, RecordedRun,
 };
+use crate::prelude::*;
 
 /// Checks a cassette; `text` is what it was read from.
 pub(super) fn check(cassette: &Cassette, text: &str) -> Result<(), String> {

@@ -1,10 +1,6 @@
 //! The first difference between two values, in words: where, what was recorded, what is there now.
 
-use std::fmt::Write as _;
-
-use mcprove_settings::secret::fits;
-use mcprove_settings::text::shorten;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// How many characters of a value are shown.
 const SHOWN_CHARS: usize = 60;

@@ -1,22 +1,12 @@
 //! Cassettes as files: `cassettes/<agent>__<model>.json` beside the suite, read within limits, written whole or not at
 //! all.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use mcprove_settings::hash::fnv_1a;
 use mcprove_settings::input;
-use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::outside::{LINKED, is_linked};
-use mcprove_settings::whole_file::write_private;
-use serde::Deserialize;
 
 use super::check::{check, other_format};
 use super::format::{CASSETTE_FORMAT, Cassette};
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver, SuitePlan};
+use crate::prelude::*;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;

@@ -1,16 +1,10 @@
 //! The format `cassette.v1`.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::{AgentRun, Json};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::inputs::CassetteInputs;
+use crate::prelude::*;
 
 /// The name of the format.
 pub const CASSETTE_FORMAT: &str = "cassette.v1";

@@ -2,24 +2,13 @@
 //!
 //! What the runs are held to is no part of it: a replay is judged anew.
 
-use std::collections::BTreeMap;
-
-use mcprove_fault::FaultSpec;
 use mcprove_score::agent::recovery::max_detection_ms;
-use mcprove_servers::mock::MockSpec;
-use mcprove_settings::hash::fnv_1a;
-use mcprove_settings::secret::{REDACTED, Redactor, fits, is_secret_name};
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use mcprove_settings::secret::is_secret_name;
 
 use super::difference::{first_difference, shortened};
 use super::format::milliseconds;
 use crate::agent::live_toolbox::offered;
-use crate::agent::provider;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
+use crate::prelude::*;
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
 #[sparse]

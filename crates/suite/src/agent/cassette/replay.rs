@@ -4,24 +4,14 @@
 //! say the same get the recorded answers in their order. Where a secret was taken out of the recording, any text may stand.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::ready;
-use std::sync::Mutex;
-use std::time::Duration;
 
-use mcprove_settings::secret::{REDACTED, Redactor, fits};
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
 use mcprove_trace::canonical::canonical;
-use serde_json::Value;
 
 use super::difference::first_difference;
 use super::file::record_or_live;
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure};
-use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
-use crate::plan::Environment;
+use crate::prelude::*;
 
 /// The environment of a replay, which needs none: what was a secret is `<redacted>`, as it is in the cassette; what is
 /// too short for one is what it was; what was not set is not set.

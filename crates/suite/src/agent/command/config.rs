@@ -10,21 +10,12 @@
 //! | `MCPROVE_SYSTEM`, `MCPROVE_MODEL` | what the suite says of them, where it does |
 //! | `MCPROVE_MAX_TURNS` | the most answers of the model |
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
-use mcprove_client::server::Server;
-use mcprove_settings::private_file;
-use mcprove_settings::whole_file::write_private;
-use serde_json::{Map, Value, json};
-
 use super::proxies::Proxy;
 use super::{CommandContext, of_file};
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Environment};
+use crate::prelude::*;
 
 /// The variable with the path of the configuration, which arguments of the command may name too.
 pub const CONFIG_VARIABLE: &str = "MCPROVE_MCP_CONFIG";

@@ -5,20 +5,17 @@
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::time::UNIX_EPOCH;
 
 use mcprove_import::{import_records, read_records};
-use mcprove_settings::number::count;
-use mcprove_trace::{AgentRun, ErrorCategory, TraceRecord};
-use serde_json::{Value, json};
+use mcprove_trace::TraceRecord;
 
 use super::process::{Ended, How};
 use super::proxies::Written;
 use super::setup::Kept;
 use super::{CommandRun, of_file};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// The largest recording that is read; the rest is left out.
 const RECORDING_BYTES_MAX: u64 = 256 * 1024 * 1024;

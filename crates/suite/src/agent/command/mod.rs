@@ -19,19 +19,12 @@ mod setup;
 mod tests;
 
 use std::fmt::Display;
-use std::io;
-use std::path::Path;
-
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens};
 
 use self::config::Folder;
 use self::output::Output;
 use self::process::{Ended, How};
 use super::run::fill_texts;
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
+use crate::prelude::*;
 
 pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
 pub use process::OUTPUT_BYTES_MAX;

@@ -1,8 +1,9 @@
 //! The last words of an agent: a text, or one object of JSON with `final_response`.
 
-use mcprove_trace::{Tokens, Turn};
+use mcprove_trace::Turn;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+
+use crate::prelude::*;
 
 /// What an agent says of its run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,16 +1,11 @@
 //! The process of an agent, from start to end.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
-
 use mcprove_client::process::{Child, SpawnError, StderrLog};
-use mcprove_client::server::Server;
-use mcprove_settings::secret::Redactor;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::timeout;
 
-use crate::error::last_lines;
+use crate::prelude::*;
 
 /// How much of the standard output of an agent is kept.
 pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -1,21 +1,15 @@
 //! The proxies before the servers of one run.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_fault::FaultSpec;
 use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
-use mcprove_servers::mock::{Kind, Listening};
-use serde_json::{Value, json};
+use mcprove_servers::mock::Kind;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::setup::{Kept, Offer, ProxySetup};
 use super::{CommandContext, of_file};
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{self, Reach, ServerPlan};
+use crate::plan;
+use crate::prelude::*;
 
 /// Any free port of this machine.
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);

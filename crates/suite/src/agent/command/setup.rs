@@ -5,22 +5,16 @@
 //! The connection stays open: over it the proxy reports that it records, and at once what it cannot write. A
 //! full disk cannot keep that back, and a kill closes the connection.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::io::Write as _;
 
 use mcprove_load::run::draw;
-use mcprove_settings::whole_file::write_private;
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
+
+use crate::prelude::*;
 
 /// How long the other side may take to say what it has to.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,18 +1,12 @@
 //! A call that a fault acts on by itself, as it would on a live one: the fault says what becomes of it.
 
 use std::future::ready;
-use std::sync::Mutex;
-use std::time::Duration;
 
 use bytes::Bytes;
-use mcprove_fault::{FaultedCall, Injection, status_reply};
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
-use serde_json::{Value, json};
+use mcprove_fault::{FaultedCall, status_reply};
 
 use super::{failed, unreadable};
-use crate::agent::toolbox::{ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// What the fault itself makes of the call. Only for kinds that do not wait.
 pub(super) async fn acted_on(

@@ -8,16 +8,12 @@
 
 mod acted_on;
 
-use std::time::Duration;
-
 use mcprove_client::transport::MAX_FRAME;
-use mcprove_fault::{CallSite, FaultSpec, Injection, Injector};
-use mcprove_trace::{Execution, FaultMark, Heard, Json, RealAnswer, Special};
-use serde_json::{Value, json};
+use mcprove_fault::{CallSite, Injector};
+use mcprove_trace::{Execution, Heard, RealAnswer, Special};
 
 use self::acted_on::acted_on;
-use super::toolbox::{ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// The faults of one run.
 pub struct InjectedFaults {

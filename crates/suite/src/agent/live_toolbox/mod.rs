@@ -4,24 +4,10 @@
 //! anything is asked. One that hangs, dies or talks nonsense later gives answers that are errors, as an
 //! agent would see them.
 
-use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use mcprove_client::session::{Reply, ViolationKind};
 
-use futures_util::future::join_all;
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, Reply, Session, ViolationKind};
-use mcprove_servers::mock::MockSpec;
-use mcprove_settings::message::Spelling;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::protocol::{METHOD_NOT_FOUND, Tool};
-use mcprove_trace::stream::EventStream;
-use mcprove_trace::{BoxFuture, ErrorCategory, Json, ToolHints};
-use serde_json::{Value, json};
-
-use super::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::{SET_VARIABLE, TestError, with_stderr};
-use crate::plan::{self, Environment, Reach, ServerPlan};
+use crate::plan;
+use crate::prelude::*;
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
 const GRACE: Duration = Duration::from_millis(500);

@@ -1,11 +1,8 @@
 //! What has been said so far, whoever the provider is.
 
-use mcprove_trace::Json;
-
 use super::ModelContent;
 use crate::agent::WireNames;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::ModelPlan;
+use crate::prelude::*;
 
 /// What has been said so far.
 #[derive(Debug, Clone, Default)]

@@ -9,14 +9,11 @@ mod conversation;
 mod open_ai;
 mod schema;
 
-use serde_json::Value;
-use thiserror::Error;
+use crate::prelude::*;
 
 pub use super::model_content::ModelContent;
 pub use answer::{Arguments, ModelAnswer, Stop, ToolUse};
 pub use conversation::{CallResult, Conversation, Message, Question};
-
-use crate::plan::Provider;
 
 /// One provider.
 pub struct Entry {

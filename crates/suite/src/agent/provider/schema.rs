@@ -1,8 +1,6 @@
 //! The schema of a tool, in the form that every provider takes: of an object, with its properties.
 
-use serde_json::{Map, Value, json};
-
-use crate::agent::toolbox::OfferedTool;
+use crate::prelude::*;
 
 /// The schema, completed. What is no schema of an object stays as it is: the provider says so.
 pub(super) fn of_object(schema: &Value) -> Value {

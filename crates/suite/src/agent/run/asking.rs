@@ -1,16 +1,11 @@
 //! Asking the model, and asking again when the way to it fails: a bounded number of times, with bounded
 //! waits, each of them in the trace.
 
-use std::time::Duration;
-
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::text::shorten;
-use mcprove_trace::{Retry, StopReason};
+use mcprove_trace::Retry;
 
 use super::{End, Running, milliseconds};
-use crate::agent::model::{ModelReply, ModelRequest, WireError, WireErrorKind};
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);

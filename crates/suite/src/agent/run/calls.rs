@@ -1,20 +1,13 @@
 //! Making the calls of one answer: all at once, recorded in the order of the answer, one result for each.
 
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use mcprove_fault::Injection;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{Json, StopReason, ToolCall, ToolResult};
-use serde_json::Value;
+use mcprove_trace::{ToolCall, ToolResult};
 
 use super::{End, Running};
 use crate::agent::injected::{MetCall, failed};
 use crate::agent::model_content::shown;
 use crate::agent::provider::{Arguments, CallResult, Message, ToolUse};
-use crate::agent::toolbox::{OfferedTool, ToolRequest};
 use crate::agent::wire_name::taken_apart;
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// How many calls of one answer are under way at once.
 const CALLS_AT_ONCE_MAX: usize = 64;

@@ -9,21 +9,16 @@ mod asking;
 mod calls;
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 use mcprove_import::total_tokens;
 use mcprove_score::agent::recovery::max_detection_ms;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{AgentRun, Conversation as Told, Retry, StopReason, Tokens, Turn};
+use mcprove_trace::{Conversation as Told, Retry, Turn};
 
 use self::calls::no_room;
 use super::WireNames;
 use super::injected::InjectedFaults;
-use super::model::ModelWire;
-use super::provider::{self, Conversation, Entry, Message, ModelAnswer, Stop};
-use super::toolbox::Toolbox;
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Environment, FillError, ModelPlan};
+use super::provider::{Conversation, Entry, Message, ModelAnswer, Stop};
+use crate::prelude::*;
 
 /// How much of why a model declined is kept.
 const DECLINED_CHARACTERS_MAX: usize = 500;

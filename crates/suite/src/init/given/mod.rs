@@ -1,14 +1,12 @@
 //! How a server was given, as a suite says it: secrets become variables of the environment.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
+use mcprove_client::server::STARTUP_TIMEOUT;
 use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::secret::{REDACTED, Redactor, redact_arguments, redact_urls, redact_value};
+use mcprove_settings::secret::redact_value;
 
 use super::DraftOptions;
 use super::yaml::{escaped, literal, text};
+use crate::prelude::*;
 
 /// Where a server starts, as a suite has to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,15 +4,9 @@
 //! noted, so that whoever writes something down can take it out. Not so what is no secret to anybody: the paths of
 //! this machine, and what is part of the name of a server, a tool or a model.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use mcprove_settings::secret;
 
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::secret::{self, Redactor};
-use serde_json::Value;
-use thiserror::Error;
-
-use mcprove_settings::sync::lock;
+use crate::prelude::*;
 
 /// Tells the value of a variable, if it has one.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;

@@ -3,22 +3,12 @@
 //! A run that breaks says nothing of the agent, and takes nothing from the others: every run that was begun
 //! stands in the trace, and those before the first that broke are judged.
 
-use std::collections::BTreeSet;
-
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::secret::Redactor;
-use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
-use serde_json::{Map, Value};
-
 use super::{AgentRuns, AgentTest, error, suite_name};
 use crate::agent::cassette::{
     CASSETTE_FORMAT, Cassette, CassetteInputs, RecordedOutcome, RecordedRun, Take, Variables,
     Verdict,
 };
-use crate::agent::toolbox::OfferedTool;
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver};
+use crate::prelude::*;
 use crate::run::CassetteMode;
 use crate::run::masking::mask;
 

@@ -2,13 +2,10 @@
 
 use mcprove_score::agent::Metric;
 use mcprove_score::agent::stability::Stability;
-use mcprove_score::gate::{GateFailure, Gates, ScoreError, passes, score_gated};
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, AgentTrace, StopReason};
+use mcprove_score::gate::{passes, score_gated};
 
-use super::super::report::TestReport;
 use super::{AgentRuns, error};
-use crate::plan::{AgentTestPlan, Budget, Driver};
+use crate::prelude::*;
 
 /// The target of how a run ended.
 const STOP_REASON: &str = "conversation.stop_reason";

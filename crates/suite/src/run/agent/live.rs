@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt as _, stream};
-use mcprove_load::drive::StopLevel;
 
 use super::gathered::{Breakage, LiveRun, Outcome, gather};
 use super::{AgentRuns, AgentTest, replay, seed_of};
@@ -11,10 +10,8 @@ use crate::agent::cassette::{Recorder, Take, Variables};
 use crate::agent::command::{self, CommandContext};
 use crate::agent::live_toolbox::LiveToolbox;
 use crate::agent::run::{fill_texts, run_once};
-use crate::agent::toolbox::Toolbox as _;
 use crate::agent::wire::LiveWire;
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Reach, ServerPlan};
+use crate::prelude::*;
 
 /// How many runs are made at once where no server says otherwise.
 const TOGETHER: usize = 8;

@@ -11,22 +11,12 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::path::{Component, Path, PathBuf};
-
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::loss::Loss;
-use mcprove_settings::message::Message;
-use mcprove_settings::private_file;
-use mcprove_settings::whole_file::write_private;
-use mcprove_trace::AgentTrace;
+use std::path::Component;
 
 use super::masking::mask;
-use super::report::{TestKind, TestOutcome, TestReport};
 use super::{CassetteMode, Context, SuiteOptions};
 use crate::agent::cassette::{self, Cassette, FOLDER, RecordedOutcome, Verdict};
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
+use crate::prelude::*;
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";

@@ -1,16 +1,10 @@
 //! The runs of a test from its cassette: no network, no server, no process.
 
-use mcprove_settings::message::{Message, message, setting};
-use mcprove_settings::secret::Redactor;
-use mcprove_trace::{AgentRun, AgentTrace};
-
 use super::gathered::Breakage;
 use super::{AgentRuns, seed_of, suite_name};
 use crate::agent::cassette::{Cassette, RecordedRun, Replayer, drift, file_name, recorded};
 use crate::agent::run::{fill_texts, run_once};
-use crate::agent::toolbox::OfferedTool;
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver, SuitePlan};
+use crate::prelude::*;
 
 /// Makes the runs of a test anew, each from the one that was recorded.
 pub(super) async fn replay(

@@ -3,16 +3,11 @@
 
 use mcprove_client::permission::SkippedTool;
 use mcprove_load::run::Report;
-use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::Spelling;
-use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::OWN_LIMIT;
-use serde_json::{Value, json};
 
-use crate::error::TestError;
-use crate::run::report::{TestOutcome, TestReport, gate_failure};
+use crate::prelude::*;
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 pub(super) fn broken_off() -> ScoreError {

@@ -5,23 +5,16 @@
 
 mod judge;
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-
-use mcprove_client::server::Server;
-use mcprove_load::config::{LoadConfig, OutputSettings};
+use mcprove_load::config::OutputSettings;
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Run, RunError};
-use mcprove_servers::mock::{Kind, Listening};
-use mcprove_settings::message::{Diagnostic, Spelling};
-use mcprove_settings::secret::Redactor;
+use mcprove_servers::mock::Kind;
 
 use super::Context;
 use super::masking::masked;
-use super::report::{TestKind, TestReport};
 use super::{SuiteEvent, SuiteListener};
-use crate::error::{TestError, fill_hint, last_lines, with_stderr};
-use crate::plan::{self, FillError, LoadTestPlan, Reach, ServerPlan};
+use crate::plan;
+use crate::prelude::*;
 
 /// How many lines of what a server said last are told.
 const STDERR_LINES_MAX: usize = 20;

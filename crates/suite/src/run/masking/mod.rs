@@ -1,13 +1,6 @@
 //! Reports without secrets: what came from the environment is taken out of whatever a report quotes, in every
 //! form in which it may come back, and so is what shows by itself that it is a key.
 
-use std::borrow::Cow;
-
-use mcprove_settings::secret::{REDACTED, Redactor};
-use serde_json::Value;
-
-use super::report::TestReport;
-
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
 pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
@@ -62,3 +55,5 @@ pub(super) fn mask_value(value: &mut Value, redactor: &Redactor) {
 
 #[cfg(test)]
 mod tests;
+
+use crate::prelude::*;

@@ -1,29 +1,21 @@
 //! Running the chosen tests: as many at once as may be, each by itself, in the order of the files in the
 //! report whatever ended first.
 
-use std::path::Path;
 use std::pin::Pin;
-use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use mcprove_client::server::SHUTDOWN_TIMEOUT;
-use mcprove_load::drive::StopLevel;
-use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::contained::contain;
 
 use super::listing::{Test, TestOf, tests_of};
 use super::repeat;
-use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
 use super::selection::Selection;
 use super::servers::Servers;
 use super::{Context, SuiteOptions};
 use super::{SuiteEvent, SuiteListener};
 use super::{agent, load, secrets, tool};
-use crate::error::TestError;
-use crate::plan::{Reach, SuitePlan};
+use crate::prelude::*;
 
 /// Why a test was not run after another failed.
 const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass";

@@ -1,12 +1,7 @@
 //! Why no test is chosen, and what was probably meant.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::message::{Message, assignment, message, setting};
-use mcprove_settings::registry::nearest;
-
 use super::{Filter, Selection, Shard, TagRule};
-use crate::error::TestError;
+use crate::prelude::*;
 use crate::report::problems::counted;
 use crate::run::listing::TestOf;
 

@@ -1,13 +1,10 @@
 //! What a server asked of its client and did not get, because mcprove declines unless told otherwise. What
 //! comes of a call after that says nothing of the tool.
 
-use std::sync::{Arc, Mutex};
-
 use mcprove_client::session::{Responder, Response};
 use mcprove_trace::protocol::Revision;
-use serde_json::Value;
 
-use mcprove_settings::sync::lock;
+use crate::prelude::*;
 
 /// What was declined in a session: how much, and the last of it.
 #[derive(Debug, Default)]

@@ -1,20 +1,13 @@
 //! A session while one test uses it, and what a reader should know of it: where the server breaks the protocol in a
 //! way that belongs to no single call.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use mcprove_check::pulse::{AfterAnswer, OUTLIVE_TIMEOUT};
-use mcprove_client::session::{Session, Violation};
-use mcprove_client::transport::Failure;
-use mcprove_settings::phrase;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::Tool;
+use mcprove_client::session::Violation;
 
 use super::{Connected, Listed, Pool};
+use crate::prelude::*;
 
 /// How many violations are told one by one.
 const TOLD_MAX: usize = 5;

@@ -9,31 +9,14 @@
 mod declined;
 mod lease;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use futures_util::future::join_all;
 use mcprove_check::pulse::Pulse;
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Failure;
-use mcprove_fault::FaultSpec;
-use mcprove_load::drive::StopLevel;
-use mcprove_servers::mock::{Mock, MockError, MockSpec};
-use mcprove_settings::message::{Message, Spelling};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::Tool;
-use mcprove_trace::stream::EventStream;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
 use self::declined::{Declined, Watching};
 use self::lease::Company;
 use super::SuiteOptions;
-use crate::error::{TestError, fill_hint, last_lines, with_stderr};
-use crate::plan::{self, Reach, ServerPlan, SuitePlan};
+use crate::plan;
+use crate::prelude::*;
 
 pub(crate) use lease::Lease;
 

@@ -1,19 +1,10 @@
 //! What came of a call.
 
-use std::time::{Duration, Instant};
-
 use mcprove_check::negative_path::NegativePathReport;
 use mcprove_check::tool_result::Fault;
-use mcprove_client::session::CallError;
-use mcprove_client::transport::{Detail, Failure};
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::parse_bounded;
-use serde_json::{Value, json};
 
-use crate::error::{last_lines, with_stderr};
-use crate::plan::ToolTestPlan;
+use crate::prelude::*;
 use crate::run::servers::Lease;
 
 /// How long a server that left a call unanswered may take to show that it lives.

@@ -1,12 +1,9 @@
 //! What came back, held against what must.
 
-use mcprove_score::gate::{Expectation, GateFailure, Path, ScoreError, Step, judge as hold};
-use mcprove_trace::ErrorCategory;
-use serde_json::Value;
+use mcprove_score::gate::{Path, Step, judge as hold};
 
 use super::called::{Called, FailedCall};
-use crate::plan::ToolTestPlan;
-use crate::run::report::{TestReport, gate_failure};
+use crate::prelude::*;
 
 /// The targets whose 1 and 0 may be asked for as `true` and `false`.
 pub(super) const FLAGS: &[&str] = &["negative_path.gate_passed"];

@@ -10,26 +10,15 @@ mod negative;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
 use mcprove_client::permission::{Permission, Reason, judge};
-use mcprove_load::drive::{Stop, StopLevel};
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::Message;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Era, Tool};
 use mcprove_trace::words::seems_to_write;
-use serde_json::Value;
 
 use self::called::Called;
 use self::negative::OwnSessions;
 use super::Context;
 use super::masking::masked;
-use super::report::{TestKind, TestReport};
 use super::servers::{Lease, Turn};
-use crate::error::{TestError, fill_hint};
-use crate::plan::ToolTestPlan;
+use crate::prelude::*;
 
 /// How often a session that had ended before the call was sent is replaced.
 const UNSENT_MAX: u32 = 3;

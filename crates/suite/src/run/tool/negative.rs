@@ -1,23 +1,15 @@
 //! The bad requests of a test, made and judged.
 
-use std::sync::Arc;
-
 use mcprove_arguments::ArgumentsError;
 use mcprove_check::negative_path::{
     Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
 };
 use mcprove_check::pulse::Pulse;
-use mcprove_client::session::Session;
-use mcprove_load::drive::Stop;
-use mcprove_score::gate::{GateFailure, ScoreError, judge as hold};
-use mcprove_settings::text::shorten;
-use mcprove_trace::BoxFuture;
-use serde_json::{Value, json};
+use mcprove_score::gate::judge as hold;
 
 use super::Listed;
 use super::judged::{FLAGS, begins_with};
-use crate::plan::{NegativePathPlan, ToolTestPlan};
-use crate::run::report::{TestReport, gate_failure};
+use crate::prelude::*;
 use crate::run::servers::{Lease, Turn};
 
 /// What all bad requests are gated on, unless the test says otherwise.

@@ -1,7 +1,6 @@
 //! What a model answered, whoever its provider is.
 
-use mcprove_trace::{Json, Tokens};
-use serde_json::Value;
+use crate::prelude::*;
 
 /// An answer of a model.
 #[derive(Debug, Clone, PartialEq)]

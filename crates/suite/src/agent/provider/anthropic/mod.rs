@@ -4,16 +4,12 @@
 //! code that runs at the provider waits for results by the ids in them.
 
 use mcprove_import::usage_tokens;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::Json;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{
     AnswerError, Arguments, CallResult, Entry, Message, ModelAnswer, ModelContent, Question, Stop,
     ToolUse, schema,
 };
-use crate::plan::Provider;
+use crate::prelude::*;
 
 /// The line in the registry.
 pub(super) const ENTRY: Entry = Entry {

@@ -1,15 +1,10 @@
 //! `OpenAI` chat completions, as many other servers speak them too: Ollama, vLLM, gateways.
 
 use mcprove_import::usage_tokens;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::Json;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::{AnswerError, Arguments, Entry, Message, ModelAnswer, Question, Stop, ToolUse, schema};
 use crate::agent::model_content::as_text;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::Provider;
+use crate::prelude::*;
 
 /// The line in the registry.
 pub(super) const ENTRY: Entry = Entry {
