@@ -25,7 +25,7 @@ pub struct Validation {
 }
 
 /// A file that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedFile {
     /// Its name.
     pub file: String,
@@ -127,10 +127,7 @@ impl CheckedFile {
         Self {
             file: path.display().to_string(),
             valid: true,
-            kind: None,
-            contents: BTreeMap::new(),
-            warnings: Vec::new(),
-            problems: Vec::new(),
+            ..Self::default()
         }
     }
 

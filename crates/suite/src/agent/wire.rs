@@ -28,8 +28,7 @@ impl LiveWire {
         let told = match &plan.base_url {
             Some(base) => Some(environment.fill(base).map_err(|error| {
                 let model = &plan.model;
-                let message = format!("the base_url of the model {model} cannot be used: {error}");
-                TestError::new(message, SET_VARIABLE)
+                error.of(format!("the base_url of the model {model} cannot be used"))
             })?),
             None => environment.get(entry.base_url_env),
         };

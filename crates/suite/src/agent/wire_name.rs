@@ -77,7 +77,7 @@ fn numbered(tool: &OfferedTool, name: &str) -> String {
 }
 
 /// The server and the tool that a name stands for by its form alone, where no tool has it.
-pub(super) fn taken_apart(name: &str) -> (Option<&str>, &str) {
+pub fn taken_apart(name: &str) -> (Option<&str>, &str) {
     match name.split_once(SEPARATOR) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => (Some(server), tool),
         _ => (None, name),

@@ -11,11 +11,7 @@ use crate::prelude::*;
 const LABEL: &str = "a test of `load`";
 
 /// Reads one load; none only when there were problems.
-pub(super) fn read(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    scope: &SuiteScope<'_>,
-) -> Option<LoadTestPlan> {
+pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<LoadTestPlan> {
     let defaults = &mut scope.defaults.iter();
     let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &[], defaults)?;
     if let Data::Table(fields) = &mut node.data {

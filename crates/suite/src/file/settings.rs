@@ -110,13 +110,13 @@ pub const SECTIONS: &[SectionKeys] = &[
 ];
 
 /// The names of the settings of a table.
-pub(super) fn names_of<T: Settings>() -> Vec<&'static str> {
+pub fn names_of<T: Settings>() -> Vec<&'static str> {
     T::declared().iter().map(|setting| setting.name).collect()
 }
 
 /// The top of a suite.
 #[derive(Debug, Settings)]
-pub(super) struct SuiteSettings {
+pub struct SuiteSettings {
     /// the servers, by the names that tests use
     #[setting(kind = SERVERS, otherwise = "none")]
     servers: ReadElsewhere,
@@ -151,7 +151,7 @@ pub(super) struct SuiteSettings {
 
 /// A server of a suite.
 #[derive(Debug, Settings)]
-pub(super) struct ServerSettings {
+pub struct ServerSettings {
     /// the program to start, and its arguments; one text is split into words as in a shell
     #[setting]
     pub command: CommandWords,
@@ -225,7 +225,7 @@ pub(super) struct ServerSettings {
 
 /// A call of a tool, and what must come back.
 #[derive(Debug, Settings)]
-pub(super) struct ToolTestSettings {
+pub struct ToolTestSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -257,7 +257,7 @@ pub(super) struct ToolTestSettings {
 
 /// Bad requests that a tool must reject.
 #[derive(Debug, Settings)]
-pub(super) struct NegativePathSettings {
+pub struct NegativePathSettings {
     /// which are made
     #[setting(otherwise = "all that apply")]
     pub checks: Option<Checks>,
@@ -271,7 +271,7 @@ pub(super) struct NegativePathSettings {
 
 /// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
-pub(super) struct AgentSettings {
+pub struct AgentSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -336,7 +336,7 @@ pub(super) struct AgentSettings {
 
 /// How the provider of a model is spoken to.
 #[derive(Debug, Default, Settings)]
-pub(super) struct ProviderSettings {
+pub struct ProviderSettings {
     /// Anthropic Messages, or OpenAI chat completions
     #[setting(name = "type", kind = Kind::OneOf(PROVIDERS), otherwise = "from the model's name")]
     pub kind: Option<String>,
@@ -350,7 +350,7 @@ pub(super) struct ProviderSettings {
 
 /// A load, and what must hold under it.
 #[derive(Debug, Settings)]
-pub(super) struct LoadTestSettings {
+pub struct LoadTestSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -385,7 +385,7 @@ pub(super) struct LoadTestSettings {
 
 /// What tests have that do not say otherwise.
 #[derive(Debug, Settings)]
-pub(super) struct DefaultSettings {
+pub struct DefaultSettings {
     /// the server of tool tests and loads
     #[setting]
     pub server: Option<String>,

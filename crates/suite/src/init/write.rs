@@ -26,7 +26,7 @@ const UNREADABLE: &str = "it cannot be written so that it can be read again";
 
 /// Writes the suite, and reads it again. What does not read, which would be a mistake of the writer, is left
 /// out; if that does not help, the reader says why.
-pub(super) fn write_readable(
+pub fn write_readable(
     given: &Given,
     explored: &Explored,
     read: &dyn Fn(&str) -> Result<(), ConfigErrors>,
@@ -61,7 +61,7 @@ pub(super) fn write_readable(
 }
 
 /// Writes the suite.
-pub(super) fn write(given: &Given, explored: &Explored) -> Draft {
+pub fn write(given: &Given, explored: &Explored) -> Draft {
     let server = server_name(&given.masked(&explored.server));
     let mut draft = Draft {
         text: head(&server, given),

@@ -4,7 +4,7 @@ use super::problems::{Problem, line, name, place, problems, reason, told};
 use crate::prelude::*;
 
 /// The report as TAP.
-pub(super) fn render(report: &SuiteReport) -> String {
+pub fn render(report: &SuiteReport) -> String {
     let mut lines = "TAP version 14\n".to_owned();
     // `1..0` would say that all was skipped on purpose.
     if report.problems.is_empty() {

@@ -14,7 +14,7 @@ pub struct TestOf<'a> {
 
 /// A test, whatever its kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Test<'a> {
+pub enum Test<'a> {
     Tool(&'a ToolTestPlan),
     Agent(&'a AgentTestPlan),
     Load(&'a LoadTestPlan),

@@ -9,7 +9,6 @@ mod last_failed;
 pub(crate) mod listing;
 mod load;
 mod masking;
-mod repeat;
 pub(crate) mod report;
 mod runner;
 #[cfg(test)]
@@ -142,15 +141,10 @@ pub async fn run_files(
     files: impl IntoIterator<Item = impl AsRef<Path>>,
     options: &SuiteOptions,
 ) -> Result<SuiteReport, SuiteError> {
-    let mut errors = Vec::new();
-    let plans = files.into_iter().filter_map(|file| {
-        let plan = crate::file::read(file.as_ref());
-        plan.map_err(|unusable| errors.extend(unusable.0)).ok()
-    });
-    let plans: Vec<_> = plans.collect();
-    if !errors.is_empty() {
-        return Err(SuiteError::Files(ConfigErrors(errors)));
-    }
+    let plans = files
+        .into_iter()
+        .map(|file| crate::file::read(file.as_ref()));
+    let plans = ConfigErrors::unless_all(plans).map_err(SuiteError::Files)?;
     let (selection, rules) = (Selection::default(), RunRules::default());
     let listener: SuiteListener = Arc::new(|_| {});
     Ok(run_suites(&plans, &selection, options, rules, &listener).await?)

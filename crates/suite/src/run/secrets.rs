@@ -7,7 +7,7 @@ use mcprove_settings::secret;
 use crate::prelude::*;
 
 /// Looks up all that these suites name. What is not set is for those to tell who need it.
-pub(super) fn look_up(plans: &[SuitePlan], environment: &Environment) {
+pub fn look_up(plans: &[SuitePlan], environment: &Environment) {
     for plan in plans {
         plan.servers
             .values()

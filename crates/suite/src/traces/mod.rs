@@ -2,7 +2,7 @@
 //!
 //! Whoever reads the files hands over their bytes, one file after the other.
 
-use mcprove_import::{Format, ImportError, import, import_as};
+use mcprove_import::{ImportError, import};
 use mcprove_score::gate::{ScoreReport, score};
 use mcprove_settings::tree::not_text;
 

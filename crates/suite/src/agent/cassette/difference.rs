@@ -9,7 +9,7 @@ const BEFORE_CHARS: usize = 20;
 
 /// The first difference, in the order of the recorded value: the path to it (`messages[2].content[0].text`, empty
 /// for the whole), and what was recorded and is there now. `None` if there is none.
-pub(super) fn first_difference(recorded: &Value, now: &Value) -> Option<(String, String)> {
+pub fn first_difference(recorded: &Value, now: &Value) -> Option<(String, String)> {
     let mut path = String::new();
     let told = differ(Some(recorded), Some(now), &mut path)?;
     Some((path, told))
@@ -63,7 +63,7 @@ fn around_difference(old: &str, new: &str) -> (String, String) {
 }
 
 /// A value in a few words.
-pub(super) fn shortened(value: &Value) -> String {
+pub fn shortened(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => quoted(text),

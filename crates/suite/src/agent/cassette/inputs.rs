@@ -2,7 +2,6 @@
 //!
 //! What the runs are held to is no part of it: a replay is judged anew.
 
-use mcprove_score::agent::recovery::max_detection_ms;
 use mcprove_settings::secret::is_secret_name;
 
 use super::difference::{first_difference, shortened};
@@ -135,7 +134,7 @@ impl CassetteInputs {
                 let digests = command.env.iter().map(|(name, value)| {
                     let is_secret = is_secret_name(name);
                     let shown = if is_secret {
-                        REDACTED.to_owned()
+                        REDACTED.into()
                     } else {
                         digest(value)
                     };
@@ -269,10 +268,6 @@ fn answers(name: &str, plan: &SuitePlan) -> Option<FitsMock> {
         digest: digest(&format!("{spec:?}")),
         faults: written(faults),
     })
-}
-
-fn written(faults: &[FaultSpec]) -> Vec<String> {
-    faults.iter().map(ToString::to_string).collect()
 }
 
 /// Something short that differs where the text does.

@@ -6,7 +6,6 @@
 
 use mcprove_client::session::{Reply, ViolationKind};
 
-use crate::plan;
 use crate::prelude::*;
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
@@ -119,22 +118,16 @@ async fn connect(
 ) -> Result<Session, TestError> {
     let name = &plan.name;
     let server = match &plan.reach {
-        Reach::Server(server) => environment.fill_server(server).map_err(|error| {
-            let message = format!("server {name:?} cannot be started: {error}");
-            TestError::new(message, SET_VARIABLE)
-        })?,
+        Reach::Server(server) => environment
+            .fill_server(server)
+            .map_err(|error| error.of(format!("server {name:?} cannot be started")))?,
         Reach::Mock { spec, faults } => {
             // Faults are aimed at it by the name that it has in the suite.
             let spec = MockSpec {
                 name: name.clone(),
                 ..(**spec).clone()
             };
-            let mock = plan::mock(spec, faults, seed).map_err(|error| {
-                TestError::new(
-                    format!("the mock {name:?} cannot be made: {error}"),
-                    "check the file of its tools with `mcprove validate`",
-                )
-            })?;
+            let mock = mock(name, spec, faults, seed)?;
             Server::in_memory(name, move || mock.spawn_in_memory())
         }
     };
@@ -233,11 +226,10 @@ fn of_error(error: &CallError, duration: Duration) -> ToolAnswer {
 
 /// The answer to a call that the server did not answer. It has no code, for no server gave it one.
 fn lost(category: ErrorCategory, why: &str, duration: Duration) -> ToolAnswer {
-    let message = match category {
-        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
-            format!("the call timed out: {why}")
-        }
-        _ => why.to_owned(),
+    let message = if is_unanswered(category) {
+        format!("the call timed out: {why}")
+    } else {
+        why.to_owned()
     };
     let error = json!({ "category": category, "message": message });
     failed(&error, duration)

@@ -1,9 +1,7 @@
 //! Asking the model, and asking again when the way to it fails: a bounded number of times, with bounded
 //! waits, each of them in the trace.
 
-use mcprove_trace::Retry;
-
-use super::{End, Running, milliseconds};
+use super::{End, Running};
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
 use crate::prelude::*;
 
@@ -88,7 +86,7 @@ impl Running<'_> {
                 answer: self.tokens.len(),
                 status: failed.status,
                 message: failed.message,
-                waited_ms: Some(milliseconds(wait)),
+                waited_ms: Some(as_milliseconds(wait)),
             });
             self.wire.wait(wait).await;
             self.pass(wait);

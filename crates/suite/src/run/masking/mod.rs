@@ -3,7 +3,7 @@
 
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
-pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
+pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
     for failure in &mut report.failures {
         mask_value(&mut failure.expected, redactor);
         mask_value(&mut failure.actual, redactor);
@@ -26,14 +26,14 @@ pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport 
     report
 }
 
-pub(super) fn mask(text: &mut String, redactor: &Redactor) {
+pub fn mask(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(masked) = redactor.text(text) {
         *text = masked;
     }
 }
 
 /// Takes secrets out of all texts of a value, and of the names in it.
-pub(super) fn mask_value(value: &mut Value, redactor: &Redactor) {
+pub fn mask_value(value: &mut Value, redactor: &Redactor) {
     match value {
         Value::String(text) => mask(text, redactor),
         Value::Array(values) => values

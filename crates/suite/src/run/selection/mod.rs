@@ -11,7 +11,6 @@ use std::str::FromStr;
 use regex::{Regex, RegexBuilder};
 
 use super::last_failed::FailedTests;
-use super::listing::TestOf;
 use crate::prelude::*;
 
 /// The largest compiled pattern, in bytes.
