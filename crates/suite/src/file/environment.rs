@@ -1,25 +1,20 @@
 //! Where a suite may name variables of the environment: only where they are filled in when a test runs.
 //! Everywhere else they would be taken as they stand, so there they are problems.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-
-use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::SHOWN_MAX;
 use super::variables::{Rewrite, Variables, is_name};
-use crate::plan::{Environment, Part, parts};
+use crate::prelude::*;
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \
                      the characters themselves";
+/// What to do about one that is not filled in.
+const NAME_IT: &str = "name it under `variables`, or write $${ for the characters themselves";
 /// What to do about one within another.
 const UNNEST: &str = "name the inner one under `variables`, or write out what it stands for";
 
 /// A variable that a text needs, and where the text stands.
-pub(super) type Needed = (String, Range<usize>);
+pub type Needed = (String, Range<usize>);
 
 /// Whether texts with these keys above them are filled in when they are used.
 fn is_filled(path: &[&str]) -> bool {
@@ -57,7 +52,7 @@ fn is_filled(path: &[&str]) -> bool {
 
 /// The tree ready to be read: texts that are filled in later as they are, all others with `${` for `$${`; and what
 /// is needed of the environment.
-pub(super) fn settle(reader: &mut Reader<'_>, root: &Node) -> (Node, Vec<Needed>) {
+pub fn settle(reader: &mut Reader<'_>, root: &Node) -> (Node, Vec<Needed>) {
     let mut settling = Settling {
         reader,
         needed: Vec::new(),
@@ -92,64 +87,46 @@ impl Rewrite for Settling<'_, '_> {
         // Values of variables were settled wherever they were put; what stands nowhere else must be sound too.
         let is_value = path.first() == Some(&"variables");
         let is_filled = is_filled(path);
-        let mut settled = String::new();
         for part in parts(text) {
-            self.check(&part, span);
-            match part {
-                Part::Escape => settled.push_str("${"),
-                Part::Plain(text) | Part::Open(text) | Part::Nested(text) => settled.push_str(text),
-                Part::Variable { name, whole, .. } if is_value || !is_name(name) => {
-                    settled.push_str(whole);
+            let (message, hint) = match part {
+                Part::Variable { name, .. } if !is_name(name) => {
+                    let name = shorten(name, SHOWN_MAX);
+                    (format!("`${{…}}` names no variable: {name:?}"), WRITE)
                 }
                 Part::Variable {
-                    name,
-                    whole,
-                    otherwise,
-                } => {
-                    settled.push_str(whole);
-                    if is_filled && otherwise.is_none() {
+                    name, otherwise, ..
+                } if is_filled => {
+                    if otherwise.is_none() {
                         self.needed.push((name.to_owned(), span.clone()));
-                    } else if !is_filled {
-                        let name = shorten(name, SHOWN_MAX);
-                        let message =
-                            format!("nothing is filled in here from the environment: {name:?}");
-                        let hint = "name it under `variables`, or write $${ for the characters \
-                                    themselves";
-                        self.reader.problem(span, message, hint);
                     }
+                    continue;
                 }
-            }
+                Part::Variable { name, .. } if !is_value => {
+                    let name = shorten(name, SHOWN_MAX);
+                    let message =
+                        format!("nothing is filled in here from the environment: {name:?}");
+                    (message, NAME_IT)
+                }
+                Part::Open(_) => ("`${` has no end".to_owned(), WRITE),
+                Part::Nested(whole) => {
+                    let whole = shorten(whole, SHOWN_MAX);
+                    let message = format!("a variable cannot stand within a variable: {whole:?}");
+                    (message, UNNEST)
+                }
+                _ => continue,
+            };
+            self.reader.problem(span, message, hint);
         }
         Data::Text(if is_filled || is_value {
             text.to_owned()
         } else {
-            settled
+            text.replace("$${", "${")
         })
     }
 }
 
-impl Settling<'_, '_> {
-    /// Tells what is written wrong in a text.
-    fn check(&mut self, part: &Part<'_>, span: &Range<usize>) {
-        let (message, hint) = match part {
-            Part::Variable { name, .. } if !is_name(name) => {
-                let name = shorten(name, SHOWN_MAX);
-                (format!("`${{…}}` names no variable: {name:?}"), WRITE)
-            }
-            Part::Open(_) => ("`${` has no end".to_owned(), WRITE),
-            Part::Nested(whole) => {
-                let whole = shorten(whole, SHOWN_MAX);
-                let message = format!("a variable cannot stand within a variable: {whole:?}");
-                (message, UNNEST)
-            }
-            _ => return,
-        };
-        self.reader.problem(span, message, hint);
-    }
-}
-
 /// Warns of what is needed and not there.
-pub(super) fn warn_of_unset(
+pub fn warn_of_unset(
     reader: &mut Reader<'_>,
     needed: &[Needed],
     variables: &Variables,
