@@ -1,16 +1,8 @@
 //! How to reach the server under test: a command to start, or an address to connect to.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use mcprove_settings::secret::{self, redact_arguments, redact_value};
 
-use mcprove_settings::secret::{
-    self, Redactor, redact_arguments, redact_text, redact_urls, redact_value,
-};
-use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncRead, AsyncWrite};
+use crate::prelude::*;
 
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);

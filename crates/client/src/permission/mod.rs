@@ -8,15 +8,12 @@ mod prose;
 mod schema;
 mod words;
 
-use std::collections::BTreeSet;
-
-use mcprove_trace::protocol::Tool;
 use mcprove_trace::verbs::{Effect, find};
 use mcprove_trace::words::fits;
 use prose::{Prose, Reading};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use words::is_in;
+
+use crate::prelude::*;
 
 /// The rule in short, for people.
 pub const RULE: &str = "\

@@ -1,14 +1,11 @@
 //! What the arguments of a tool say that it does: acts to choose from, programs to run, files to write.
 
-use std::collections::BTreeSet;
-
 use mcprove_arguments::is_safeguard;
 use mcprove_trace::verbs::{Effect, Form, Use, find};
-use mcprove_trace::words::tokens;
-use serde_json::Value;
 
 use super::Reason;
 use super::words::is_in;
+use crate::prelude::*;
 
 /// How many values of a schema are looked at; a larger one is not known.
 const VALUES_MAX: usize = 20_000;

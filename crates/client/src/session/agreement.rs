@@ -3,28 +3,16 @@
 //! In `auto` the stateless question `server/discover` goes first. Silence means nothing yet: after
 //! a second `initialize` is sent too and the first valid answer wins.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{
-    DiscoverResult, Era, Implementation, InitializeResult, META_SERVER_INFO, RequestMeta, Revision,
-    UNSUPPORTED_PROTOCOL_VERSION,
+    DiscoverResult, InitializeResult, META_SERVER_INFO, UNSUPPORTED_PROTOCOL_VERSION,
 };
-use mcprove_trace::stream::Recorder;
-use serde_json::json;
 
 use super::ServerFacts;
-use super::call::{Call, CallError, Reply};
-use super::connect_error::ConnectError;
 use super::core::Core;
 use super::inbound::SessionInbox;
-use super::options::{ProtocolChoice, SessionOptions, client_info};
-use super::request::Request;
-use crate::server::{Server, Transport};
-use crate::transport::{self, Detail, Failure};
+use super::options::client_info;
+use crate::prelude::*;
+use crate::transport;
 
 /// How long `server/discover` is left alone before `initialize` is sent too.
 const DISCOVER_HEAD_START: Duration = Duration::from_secs(1);

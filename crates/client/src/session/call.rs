@@ -2,24 +2,15 @@
 //!
 //! How a call ends: its outcome, in exactly one category, and its terminal event.
 
-use std::future::Future;
 use std::ops::{Deref, Range};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::contained::contain_call;
-use mcprove_trace::protocol::{FailedAnswer, RpcError, parse_bounded};
-use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind};
 use serde::de::DeserializeOwned;
 
 use super::core::{Core, Waiting};
 use super::options::ResultCheck;
 use super::request::Label;
-use crate::transport::{Detail, Failure};
+use crate::prelude::*;
 
 /// A successful answer. The result stays the bytes it came in until somebody looks into it.
 #[derive(Debug, Clone)]

@@ -2,22 +2,10 @@
 //! that died of `server/discover` is started again and greeted with `initialize` alone, and an
 //! address that does not take POST is tried as HTTP+SSE.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::stream::Recorder;
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use super::Session;
 use super::agreement::{Agreed, Attempt, Disagreement};
-use super::call::CallError;
-use super::connect_error::ConnectError;
 use super::core::Core;
 use super::inbound::SessionInbox;
-use super::options::{ProtocolChoice, SessionOptions};
-use crate::server::{Server, Transport};
-use crate::transport::Failure;
+use crate::prelude::*;
 use crate::transport::stdio::LineChannel;
 
 /// Starts or reaches the server and agrees on a revision.

@@ -1,15 +1,9 @@
 //! Why no session came about, and what to try.
 
-use std::time::Duration;
+use mcprove_settings::message::assignment;
 
-use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::Revision;
-
-use crate::process::SpawnError;
-use crate::transport::{Detail, Failure, OpenError};
+use crate::prelude::*;
+use crate::transport::OpenError;
 
 /// Why no session came about.
 #[derive(Debug, thiserror::Error)]

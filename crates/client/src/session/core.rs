@@ -6,27 +6,14 @@
 
 use std::collections::hash_map::Entry;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::Waker;
 
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::{self, RequestMeta, Revision};
-use mcprove_trace::stream::Recorder;
-use mcprove_trace::{CallTag, EventKind, RequestKey};
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value;
-use tokio::sync::Notify;
-
-use super::call::Ending;
-use super::call::{Call, CallError, InFlight, Reply};
+use super::call::{Ending, InFlight};
 use super::deadlines::{earliest, watch_deadlines};
-use super::options::SessionOptions;
 use super::raw::RawTraffic;
-use super::request::{Deadline, Label, Request};
+use super::request::{Deadline, Label};
 use super::violation::Violations;
-use crate::transport::{Channel, Failure, Outgoing, OutgoingKind, SendError};
+use crate::prelude::*;
 
 /// How many given-up requests are remembered, so that a late answer is known for what it is.
 const ABANDONED_MAX: usize = 65_536;

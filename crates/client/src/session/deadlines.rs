@@ -1,20 +1,9 @@
 //! Calls that end without an answer: cancelled by the caller, overdue, or cut off.
 
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::hang::HangLimits;
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::{ErrorCategory, EventKind};
-use serde_json::json;
-
-use super::call::CallError;
 use super::call::Ending;
 use super::core::{Core, Waiting};
 use super::request::Label;
-use super::violation::ViolationKind;
-use crate::transport::Failure;
+use crate::prelude::*;
 
 /// How long the watchdog sleeps at most, so that it notices when its session is gone.
 const WATCH_SLICE: Duration = Duration::from_millis(250);

@@ -1,24 +1,13 @@
 //! What arrives: answers find their call, requests of the server get an answer, and whatever is
 //! neither is reported.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
-
-use bytes::Bytes;
-use mcprove_settings::loss::{Loss, Missing};
-use mcprove_settings::text::{shorten, shorten_bytes};
-use mcprove_trace::contained::contain_call;
-use mcprove_trace::protocol::{
-    self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError,
-};
-use serde_json::{Value, json};
+use mcprove_trace::protocol::{META_RELATED_TASK, Message};
 
 use super::call::Ending;
 use super::core::Core;
 use super::raw::RawAnswer;
 use super::respond::Response;
-use super::violation::ViolationKind;
-use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
+use crate::prelude::*;
 
 /// How much of something unreadable is shown.
 const SHOWN_CHARACTERS: usize = 120;

@@ -1,18 +1,10 @@
 //! Lists with pages, and what a list of tools says about calling them.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
-use std::time::Instant;
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
 use mcprove_trace::protocol::parameter_headers::ParameterHeaders;
-use mcprove_trace::protocol::{Era, Tool, VALUES_MAX, count_values};
-use serde_json::{Value, json};
+use mcprove_trace::protocol::{VALUES_MAX, count_values};
 
-use super::{CallError, Request, Session, ViolationKind};
 use crate::permission::settle_repeated;
-use crate::transport::Failure;
+use crate::prelude::*;
 
 /// A list with more pages than this does not end.
 const PAGES_MAX: usize = 1000;

@@ -20,23 +20,13 @@ mod tasks;
 mod tests;
 mod violation;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use mcprove_trace::Strike;
-use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite};
+use mcprove_trace::protocol::HEADER_MISMATCH;
 use tokio::sync::Mutex;
 
 use self::core::Core;
+use crate::prelude::*;
 
 pub use self::core::{ListChanges, Start};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
-use mcprove_trace::stream::{EventStream, Recorder};
-
-use crate::server::Server;
-use crate::transport::{Closing, Failure, SendError};
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;

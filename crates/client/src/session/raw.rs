@@ -4,20 +4,12 @@
 //! [`RawExchange`] is open, whatever belongs to no call counts as its answer; later it is an answer
 //! that came late. Neither is a violation of the server's: we asked for it.
 
-use std::time::Duration;
-
-use bytes::Bytes;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{self, Envelope, Id, Message, RpcError, parse_bounded};
-use rustc_hash::FxHashSet;
-use serde_json::Value;
+use mcprove_trace::protocol::Message;
 use tokio::sync::watch;
 
-use super::Session;
 use super::core::{Core, State};
 use super::inbound::{on_one_line, show};
-use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
+use crate::prelude::*;
 
 /// How many ids of raw messages are remembered, so that a late answer is known for what it is.
 const IDS_MAX: usize = 65_536;

@@ -1,11 +1,8 @@
 //! What is asked of a server, prepared once and sent as often as needed.
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
-
 use mcprove_trace::protocol::tool_call_params;
-use serde_json::Value;
+
+use crate::prelude::*;
 
 /// Called with the parameters of each progress notification of a request.
 pub type ProgressHandler = Arc<dyn Fn(&Value) + Send + Sync>;

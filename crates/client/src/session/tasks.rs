@@ -4,16 +4,7 @@
 //! Requests that take several rounds: in the stateless era a server that needs something from the
 //! client answers `input_required`, and the client asks again with what was required.
 
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Era, Revision, RpcError};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use super::{CallError, Reply, Request, Session};
-use crate::transport::Failure;
+use crate::prelude::*;
 
 /// How often a task is looked at when the server does not say.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -3,15 +3,9 @@
 //! Writing goes through one shared buffer. Whoever sends appends to it; the writer task takes it
 //! whole, so a thousand messages sent in one turn leave in one system call.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use bytes::{Bytes, BytesMut};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::sync::lock;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::Notify;
-
-use super::{Detail, Failure, Inbox, SendError};
+use crate::prelude::*;
 
 /// How many unsent bytes are kept for a server that does not read.
 const UNSENT_BYTES_MAX: usize = 8 * 1024 * 1024;

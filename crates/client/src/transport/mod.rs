@@ -4,18 +4,7 @@
 //! into an [`Inbox`], which the session implements; nothing is queued in between, so a load run
 //! pays for no channel hop per message.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::text::shorten;
-use mcprove_trace::protocol::{FailedAnswer, Revision, RpcError};
-use mcprove_trace::stream::Recorder;
-use mcprove_trace::{BoxFuture, ErrorCategory, Strike};
-
-use crate::process::SpawnError;
-use crate::server::{Server, Transport};
-use crate::session::SessionOptions;
+use crate::prelude::*;
 
 pub use crate::process::Closing;
 

@@ -1,12 +1,11 @@
 //! The body of a response: what it claims to be, and the whole of it within a limit.
 
-use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use mcprove_trace::protocol::sse::HEAD_LENGTH;
 
 use super::connection::Connection;
-use crate::transport::{Detail, Failure};
+use crate::prelude::*;
 
 /// How much memory is set aside for a body on the word of its `Content-Length`.
 const MAX_RESERVE: u64 = 1024 * 1024;

@@ -5,21 +5,15 @@
 //! closes the socket, which is how a request is abandoned.
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::io;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::ready;
 
-use bytes::{Bytes, BytesMut};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::ErrorCategory;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::ReadBuf;
 
-use super::HttpOptions;
 use super::address::{Address, Wire};
-use super::head::{self, Head, Request};
-use super::head::{Framing, Taken};
-use crate::transport::Failure;
+use super::head::{self, Framing, Head, Request, Taken};
+use crate::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;

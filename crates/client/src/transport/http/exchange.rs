@@ -5,16 +5,8 @@
 //!
 //! What a status that is no success means for the message that got it.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, LOCATION};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use mcprove_settings::text::{shorten, shorten_bytes};
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{RpcError, parse_bounded};
-use serde::Deserialize;
 
 use super::body::{ContentType, content_type, read_body};
 use super::connection::Connection;
@@ -22,7 +14,7 @@ use super::head::{Head, Request};
 use super::headers::SESSION_ID;
 use super::pool::{Answers, Job, Pool};
 use super::stream;
-use crate::transport::{Detail, Failure, OutgoingKind};
+use crate::prelude::*;
 
 /// How long the server may take over a message that is no request. Requests have the deadline
 /// of their caller; nobody waits for the others, and they must not hold a connection forever.

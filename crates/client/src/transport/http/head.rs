@@ -4,16 +4,16 @@
 
 use std::mem::MaybeUninit;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Buf;
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LOCATION, RETRY_AFTER,
     TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use mcprove_settings::text::shorten_bytes;
 
 use super::headers::SESSION_ID;
 use super::post::RETRY_AFTER_MS;
+use crate::prelude::*;
 
 /// How long the beginning of a response may be.
 const HEAD_BYTES_MAX: usize = 256 * 1024;

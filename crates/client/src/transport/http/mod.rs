@@ -6,23 +6,14 @@
 //! `headers` holds what every request carries; `connection` and `address`
 //! are the way to the server, on which `head` tells messages apart.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
 use http::Method;
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::{Era, Revision};
-use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
 
 use self::address::Address;
 use self::head::Request;
 use self::headers::Headers;
 use self::pool::{Answers, Pool};
 use super::tls::Root;
-use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
+use crate::prelude::*;
 
 pub mod address;
 pub mod body;

@@ -7,21 +7,13 @@
 //! A worker is a task with a connection of its own, which runs one exchange after the other. Between two exchanges it
 //! parks, with an eye on its connection. Aborting the task is how the pool closes the connection.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use bytes::Bytes;
-use mcprove_settings::sync::lock;
-use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
-use tokio::task::AbortHandle;
 
 use super::address::Address;
 use super::connection::Connection;
+use super::exchange;
 use super::headers::{Headers, PostHeaders};
-use super::{HttpOptions, exchange};
-use crate::transport::{Failure, Inbox, Outgoing, OutgoingKind, SendError};
+use crate::prelude::*;
 
 /// How many messages wait for a connection at most.
 pub const MAX_QUEUED: usize = 4096;

@@ -1,17 +1,14 @@
 //! One POST on a connection of its own, for those who want neither sessions nor streams: model providers.
 
-use std::time::{Duration, SystemTime};
-
 use http::header::{DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{HeaderMap, Method};
 
-use super::HttpOptions;
 use super::address::Address;
 use super::body::read_body;
 use super::connection::Connection;
 use super::exchange::unasked_encoding;
 use super::head::Request;
-use crate::transport::Failure;
+use crate::prelude::*;
 
 /// Some providers tell it in milliseconds.
 pub const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");

@@ -1,13 +1,8 @@
 //! Event streams: the answer to a request, the stream that belongs to none, and how a stream
 //! that breaks off is taken up again.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use http::{HeaderValue, Method, StatusCode};
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::sse::{Event, EventParser};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::body::{ContentType, content_type, oversized, read_body};
@@ -16,7 +11,7 @@ use super::exchange;
 use super::head::Request;
 use super::headers::LAST_EVENT_ID;
 use super::pool::{Job, Pool};
-use crate::transport::{Detail, Failure};
+use crate::prelude::*;
 
 /// How long to wait before reconnecting, if the server does not say.
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);

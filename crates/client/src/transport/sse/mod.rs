@@ -4,22 +4,17 @@
 //! The stream is read here; the POSTs go through the pool of streamable HTTP, which only has to
 //! know that their responses carry no answers.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use http::Method;
-use mcprove_trace::ErrorCategory;
 
 use super::http::address::Address;
 use super::http::body::{ContentType, content_type, read_body};
 use super::http::connection::Connection;
-use super::http::exchange;
 use super::http::head::Request;
 use super::http::headers::Headers;
 use super::http::pool::{Answers, Pool};
 use super::http::stream::EventReader;
-use super::http::{HttpChannel, HttpOptions};
-use super::{Failure, Inbox};
+use super::http::{HttpChannel, exchange};
+use crate::prelude::*;
 
 /// The event that names the endpoint.
 const ENDPOINT: &[u8] = b"endpoint";

@@ -3,20 +3,12 @@
 //! A task writes what waits in a bounded queue, another delivers what arrives; pings are
 //! answered by the protocol itself. The channel ends with the connection.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
 use mcprove_trace::guarded::{Guarded, PONG_BYTES_MAX, Pongs};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
-use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::error::{
@@ -25,12 +17,11 @@ use tokio_tungstenite::tungstenite::error::{
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::http::HttpOptions;
 use super::http::address::{Address, Wire};
 use super::http::body::oversized;
 use super::http::exchange;
 use super::http::headers::parse_header;
-use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
+use crate::prelude::*;
 
 /// How many messages wait for the wire at most.
 const MAX_QUEUED: usize = 4096;
