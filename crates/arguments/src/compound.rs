@@ -1,12 +1,6 @@
 //! Objects and arrays: what is required, and as little else as the schema lets through.
 
-use serde_json::{Map, Value};
-
-use super::ArgumentsError;
-use super::limits::{ITEMS_MAX, PROPERTIES_MAX, VARIANTS};
-use super::pattern::Pattern;
-use super::place::{Carriers, Making};
-use super::requirements::Requirements;
+use crate::prelude::*;
 
 /// Optional properties that the fuller variant of an object has.
 const OPTIONAL_MAX: usize = 50;
@@ -21,11 +15,11 @@ struct Object<'made, 'work, 'schema> {
 impl<'schema> Making<'_, 'schema> {
     /// Variant zero has the required properties only, variant one the optional ones too; the
     /// others have other values.
-    pub(super) fn object(
+    pub fn object(
         &mut self,
         requirements: &Requirements<'schema>,
         variant: usize,
-    ) -> Result<Value, ArgumentsError> {
+    ) -> Result<Value> {
         let needs = requirements
             .most("minProperties")
             .max(requirements.required.len() as u64);
@@ -57,11 +51,7 @@ impl<'schema> Making<'_, 'schema> {
 
     /// Variant zero is the shortest array; variant one has one item more; the others have other
     /// values, and what the array must contain at other positions.
-    pub(super) fn array(
-        &mut self,
-        requirements: &Requirements<'schema>,
-        variant: usize,
-    ) -> Result<Value, ArgumentsError> {
+    pub fn array(&mut self, requirements: &Requirements<'schema>, variant: usize) -> Result<Value> {
         let contained = requirements.contained();
         let sum = |sum: u64, (_, least): &(_, u64)| sum.saturating_add(*least);
         let needs = requirements
@@ -104,7 +94,7 @@ impl<'schema> Making<'_, 'schema> {
         schemas: &[&'schema Value],
         known: &[Value],
         salt: usize,
-    ) -> Result<Value, ArgumentsError> {
+    ) -> Result<Value> {
         for turn in 0..self.variants {
             let item = self.value(&place, schemas, salt + known.len() + turn)?;
             self.document.step(&place, known.len() / 16)?;
@@ -121,7 +111,7 @@ impl<'schema> Making<'_, 'schema> {
 }
 
 impl Object<'_, '_, '_> {
-    fn add(&mut self, name: &str, salt: usize) -> Result<(), ArgumentsError> {
+    fn add(&mut self, name: &str, salt: usize) -> Result<()> {
         let step = name.replace('~', "~0").replace('/', "~1");
         let place = format!("{}/{step}", self.requirements.place);
         let document = self.making.document;
@@ -145,7 +135,7 @@ impl Object<'_, '_, '_> {
         names: impl IntoIterator<Item = &'n String>,
         count: usize,
         failure: &mut Option<ArgumentsError>,
-    ) -> Result<(), ArgumentsError> {
+    ) -> Result<()> {
         for name in names {
             if self.members.len() >= count {
                 break;
@@ -160,13 +150,13 @@ impl Object<'_, '_, '_> {
     }
 
     /// Adds declared properties, up to a count.
-    fn add_declared(&mut self, count: usize) -> Result<(), ArgumentsError> {
+    fn add_declared(&mut self, count: usize) -> Result<()> {
         let declared = self.requirements.names("properties");
         self.add_some(declared, count, &mut None)
     }
 
     /// Adds properties of any name the schema allows, up to a count.
-    fn add_invented(&mut self, count: usize) -> Result<(), ArgumentsError> {
+    fn add_invented(&mut self, count: usize) -> Result<()> {
         let requirements = self.requirements;
         let patterns = requirements.names("patternProperties");
         let patterns: Vec<Pattern> = patterns.filter_map(|it| Pattern::parse(it)).collect();
@@ -208,7 +198,7 @@ fn to_count(
     what: &'static str,
     needs: u64,
     limit: usize,
-) -> Result<usize, ArgumentsError> {
+) -> Result<usize> {
     let count = usize::try_from(needs).ok();
     count
         .filter(|count| *count <= limit)

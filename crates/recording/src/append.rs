@@ -2,13 +2,13 @@
 //! anew too, and what it does then belongs to the same story.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 
-use mcprove_fault::{CallSite, PastCalls};
+use mcprove_fault::CallSite;
 use mcprove_trace::TraceRecord;
-use mcprove_trace::prelude::*;
 
 use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
+use crate::prelude::*;
 
 /// The longest line that a recording has: a result, cut, and what stands around it.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;

@@ -1,19 +1,17 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
-use std::io::Write;
 use std::sync::Weak;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use mcprove_fault::PastCalls;
 use mcprove_settings::secret::{is_secret_name, secrets_of_named};
-use mcprove_trace::prelude::*;
 use mcprove_trace::stream::{Recorder, TraceFile};
 
 use super::append::{self, Before};
 use super::session::RecordedSession;
+use crate::prelude::*;
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
@@ -112,7 +110,7 @@ pub struct Shared {
     trace: Arc<TraceFile>,
     recorder: Arc<Recorder>,
     sessions: AtomicU32,
-    requests: AtomicU64,
+    pub requests: AtomicU64,
     is_over: AtomicBool,
     /// Whether each line is written at once.
     is_unbuffered: AtomicBool,
@@ -188,8 +186,7 @@ impl Recording {
         thread::Builder::new()
             .name("recording".to_owned())
             .spawn(move || write_out(&woken, &recording))?;
-        let origin = serde_json::to_value(origin).unwrap_or_default();
-        shared.note(STARTED, "", &origin);
+        shared.note(STARTED, "", &json!(origin).to_string());
         shared.recorder.merge();
         Ok(Self(shared))
     }
@@ -282,17 +279,8 @@ impl Recording {
 }
 
 impl Shared {
-    pub fn count_request(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn note(&self, name: &str, message: &str, data: &Value) {
-        let data = data.to_string();
-        self.note_raw(name, message, &data);
-    }
-
-    /// As [`Shared::note`], of data that is JSON already.
-    pub fn note_raw(&self, name: &str, message: &str, data: &str) {
+    /// Writes a note; `data` is JSON.
+    pub fn note(&self, name: &str, message: &str, data: &str) {
         let kind = EventKind::ScenarioEvent {
             name,
             message,
