@@ -1,9 +1,6 @@
 //! What a server did that the protocol does not allow, and that belongs to no single call.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::text::shorten;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// How many violations are kept with their text; all are counted.
 const KEPT_MAX: usize = 100;
