@@ -1,14 +1,7 @@
 //! Several messages in one, as some revisions of the handshake era have them.
 
-use mcprove_trace::protocol::Revision;
-use serde_json::Value;
-use tokio::sync::mpsc;
-
+use crate::prelude::*;
 use super::dispatch::accept_one;
-use super::{
-    Away, End, Ended, Ending, FRAME_BYTES_MAX, INVALID_REQUEST, OUTPUT_QUEUE_MAX, Outgoing, Peer,
-    Refusal, Session, TOO_BUSY,
-};
 
 /// The most messages in a batch.
 const BATCH_MAX: usize = 1_000;

@@ -1,17 +1,6 @@
 //! What a server decides for itself. Everything that it leaves alone is done the healthy way.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-use http::HeaderMap;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::Revision;
-use serde_json::{Map, Value, json};
-
-use super::{
-    Arrival, Caller, Exchange, Host, Identity, Malformed, Request, Session, TurnedAway,
-    Unauthorised, Watch, tools,
-};
+use crate::prelude::*;
 
 /// What becomes of a frame, before anybody looks whether it is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

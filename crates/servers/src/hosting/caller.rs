@@ -1,10 +1,6 @@
 //! Who sent a request, and which way it came.
 
-use std::net::SocketAddr;
-
-use http::HeaderMap;
-
-use super::listener::Kind;
+use crate::prelude::*;
 
 /// Who a client is known to be.
 #[derive(Debug, Clone, PartialEq, Eq)]

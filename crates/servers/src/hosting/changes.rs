@@ -2,10 +2,10 @@
 //! handshake era gets them on its connection or GET stream, one of the stateless era on the
 //! subscriptions that it opened.
 
-use serde_json::{Value, json};
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast;
 
-use super::{Ending, Exchange, META_SUBSCRIPTION, Outgoing, Peer, Session};
+use crate::prelude::*;
 
 /// How many changes a client may be behind before it misses some.
 pub const BEHIND_MAX: usize = 256;
@@ -124,5 +124,5 @@ pub async fn listen(exchange: &Exchange) {
     while let Some(message) = next(&mut news, is_granted, Some(&meta)).await {
         exchange.send(&message).await;
     }
-    std::future::pending::<()>().await;
+    pending::<()>().await;
 }

@@ -1,23 +1,6 @@
 //! One request and the ways to answer it, wrong ones included.
 
-use std::any::Any;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use bytes::Bytes;
-use hyper::StatusCode;
-use mcprove_trace::budget::Charge;
-use mcprove_trace::protocol::{Era, Revision};
-use serde::Deserialize as _;
-use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-
-use super::listener::Kind;
-use super::{
-    BUSY_RETRY_S, Behaviour, Caller, End, Ended, Host, LogLevel, META_CAPABILITIES, META_CLIENT,
-    META_LOG_LEVEL, META_SERVER, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, Watch,
-    lock, tools,
-};
+use crate::prelude::*;
 
 /// How many answers may wait to be written, for each connection.
 pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
@@ -387,7 +370,7 @@ impl Exchange {
     async fn write(&self, outgoing: Outgoing) {
         // A process that exited says nothing more, whatever else it was working on.
         if self.host.has_ended() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
         let outgoing = self.charged(outgoing);
         let is_final = outgoing.ending.is_final();

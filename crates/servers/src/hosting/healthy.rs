@@ -1,13 +1,7 @@
 //! How a healthy server answers: who may ask what, and every method but the call itself.
 
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use super::dispatch::weight_kept;
-use super::{
-    AGREEMENT_BYTES_MAX, Behaviour, Eras, Exchange, Host, INVALID_REQUEST, META_CAPABILITIES,
-    META_VERSION, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, changes, tools,
-};
 
 /// How long a client may keep a list or a discovery, in the stateless era.
 const CACHE_TTL_MS: u64 = 1_000;

@@ -2,20 +2,10 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use mcprove_trace::budget::Budget;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::Value;
-use tokio::io::AsyncWriteExt;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, watch};
 
-use super::{
-    ANSWER_BYTES_MAX, BEHIND_MAX, Behaviour, Change, Ended, Fate, PublicHost, REQUEST_BYTES_MAX,
-    SESSION_BYTES_MAX, Session, Which,
-};
+use crate::prelude::*;
 
 /// The most calls of tools that are worked on at a time, and the most of all other requests.
 pub const IN_FLIGHT_MAX: usize = 16_384;
@@ -154,7 +144,7 @@ impl Host {
     pub(crate) async fn pass(&self) {
         self.ready().await;
         if self.is_stalled.load(Ordering::SeqCst) || self.has_ended() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
     }
 
@@ -176,7 +166,7 @@ impl Host {
     /// Ends the server, as a process would by exiting; never returns to the mode.
     pub async fn exit(&self, status: u8) {
         self.end(status);
-        std::future::pending::<()>().await;
+        pending::<()>().await;
     }
 
     /// Ends the server with this status, unless it has ended already.

@@ -2,23 +2,15 @@
 
 use std::convert::Infallible;
 
-use bytes::Bytes;
-use futures_util::Stream;
+use http_body_util::Full;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    RETRY_AFTER,
-};
-use hyper::{Response, StatusCode};
-use mcprove_trace::budget::{Budget, Charge};
-use serde_json::Value;
+use hyper::Response;
+use hyper::header::{ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 
+use crate::prelude::*;
 use super::dispatch::{too_busy, weight};
-use super::http_limits::{self, Read};
+use super::http_limits::Read;
 use super::http_stream::body;
-use super::{Away, BUSY_RETRY_S, FRAME_BYTES_MAX, Piece, Refusal};
 
 /// The only thing that goes wrong with a body is that a mode breaks it off.
 #[derive(Debug, thiserror::Error)]

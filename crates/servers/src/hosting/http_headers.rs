@@ -2,9 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
 
-use super::{Caller, HEADER_MISMATCH, META_VERSION, Refusal, Request};
+use crate::prelude::*;
 
 /// The revision, on every request after the handshake.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";

@@ -1,15 +1,12 @@
 //! What a client over HTTP may take: time for the head and the body of a request, and memory for bodies. The proxy
 //! holds its clients to the same.
 
-use std::time::Duration;
-
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use bytes::BytesMut;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
-use mcprove_trace::budget::{Budget, Charge};
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 /// How long a client may take over the head of a request, from the end of the last answer on: also how long a
 /// connection may be idle. Nothing is limited while an answer is pending or a stream is open.

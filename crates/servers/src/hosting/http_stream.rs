@@ -1,17 +1,10 @@
 //! Answers over HTTP that are streams of events: to a request, and to whoever opens one with GET.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::StreamBody;
 use hyper::body::Frame;
-use tokio::sync::broadcast;
 
-use super::exchange::kept_with;
+use crate::prelude::*;
 use super::http_answer::{Answer, Body, events};
-use super::{Answers, BrokenOff, Change, Ending, Outgoing, Session, Waiting, changes};
 
 /// A part of a body.
 pub struct Piece {

@@ -1,11 +1,6 @@
 //! A client that waits for an answer over HTTP, and may leave before it comes.
 
-use std::sync::Arc;
-
-use mcprove_trace::protocol::Era;
-use serde_json::Value;
-
-use super::{Ending, Host, Peer, Session, Started};
+use crate::prelude::*;
 
 /// Gives up the work on a request when whoever waits for it is gone.
 pub struct Waiting {

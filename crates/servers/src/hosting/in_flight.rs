@@ -1,12 +1,8 @@
 //! The requests of one client that are being worked on, and can still be cancelled.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use tokio::task;
 
-use serde_json::Value;
-use tokio::task::{self, AbortHandle};
-
-use super::{Ended, Shield, lock};
+use crate::prelude::*;
 
 /// How the work on one request ended, as soon as that is known; also what tells it from other work on
 /// the same id.

@@ -1,10 +1,9 @@
 //! How severe a log message is.
 
-use std::str::FromStr;
-
 use serde::de::IntoDeserializer;
 use serde::de::value::Error;
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// A level of the protocol, mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]

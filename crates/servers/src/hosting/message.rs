@@ -1,9 +1,8 @@
 //! What arrives and what is refused: JSON-RPC, read the way a careful server reads it.
 
-use std::sync::LazyLock;
+use serde_json::Number;
 
-use mcprove_trace::protocol::Revision;
-use serde_json::{Map, Number, Value, json};
+use crate::prelude::*;
 
 /// The key under which a stateless request names its revision.
 pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -4,17 +4,15 @@
 //! What a behaviour leaves alone is done the healthy way (`healthy.rs`). Nothing here knows the client's
 //! code, so that neither can hide the other's mistakes.
 
-use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use crate::prelude::*;
 
 mod batch;
 pub mod behaviour;
 mod caller;
-mod changes;
-mod dispatch;
+pub(crate) mod changes;
+pub(crate) mod dispatch;
 pub mod exchange;
 pub mod healthy;
 pub mod host;
@@ -39,36 +37,38 @@ pub(crate) mod session;
 pub(crate) mod tools;
 mod watch;
 
-pub use async_trait::async_trait;
-pub use behaviour::{Behaviour, Fate, Shield};
-pub use caller::{Caller, Identity, Unauthorised};
-use changes::BEHIND_MAX;
-pub use changes::Change;
-use dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started};
-pub use exchange::Exchange;
-use exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
-pub use host::{Eras, Host, Stderr};
-use http_answer::{BrokenOff, NoAnswer};
-use http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
-use http_sessions::{HttpSessions, SESSIONS_MAX};
-use http_stream::Piece;
-use http_waiting::Waiting;
-use in_flight::{End, InFlight, Which};
-use listener::Ends;
-pub use listener::{Bound, Kind, ListenError, Listening};
-pub use logging::LogLevel;
-pub use mcprove_settings::sync::lock;
-use message::{
-    HEADER_MISMATCH, INVALID_REQUEST, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER,
-    META_SUBSCRIPTION, META_VERSION, METHOD_NOT_FOUND, Message, PARSE_ERROR, TOO_BUSY,
+pub use self::{
+    behaviour::{Behaviour, Fate, Shield},
+    caller::{Caller, Identity, Unauthorised},
+    changes::Change,
+    exchange::{Exchange, kept_with},
+    host::{Eras, Host, Stderr},
+    listener::{Bound, Kind, ListenError, Listening},
+    logging::LogLevel,
+    message::*,
+    names::PublicHost,
+    session::Session,
+    watch::{Arrival, Ended, Malformed, TurnedAway, Watch},
 };
-pub use message::{Refusal, Request};
-pub use names::PublicHost;
-use serve_http::HttpServer;
-pub use session::Session;
-use session::{AGREEMENT_BYTES_MAX, SESSION_BYTES_MAX, Shared};
-pub use watch::{Arrival, Ended, Malformed, TurnedAway, Watch};
+pub use async_trait::async_trait;
+pub use mcprove_settings::sync::lock;
+
+pub(crate) use self::{
+    changes::BEHIND_MAX,
+    dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started},
+    exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output},
+    http_answer::{BrokenOff, NoAnswer},
+    http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX},
+    http_sessions::{HttpSessions, SESSIONS_MAX},
+    http_stream::Piece,
+    http_waiting::Waiting,
+    in_flight::{End, InFlight, Which},
+    listener::Ends,
+    serve_http::HttpServer,
+    session::{AGREEMENT_BYTES_MAX, SESSION_BYTES_MAX, Shared},
+    tools::{structured_result, text_result},
+};
 
 /// How many bytes each direction of an in-memory pipe holds.
 const PIPE_BYTES: usize = 64 * 1024;

@@ -1,14 +1,14 @@
 //! Under which names a server over the network may be addressed. A page in a browser can have its own name lead to
 //! this machine, and then reach servers that trust everybody here: its requests tell by `Host` and `Origin`.
 
-use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
+use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::header::{HOST, ORIGIN};
 use hyper::http::uri::Authority;
-use hyper::{StatusCode, Uri, Version};
+use hyper::{Uri, Version};
 use mcprove_settings::message::{assignment, message};
-use mcprove_settings::text::shorten;
+
+use crate::prelude::*;
 
 /// How much is shown of a name that is refused.
 const NAME_CHARACTERS_SHOWN: usize = 100;

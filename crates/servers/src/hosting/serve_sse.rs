@@ -1,16 +1,11 @@
 //! HTTP+SSE, the transport of 2024-11-05: a stream at `/sse` names the endpoint to post to, and
 //! carries all answers.
 
-use std::sync::Arc;
+use hyper::{Method, Request};
 
-use bytes::Bytes;
-use futures_util::{StreamExt, stream};
-use hyper::body::Incoming;
-use hyper::{Method, Request, StatusCode};
-
+use crate::prelude::*;
 use super::http_answer::{self as answer, Answer, refuse};
 use super::http_stream::{event, outgoing};
-use super::{Caller, HttpServer, NoAnswer, Peer, Piece, dispatch, lock};
 
 /// Forgets a client when its stream is gone.
 struct Registration {

@@ -1,15 +1,8 @@
 //! Newline-delimited messages over a pair of streams: stdio, or a pipe in memory.
 
-use std::sync::Arc;
-use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
 
-use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::oneshot;
-
-use super::{
-    Answers, Ending, FRAME_BYTES_MAX, Host, INVALID_REQUEST, Peer, Refusal, Session, dispatch, lean,
-};
+use crate::prelude::*;
 
 /// How long requests may still be worked on after the client closed our input.
 pub const DRAIN_TIME: Duration = Duration::from_millis(500);

@@ -1,9 +1,6 @@
 //! WebSocket: one message per text frame, subprotocol `mcp`.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use futures_util::{Sink, SinkExt};
 use mcprove_trace::guarded::{Pongs, Received};
 use tokio_tungstenite::accept_hdr_async_with_config;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
@@ -13,13 +10,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use crate::prelude::*;
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
-use super::listener::{self, Kind};
 use super::serve_http::caller;
-use super::{
-    Answers, Caller, Ending, Ends, FRAME_BYTES_MAX, Host, Peer, TurnedAway, Unauthorised, dispatch,
-    names,
-};
 
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;

@@ -1,17 +1,9 @@
 //! What one client and the server know of each other: the revision they agreed on, the
 //! questions the server has asked, and the requests that can still be cancelled.
 
-use std::any::Any;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use tokio::sync::watch;
 
-use mcprove_trace::budget::{Budget, Charge};
-use mcprove_trace::protocol::Revision;
-use serde_json::Value;
-use tokio::sync::{oneshot, watch};
-
-use super::{Answers, Change, Ended, Identity, InFlight, LogLevel, lock};
+use crate::prelude::*;
 
 /// The most resources that one client may subscribe to.
 const SUBSCRIPTIONS_MAX: usize = 10_000;

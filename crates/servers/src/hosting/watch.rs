@@ -1,10 +1,6 @@
 //! What a server is told of every request, beside answering it: for logs and audits.
 
-use std::any::Any;
-
-use serde_json::Value;
-
-use super::{Caller, Refusal, Request, Session};
+use crate::prelude::*;
 
 /// How the work on a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,26 +41,24 @@ mod tool;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use mcprove_fault::{FaultCount, FaultSpec};
-use mcprove_recording::{Recording, RecordingSummary};
-use server::Server;
-use tokio::io::{AsyncRead, AsyncWrite};
+use mcprove_recording::RecordingSummary;
 
-use crate::hosting::{self, Host, Stderr};
+use crate::hosting;
+use crate::prelude::*;
 
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
-use faulted::FaultedExchange;
-use log::{Entry, Log};
-use server::Ticket;
-pub(crate) use spec::text_of;
 pub use spec::{Answer, Function, Item, MockSpec, Otherwise, Rule, ToolSpec, When};
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 pub use tool::MockError;
-use tool::Tool;
+
+pub(crate) use self::{
+    faulted::FaultedExchange,
+    log::{Entry, Log},
+    server::{Server, Ticket},
+    spec::text_of,
+    tool::Tool,
+};
 
 /// What can be chosen besides what the server is.
 #[derive(Clone, Default)]

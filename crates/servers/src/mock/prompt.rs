@@ -1,10 +1,6 @@
 //! Prompts: which there are, and their messages.
 
-use serde_json::{Value, json};
-
-use super::Item;
-use super::spec::text_of;
-use crate::hosting::message::{INTERNAL_ERROR, Refusal, Request};
+use crate::prelude::*;
 
 /// What `prompts/get` answers.
 pub fn get(prompts: &[Item], request: &Request) -> Result<Value, Refusal> {

@@ -5,23 +5,12 @@
 //! wrong arguments, counts and is struck like any other.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use async_trait::async_trait;
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
-use mcprove_recording::Recording;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Map, Value, json};
 
-use super::{
-    Entry, FaultedExchange, Item, Log, MockError, MockSpec, Options, Tool, prompt, resource,
-};
-use crate::hosting::healthy::{self, cacheable};
-use crate::hosting::message::Refusal;
-use crate::hosting::{
-    Arrival, Behaviour, Caller, Ended, Exchange, Malformed, Request, Session, Shield, TurnedAway,
-    Watch,
-};
+use crate::hosting::healthy::cacheable;
+use crate::prelude::*;
+use super::{Options, prompt};
 
 pub struct Server {
     spec: MockSpec,

@@ -2,13 +2,7 @@
 //!
 //! `crate::tools_file` reads it from a file; in Rust it is put together by hand.
 
-use std::fmt;
-use std::sync::Arc;
-
-use serde_json::{Map, Value, json};
-
-use super::{Template, TemplateError};
-use crate::hosting::tools::text_result;
+use crate::prelude::*;
 
 /// A whole server.
 #[derive(Clone, PartialEq, Default)]

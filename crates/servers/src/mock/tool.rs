@@ -1,20 +1,14 @@
 //! A tool ready to be called: its schema compiled, its rules in order, how far each sequence is.
 
 use std::cell::LazyCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use mcprove_arguments as arguments;
-use mcprove_settings::json_schema::{Remote, compile};
-use mcprove_settings::text::shorten;
-use mcprove_trace::canonical::canonical;
 use mcprove_trace::contained::contain_call;
-use serde_json::{Map, Value, json};
 
-use super::{Answer, Otherwise, Rule, ToolSpec, When};
-use crate::hosting::message::{INTERNAL_ERROR, Refusal};
-use crate::hosting::tools::{structured_result, text_result};
+use crate::prelude::*;
 
 /// How many problems of arguments one answer names.
 const PROBLEMS_MAX: usize = 5;

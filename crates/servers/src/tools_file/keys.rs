@@ -4,12 +4,9 @@
 //! The schema cannot say all that the reader checks (what is a template, that schemas compile), and knows the spellings
 //! of the protocol and with `_`.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
 use schemars::{Schema, json_schema};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+
+use crate::prelude::*;
 
 /// Every key there is.
 pub static KEYS: LazyLock<Keys> =

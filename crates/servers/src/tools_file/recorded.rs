@@ -3,20 +3,14 @@
 //! A call is answered by its arguments. Equal calls that were answered one after the other are a
 //! sequence. What was not recorded is an error that says so, for anything else would be made up.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
-use mcprove_settings::reader::Warning;
-use mcprove_settings::tree::too_large;
-use mcprove_trace::canonical::canonical;
-use mcprove_trace::{ErrorCategory, TraceError, TraceRecord};
-use serde_json::{Map, Value, from_value, json};
+use mcprove_settings::error::{ConfigError, Place};
+use mcprove_trace::{TraceError, TraceRecord};
+use serde_json::from_value;
 
+use crate::prelude::*;
 use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
-use crate::hosting::message::META_SERVER;
-use crate::hosting::tools::text_result;
-use crate::mock::{Answer, Item, MockSpec, Otherwise, Rule, Template, ToolSpec, When, text_of};
 
 type Fields = Map<String, Value>;
 

@@ -1,13 +1,10 @@
 //! What a tool answers: texts, whole results, errors, one after the other.
 
 use mcprove_fault::FAILURE_CODE;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Value, json};
 
+use crate::prelude::*;
 use super::keys::is_same;
 use super::table::{Table, check_template, json as json_of, scalar_text};
-use crate::mock::{Answer, Rule, Template, When};
 
 const RESULT_HINT: &str =
     "write a text, or a whole result such as `{ content: [\"found it\"], isError: false }`";

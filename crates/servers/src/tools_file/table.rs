@@ -1,11 +1,9 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
-use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Map, Value};
+use mcprove_settings::reader::near;
 
+use crate::prelude::*;
 use super::keys::{Key, Section, is_same, section};
-use crate::mock::template;
 
 /// A table whose keys are known.
 pub struct Table<'n> {

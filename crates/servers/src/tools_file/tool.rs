@@ -1,14 +1,8 @@
 //! Tools.
 
-use mcprove_settings::json_schema::{Remote, compile};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Field, Node};
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use super::response;
 use super::table::Table;
-use crate::mock::{Otherwise, Rule, ToolSpec, When};
 
 /// How much of what is wrong with a schema is told.
 const PROBLEM_MAX: usize = 300;

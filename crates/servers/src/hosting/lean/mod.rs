@@ -2,16 +2,13 @@
 //! write, so that a load generator is measured and not its server.
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 
-use mcprove_trace::protocol::Era;
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
+use crate::prelude::*;
 use super::dispatch::parse_error;
 use super::exchange::success;
-use super::healthy::{self, Answer};
-use super::{FRAME_BYTES_MAX, Host, Message, Refusal, Request, Session, tools};
+use super::healthy::Answer;
 
 /// How much is read at a time; grows up to the largest message.
 const READ_BYTES: usize = 256 * 1024;

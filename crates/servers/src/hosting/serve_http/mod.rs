@@ -2,29 +2,15 @@
 //! hears of what is turned away. Then streamable HTTP at `/mcp`: sessions in the handshake era, headers checked in the
 //! stateless one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
-
-use hyper::body::Incoming;
-use hyper::header::{ALLOW, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, WWW_AUTHENTICATE};
 use hyper::service::service_fn;
-use hyper::{Method, Request as HttpRequest, StatusCode};
+use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::TokioIo;
-use mcprove_trace::budget::Charge;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::prelude::*;
 use super::http_answer::{self as answer, Answer, refuse, refuse_message};
 use super::http_headers as headers;
 use super::http_stream::{self, event, news, outgoing};
-use super::listener::Kind;
-use super::{
-    AGREEMENT_BYTES_MAX, BrokenOff, Caller, Ended, Ending, Ends, Eras, Host, HttpSessions,
-    INVALID_REQUEST, LAST_EVENT_ID, Message, NoAnswer, PROTOCOL_VERSION, Peer, Refusal, SESSION_ID,
-    SESSIONS_MAX, Session, Shared, TurnedAway, Unauthorised, Waiting, dispatch, http_limits, lean,
-    lock, names,
-};
 
 /// What all connections of one server share.
 pub struct HttpServer {
@@ -170,7 +156,7 @@ impl HttpServer {
             return self.post_lean(caller, id);
         }
         if !self.host.takes(&body).await {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
         let value: Value = serde_json::from_slice(&body).map_err(|error| {
             let refusal = dispatch::parse_error(&error);
@@ -321,7 +307,7 @@ impl HttpServer {
         let Some(first) = answers.recv().await else {
             if !waiting.is_unwanted() {
                 // Nothing to say, and no way to say nothing: the client waits.
-                std::future::pending::<()>().await;
+                pending::<()>().await;
             }
             // A stream without events: nobody waits for the answer, and the connection is free.
             return Ok(http_stream::answers(None, answers, waiting));

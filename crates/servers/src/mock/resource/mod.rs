@@ -1,14 +1,8 @@
 //! Resources: which there are, and what is in them.
 
-use std::borrow::Cow;
-
-use mcprove_trace::protocol::{Era, Revision};
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value, json};
 
-use super::Item;
-use super::spec::text_of;
-use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
+use crate::prelude::*;
 
 /// The error of a resource that is not there, in the handshake era.
 const RESOURCE_NOT_FOUND: i64 = -32_002;

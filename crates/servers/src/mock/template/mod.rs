@@ -4,11 +4,7 @@
 //! text it becomes text; a text that is nothing but one place becomes the value itself, with its type.
 //! An argument that was not given is an empty text. `$${` stands for a `${` that means itself.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use mcprove_settings::text::shorten;
-use serde_json::{Map, Value};
+use crate::prelude::*;
 
 /// The largest answer that arguments can make.
 pub const RENDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
