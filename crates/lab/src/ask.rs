@@ -1,15 +1,8 @@
 //! Questions to the client in the middle of a call: requests of the server's own in the handshake era,
 //! `input_required` in the stateless one.
 
-use mcprove_arguments::SchemaCheck;
-use mcprove_servers::hosting::Refusal;
-use mcprove_servers::hosting::message::MISSING_CAPABILITY;
-use mcprove_trace::protocol::Era;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use super::call::{Call, Reply, invalid, problem, said};
-use super::catalogue::{Entry, render, text};
+use super::catalogue::text;
+use crate::prelude::*;
 
 /// One question.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,11 +1,7 @@
 //! One call of a tool of the lab: its arguments, and what comes of it.
 
-use mcprove_servers::hosting::message::{INVALID_PARAMS, MISSING_CAPABILITY};
-use mcprove_servers::hosting::{Exchange, Refusal};
-use serde_json::{Map, Value, json};
-
-use super::behaviour::Lab;
 use super::catalogue;
+use crate::prelude::*;
 
 /// A call whose arguments fit the schema of its tool.
 #[derive(Clone, Copy)]

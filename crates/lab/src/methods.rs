@@ -1,14 +1,7 @@
 //! Every method but those of tools: resources, prompts, completion, logging.
 
-use mcprove_servers::hosting::healthy::{self, cacheable};
-use mcprove_servers::hosting::message::INVALID_PARAMS;
-use mcprove_servers::hosting::{Exchange, LogLevel, Refusal};
-use mcprove_trace::protocol::Era;
-use serde_json::{Map, Value, json};
-
-use super::behaviour::Lab;
-use super::call::{Call, Reply, invalid};
-use super::{own_audit, prompts, resources};
+use super::{prompts, resources};
+use crate::prelude::*;
 
 /// The code of a resource that is not there, in the handshake era.
 const RESOURCE_NOT_FOUND: i64 = -32_002;
@@ -23,7 +16,7 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
         healthy::list(lab, name, items, &exchange.request, exchange.revision)
     };
     let result = match exchange.request.method.as_str() {
-        "resources/list" => list("resources", &lab.resources()),
+        "resources/list" => list("resources", &resources::listed(lab)),
         "resources/templates/list" => list("resourceTemplates", &resources::templates(lab)),
         "resources/read" => contents(lab, exchange).await,
         "prompts/list" => list("prompts", &prompts::listed(lab)),
@@ -40,7 +33,7 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
         "completion/complete" => complete(lab, params),
         "resources/subscribe" if !is_stateless => subscribe(lab, exchange),
         "resources/unsubscribe" if !is_stateless => text(params, "uri").map(|uri| {
-            exchange.unsubscribe(uri);
+            exchange.session.unsubscribe(uri);
             json!({})
         }),
         "logging/setLevel" if !is_stateless => set_level(exchange),
@@ -57,10 +50,10 @@ fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Refus
 
 async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
-    let contents = lab.contents(uri, exchange).await;
+    let contents = resources::read_for(exchange, uri, lab).await;
     let contents = contents.ok_or_else(|| not_found(uri, exchange))?;
-    let mut result = cacheable(json!({ "contents": [contents] }), exchange.revision);
-    if exchange.revision.era() == Era::Stateless && uri == own_audit::URI {
+    let mut result = healthy::cacheable(json!({ "contents": [contents] }), exchange.revision);
+    if exchange.revision.era() == Era::Stateless && uri == resources::AUDIT_URI {
         // Another one a moment later, and for another caller.
         result["ttlMs"] = 0.into();
         result["cacheScope"] = "private".into();
@@ -82,7 +75,7 @@ fn not_found(uri: &str, exchange: &Exchange) -> Refusal {
 
 fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
-    if !lab.has_resource(uri) {
+    if !resources::exists(uri, lab) {
         return Err(not_found(uri, exchange));
     }
     let is_kept = exchange.subscribe(uri).then(|| json!({}));
@@ -91,8 +84,8 @@ fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
 
 fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
     let level = text(&exchange.request.params, "level")?;
-    let level: LogLevel = level.parse().map_err(|problem: String| invalid(problem))?;
-    exchange.set_log_level(level);
+    let known = LogLevel::of(&level.into());
+    exchange.set_log_level(known.ok_or_else(|| invalid(format!("unknown log level {level:?}")))?);
     Ok(json!({}))
 }
 

@@ -1,13 +1,8 @@
 //! The prompts of the lab, which its catalogue declares.
 
-use mcprove_servers::hosting::Refusal;
-use mcprove_trace::protocol::Era;
-use serde_json::{Map, Value, json};
-
-use super::ask::ask;
-use super::behaviour::Lab;
-use super::call::{Call, Reply, invalid};
-use super::catalogue::{Prompt, render, text};
+use super::catalogue::{Prompt, text};
+use super::resources::{listed as listed_resources, read_for};
+use crate::prelude::*;
 
 fn all(lab: &Lab) -> impl Iterator<Item = &'static Prompt> {
     let catalogues = lab.catalogues.iter();
@@ -28,7 +23,7 @@ pub async fn get(call: Call<'_>) -> Result<Value, Reply> {
     let mut values = known.defaults.clone();
     values.extend(call.arguments.clone());
     if let Some(uri) = values.get("uri").and_then(Value::as_str) {
-        let resource = call.lab.contents(uri, call.exchange).await;
+        let resource = read_for(call.exchange, uri, call.lab).await;
         let resource = resource.ok_or_else(|| invalid(format!("Resource not found: {uri}")))?;
         values.insert("resource".to_owned(), resource);
     }
@@ -75,7 +70,7 @@ fn check(given: &Map<String, Value>, prompt: &Value) -> Result<(), Refusal> {
 /// What an argument of a prompt can be.
 pub fn values(prompt: &str, argument: &str, lab: &Lab) -> Option<Vec<String>> {
     if (prompt, argument) == ("reading", "uri") {
-        let listed = lab.resources();
+        let listed = listed_resources(lab);
         let uris = listed.iter().map(|resource| text(resource, "uri"));
         return Some(uris.map(str::to_owned).collect());
     }

@@ -1,14 +1,11 @@
 //! Rows of the lab's audit as documents: a line each, one wholly, or two against each other.
 
-use std::time::SystemTime;
-
 use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
 use mcprove_document::style::Style;
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
-use serde_json::Value;
 
-use crate::audit::{AuditRow, COLUMNS, Cell, Difference, RowComparison, format_time};
+use crate::prelude::*;
 
 /// The longest value that is shown whole in a list or a difference.
 const VALUE_MAX: usize = 1000;

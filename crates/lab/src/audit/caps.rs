@@ -1,8 +1,6 @@
 //! How much of a request is written down.
 
-use serde_json::{Map, Value};
-
-use super::{AuditRow, Cell};
+use crate::prelude::*;
 
 /// The longest text of a column that is no payload, such as a name that a client chose.
 const TEXT_MAX: usize = 4096;

@@ -1,20 +1,18 @@
 //! Connections to the SQLite file of an audit, or to one in memory.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use mcprove_settings::private_file;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::OpenFlags;
 
-use super::AuditError;
+use crate::prelude::*;
 
 /// How long a connection waits for one that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where an audit is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub enum Place {
     /// In a file.
     File(PathBuf),
     /// In the memory of this process, under a name.

@@ -1,14 +1,9 @@
 //! Reading an audit, while somebody may be writing it.
 
-use std::collections::VecDeque;
-use std::path::Path;
-use std::time::SystemTime;
-
 use rusqlite::types::{FromSql, Value as SqlValue};
-use rusqlite::{Connection, params_from_iter};
 
-use super::time::format_time;
-use super::{AuditError, AuditRow, COLUMNS, Filter, Order, Place, schema};
+use super::schema;
+use crate::prelude::*;
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 500;

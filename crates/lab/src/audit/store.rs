@@ -1,16 +1,8 @@
 //! Writing the audit.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-
-use mcprove_settings::secret::Redactor;
-use rusqlite::Connection;
-
 use super::redact::redact_row;
-use super::{
-    AuditError, AuditReader, AuditRow, Caps, Checkpoints, Limits, Place, Queue, schema, writer,
-};
+use super::{schema, writer};
+use crate::prelude::*;
 
 /// How many rows are kept in memory.
 pub const MEMORY_ROWS: u64 = 10_000;
@@ -183,7 +175,7 @@ impl AuditStore {
     /// Writes everything that was recorded, and ends. An error if rows were lost at any time.
     pub fn close(&self) -> Result<(), AuditError> {
         self.queue.close();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.threads);
         // The one that writes was started last, and needs the other no more once it is done.
         while let Some(thread) = threads.pop() {
             let _ = thread.join();

@@ -6,11 +6,8 @@
 use std::sync::LazyLock;
 
 use mcprove_servers::mock::Template;
-use mcprove_trace::protocol::Revision;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use super::ask::Question;
+use crate::prelude::*;
 
 /// What the lab always has. The first tool answers without arguments: who tries any tool tries that.
 pub static LAB: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(include_str!("lab.json")));

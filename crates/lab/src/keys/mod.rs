@@ -2,8 +2,7 @@
 
 use std::hint::black_box;
 
-use http::HeaderMap;
-use mcprove_servers::hosting::{Identity, Unauthorised};
+use crate::prelude::*;
 
 /// What is asked of a client without a key.
 const REALM: &str = "Bearer realm=\"mcprove lab\"";

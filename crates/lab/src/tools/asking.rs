@@ -1,10 +1,8 @@
 //! Asking the client in the middle of a call.
 
-use mcprove_arguments::SchemaCheck;
-use serde_json::{Value, json};
-
-use crate::ask::{Question, ask, bound};
-use crate::call::{Call, Reply, invalid, text};
+use crate::ask::bound;
+use crate::call::text;
+use crate::prelude::*;
 
 /// Has the client sample a message from its model.
 pub async fn sample(call: Call<'_>) -> Result<Value, Reply> {

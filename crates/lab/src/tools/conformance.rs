@@ -1,16 +1,12 @@
 //! What the official conformance suite expects tools to do besides answering. `catalogue/conformance.json` declares them.
 
 use std::slice;
-use std::time::Duration;
 
-use mcprove_servers::hosting::{Change, LogLevel};
-use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use super::streaming::tell_progress;
-use crate::ask::{self, ask, questions, require};
-use crate::call::{Call, Reply, invalid, said};
-use crate::catalogue::Entry;
+use crate::ask::{self, questions, require};
+use crate::prelude::*;
 
 /// How long the suite wants between two messages.
 const PAUSE: Duration = Duration::from_millis(50);

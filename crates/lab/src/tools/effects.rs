@@ -1,10 +1,7 @@
 //! Side effects that can be counted.
 
-use mcprove_servers::hosting::Refusal;
-use serde_json::{Value, json};
-
 use super::failure::FAILED;
-use crate::call::Call;
+use crate::prelude::*;
 
 /// Writes, or says that it failed although it did.
 pub fn write(call: Call<'_>) -> Result<Value, Refusal> {

@@ -9,11 +9,8 @@ pub mod failure;
 mod identity;
 mod streaming;
 
-use serde_json::Value;
-
 use crate::ask;
-use crate::call::{Call, Reply, structured};
-use crate::catalogue::{Entry, render};
+use crate::prelude::*;
 
 /// Answers a call of a tool.
 pub async fn answer(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {

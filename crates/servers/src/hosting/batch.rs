@@ -1,7 +1,7 @@
 //! Several messages in one, as some revisions of the handshake era have them.
 
-use crate::prelude::*;
 use super::dispatch::accept_one;
+use crate::prelude::*;
 
 /// The most messages in a batch.
 const BATCH_MAX: usize = 1_000;

@@ -2,8 +2,8 @@
 
 use mcprove_trace::protocol::count_values;
 
-use crate::prelude::*;
 use super::batch;
+use crate::prelude::*;
 
 /// The largest message that is read.
 pub const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;

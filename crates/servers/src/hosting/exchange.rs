@@ -3,11 +3,11 @@
 use crate::prelude::*;
 
 /// How many answers may wait to be written, for each connection.
-pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
+pub const OUTPUT_QUEUE_MAX: usize = 1_024;
 
 /// How many bytes of answers may wait to be read, for all clients together. An answer beyond that is replaced by an
 /// error, and a message before the last word by the end of the connection.
-pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+pub const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// An answer of no more than this always waits. How many there are is limited, too.
 pub const SMALL_ANSWER_BYTES: usize = 4096;
 
@@ -16,7 +16,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What follows what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// The transport's delimiter, and nothing more to the same request.
     Last,
     /// The transport's delimiter, and more to the same request.
@@ -34,19 +34,19 @@ pub(crate) enum Ending {
 
 impl Ending {
     /// Whether the transport's delimiter follows.
-    pub(crate) const fn is_whole(self) -> bool {
+    pub const fn is_whole(self) -> bool {
         matches!(self, Self::Last | Self::More | Self::Short)
     }
 
     /// Whether nothing more is said to the same request.
-    pub(crate) const fn is_final(self) -> bool {
+    pub const fn is_final(self) -> bool {
         matches!(self, Self::Last | Self::Cut | Self::Short | Self::Parked)
     }
 }
 
 /// Something to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     /// Usually a message, without a delimiter.
     pub bytes: Bytes,
     /// What follows.
@@ -58,15 +58,15 @@ pub(crate) struct Outgoing {
 }
 
 /// An HTTP status in place of an answer, and after how many seconds the client may try again.
-pub(crate) type Away = (StatusCode, u64);
+pub type Away = (StatusCode, u64);
 
 /// Where answers go.
-pub(crate) type Output = mpsc::Sender<Outgoing>;
+pub type Output = mpsc::Sender<Outgoing>;
 /// Where they come from, to be written.
-pub(crate) type Answers = mpsc::Receiver<Outgoing>;
+pub type Answers = mpsc::Receiver<Outgoing>;
 
 impl Outgoing {
-    pub(crate) fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {
+    pub fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {
         Self {
             bytes: bytes.into(),
             ending,
@@ -75,11 +75,11 @@ impl Outgoing {
         }
     }
 
-    pub(crate) fn last(message: &Value) -> Self {
+    pub fn last(message: &Value) -> Self {
         Self::new(message.to_string(), Ending::Last)
     }
 
-    pub(crate) fn refusal(id: &Value, refusal: &Refusal, status: StatusCode) -> Self {
+    pub fn refusal(id: &Value, refusal: &Refusal, status: StatusCode) -> Self {
         Self {
             status,
             ..Self::last(&refusal.response(id))
@@ -105,7 +105,8 @@ pub struct Exchange {
     /// The revision in which it is served.
     pub revision: Revision,
     pub(crate) host: Arc<Host>,
-    pub(crate) session: Arc<Session>,
+    /// The session that it belongs to.
+    pub session: Arc<Session>,
     pub(super) caller: Arc<Caller>,
     /// Changes when the client is to fetch the rest of the answer.
     pub(super) output: Mutex<Output>,
@@ -146,11 +147,6 @@ impl Exchange {
     /// Where the request came from.
     pub fn caller(&self) -> &Caller {
         &self.caller
-    }
-
-    /// The name of the session that the request belongs to, if there are sessions.
-    pub fn session_name(&self) -> Option<&str> {
-        self.session.name()
     }
 
     /// Who the client says it is, as an `Implementation` of the protocol.
@@ -218,6 +214,12 @@ impl Exchange {
     /// Sends a message before the last word.
     pub async fn send(&self, message: &Value) {
         self.send_raw(message.to_string()).await;
+    }
+
+    /// Sends a notification before the last word.
+    pub async fn notify(&self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+            .await;
     }
 
     /// Sends bytes as if they were a message, before the last word.
@@ -289,18 +291,12 @@ impl Exchange {
     pub async fn log(&self, level: LogLevel, logger: &str, data: &Value) -> bool {
         let wanted = match self.revision.era() {
             Era::Handshake => Some(*lock(&self.session.log_level)),
-            Era::Stateless => {
-                let level = self.request.meta(META_LOG_LEVEL);
-                level.and_then(|level| LogLevel::deserialize(level).ok())
-            }
+            Era::Stateless => self.request.meta(META_LOG_LEVEL).and_then(LogLevel::of),
         };
         let is_wanted = wanted.is_some_and(|wanted| level >= wanted);
         if is_wanted {
             let params = json!({ "level": level, "logger": logger, "data": data });
-            self.send(&json!({
-                "jsonrpc": "2.0", "method": "notifications/message", "params": params,
-            }))
-            .await;
+            self.notify("notifications/message", &params).await;
         }
         is_wanted
     }
@@ -315,11 +311,6 @@ impl Exchange {
     /// too many.
     pub fn subscribe(&self, uri: &str) -> bool {
         self.session.subscribe(uri, &self.host.kept)
-    }
-
-    /// Stops telling this client of changes of a resource.
-    pub fn unsubscribe(&self, uri: &str) {
-        self.session.unsubscribe(uri);
     }
 
     /// Closes the stream of this request, for the client to come back after `retry` and fetch what is
@@ -388,7 +379,7 @@ impl Exchange {
 }
 
 /// The response with this result, completed as the revision wants it.
-pub(crate) fn success(
+pub fn success(
     request: &Request,
     revision: Revision,
     behaviour: &dyn Behaviour,

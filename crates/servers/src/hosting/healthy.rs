@@ -1,13 +1,13 @@
 //! How a healthy server answers: who may ask what, and every method but the call itself.
 
-use crate::prelude::*;
 use super::dispatch::weight_kept;
+use crate::prelude::*;
 
 /// How long a client may keep a list or a discovery, in the stateless era.
 const CACHE_TTL_MS: u64 = 1_000;
 
 /// What becomes of a request that is served.
-pub(super) enum Answer {
+pub enum Answer {
     /// This result.
     Result(Value),
     /// A valid call of a tool, for the mode to answer.
@@ -17,11 +17,7 @@ pub(super) enum Answer {
 }
 
 /// Decides in which revision a request is served, or why it is not.
-pub(super) fn admit(
-    host: &Host,
-    session: &Session,
-    request: &Request,
-) -> Result<Revision, Refusal> {
+pub fn admit(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
     if request.is_stateless() && host.eras != Eras::Handshake {
         return admit_stateless(host, request);
     }
@@ -63,8 +59,7 @@ fn refuse_handshake(host: &Host, request: &Request) -> Refusal {
     if request.method != "initialize" {
         return missing(META_VERSION);
     }
-    let requested = request.params.get("protocolVersion");
-    let requested = requested.and_then(Value::as_str).unwrap_or_default();
+    let requested = request.text("protocolVersion").unwrap_or_default();
     let mut refusal = Refusal::unsupported_version(requested, &host.eras.revisions());
     refusal.message = format!(
         "initialize is not supported; this server speaks {}",
@@ -77,7 +72,7 @@ fn missing(key: &str) -> Refusal {
     Refusal::invalid(format!("Invalid params: _meta lacks {key}"))
 }
 
-fn method_not_found(request: &Request) -> Refusal {
+pub fn method_not_found(request: &Request) -> Refusal {
     Refusal::new(
         METHOD_NOT_FOUND,
         format!("Method not found: {}", request.method),
@@ -85,7 +80,7 @@ fn method_not_found(request: &Request) -> Refusal {
 }
 
 /// Answers an admitted request as far as that takes no time.
-pub(super) fn answer(
+pub fn answer(
     behaviour: &dyn Behaviour,
     eras: Eras,
     request: &Request,
@@ -140,8 +135,7 @@ fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value
 
 /// Settles the revision at once, so that what follows in the same write is served in it.
 fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
-    let wanted = request.params.get("protocolVersion");
-    let Some(wanted) = wanted.and_then(Value::as_str) else {
+    let Some(wanted) = request.text("protocolVersion") else {
         return Err(Refusal::invalid(
             "Invalid params: initialize lacks protocolVersion",
         ));
@@ -178,12 +172,12 @@ pub fn list(
 ) -> Result<Value, Refusal> {
     let start = match request.params.get("cursor") {
         None => 0,
-        Some(cursor) => cursor
-            .as_str()
-            .and_then(|cursor| cursor.strip_prefix("from-"))
-            .and_then(|start| start.parse().ok())
-            .filter(|start| *start < items.len())
-            .ok_or_else(|| Refusal::invalid("Invalid params: unknown cursor"))?,
+        Some(cursor) => {
+            let start = || cursor.as_str()?.strip_prefix("from-")?.parse().ok();
+            start()
+                .filter(|start| *start < items.len())
+                .ok_or_else(|| Refusal::invalid("Invalid params: unknown cursor"))?
+        }
     };
     let end = start.saturating_add(behaviour.page_size().max(1));
     let end = end.min(items.len());
@@ -209,14 +203,11 @@ fn check_call(
     revision: Revision,
 ) -> Result<Answer, Refusal> {
     let tools = behaviour.tools(revision);
-    let name = request.params.get("name").and_then(Value::as_str);
-    let tool = tools
-        .iter()
-        .find(|tool| name.is_some() && tool.get("name").and_then(Value::as_str) == name)
-        .ok_or_else(|| {
-            let name = name.unwrap_or_default();
-            Refusal::invalid(format!("Unknown tool: {name}"))
-        })?;
+    let name = request.text("name");
+    let mut tools = tools.iter();
+    let tool = tools.find(|tool| name.is_some() && tool["name"].as_str() == name);
+    let unknown = || Refusal::invalid(format!("Unknown tool: {}", name.unwrap_or_default()));
+    let tool = tool.ok_or_else(unknown)?;
     let arguments = request.arguments()?;
     // A wrong argument is for the model to read and correct, so it is no protocol error.
     Ok(match behaviour.problem(tool, arguments) {

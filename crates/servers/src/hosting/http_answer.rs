@@ -7,10 +7,10 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::Response;
 use hyper::header::{ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, RETRY_AFTER};
 
-use crate::prelude::*;
 use super::dispatch::{too_busy, weight};
 use super::http_limits::Read;
 use super::http_stream::body;
+use crate::prelude::*;
 
 /// The only thing that goes wrong with a body is that a mode breaks it off.
 #[derive(Debug, thiserror::Error)]

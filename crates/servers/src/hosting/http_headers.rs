@@ -34,7 +34,7 @@ pub fn check(
         "resources/read" => "uri",
         _ => return Ok(()),
     };
-    let Some(name) = request.params.get(source).and_then(Value::as_str) else {
+    let Some(name) = request.text(source) else {
         return Ok(());
     };
     compare_encoded("Mcp-Name", caller, name)?;

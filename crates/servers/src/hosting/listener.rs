@@ -65,7 +65,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
+    pub fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
         let Bound { addr, listener } = bound;
         let limits = LimitWatch::default();
         let accepting = accept(Arc::clone(&host), listener, kind, limits.clone());

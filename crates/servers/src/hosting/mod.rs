@@ -10,7 +10,6 @@ use crate::prelude::*;
 
 mod batch;
 pub mod behaviour;
-mod caller;
 pub(crate) mod changes;
 pub(crate) mod dispatch;
 pub mod exchange;
@@ -21,11 +20,8 @@ mod http_headers;
 pub mod http_limits;
 mod http_sessions;
 mod http_stream;
-mod http_waiting;
-mod in_flight;
 pub(crate) mod lean;
 pub mod listener;
-mod logging;
 pub mod message;
 pub mod names;
 mod serve_http;
@@ -35,20 +31,19 @@ pub mod serve_stdio;
 mod serve_websocket;
 pub(crate) mod session;
 pub(crate) mod tools;
-mod watch;
 
 pub use self::{
-    behaviour::{Behaviour, Fate, Shield},
-    caller::{Caller, Identity, Unauthorised},
+    behaviour::{
+        Arrival, Behaviour, Caller, Ended, Fate, Identity, Malformed, Shield, TurnedAway,
+        Unauthorised, Watch,
+    },
     changes::Change,
     exchange::{Exchange, kept_with},
     host::{Eras, Host, Stderr},
     listener::{Bound, Kind, ListenError, Listening},
-    logging::LogLevel,
     message::*,
     names::PublicHost,
     session::Session,
-    watch::{Arrival, Ended, Malformed, TurnedAway, Watch},
 };
 pub use async_trait::async_trait;
 pub use mcprove_settings::sync::lock;
@@ -61,12 +56,10 @@ pub(crate) use self::{
     http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
     http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX},
     http_sessions::{HttpSessions, SESSIONS_MAX},
-    http_stream::Piece,
-    http_waiting::Waiting,
-    in_flight::{End, InFlight, Which},
+    http_stream::{Piece, Waiting},
     listener::Ends,
     serve_http::HttpServer,
-    session::{AGREEMENT_BYTES_MAX, SESSION_BYTES_MAX, Shared},
+    session::{AGREEMENT_BYTES_MAX, End, SESSION_BYTES_MAX, Shared, Which},
     tools::{structured_result, text_result},
 };
 
@@ -102,11 +95,6 @@ pub async fn listen(
     addr: SocketAddr,
 ) -> Result<Listening, ListenError> {
     Ok(Listening::start(host, kind, Bound::to(addr).await?))
-}
-
-/// Serves over the network, on the current runtime, where nobody was served so far.
-pub fn listen_on(host: Arc<Host>, kind: Kind, bound: Bound) -> Listening {
-    Listening::start(host, kind, bound)
 }
 
 /// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to read from

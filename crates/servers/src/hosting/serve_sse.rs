@@ -3,9 +3,9 @@
 
 use hyper::{Method, Request};
 
-use crate::prelude::*;
 use super::http_answer::{self as answer, Answer, refuse};
 use super::http_stream::{event, outgoing};
+use crate::prelude::*;
 
 /// Forgets a client when its stream is gone.
 struct Registration {
@@ -23,7 +23,7 @@ impl Drop for Registration {
 }
 
 impl HttpServer {
-    pub(super) async fn admit_sse(
+    pub async fn admit_sse(
         self: &Arc<Self>,
         request: Request<Incoming>,
         caller: &Arc<Caller>,

@@ -18,7 +18,7 @@ const COPIED_BYTES_MAX: usize = 64 * 1024;
 const WRITE_BATCH: usize = 256;
 
 /// Serves until the client closes our input or no longer reads our output, or the mode ends; returns the exit status.
-pub(crate) async fn run(
+pub async fn run(
     host: Arc<Host>,
     input: impl AsyncRead + Unpin + Send,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -56,7 +56,7 @@ pub(crate) async fn run(
 
 /// Serves the lean mode on the stdio of this process, without a task hop between reading and
 /// writing.
-pub(crate) async fn run_lean(host: Arc<Host>) -> u8 {
+pub async fn run_lean(host: Arc<Host>) -> u8 {
     let served = tokio::task::spawn_blocking(move || {
         lean::run_blocking(host, std::io::stdin().lock(), std::io::stdout().lock());
     });

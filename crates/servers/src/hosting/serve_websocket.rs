@@ -10,9 +10,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::prelude::*;
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::serve_http::caller;
+use crate::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;

@@ -30,9 +30,8 @@
 //! ```
 
 mod faulted;
+pub(crate) mod item;
 mod log;
-mod prompt;
-pub(crate) mod resource;
 mod server;
 mod spec;
 pub(crate) mod template;
@@ -132,7 +131,7 @@ impl Mock {
 
     /// Serves over the network, on the current runtime, on an address that was taken before.
     pub fn listen_on(&self, kind: Kind, bound: Bound) -> Listening {
-        hosting::listen_on(self.host(Stderr::Discard), kind, bound)
+        Listening::start(self.host(Stderr::Discard), kind, bound)
     }
 
     /// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to

@@ -8,9 +8,7 @@ use std::collections::HashSet;
 
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
 
-use crate::hosting::healthy::cacheable;
 use crate::prelude::*;
-use super::{Options, prompt};
 
 pub struct Server {
     spec: MockSpec,
@@ -109,7 +107,7 @@ impl Server {
     /// The answer to what takes no time and is not done the healthy way; `None` is all else.
     fn answer(&self, exchange: &Exchange) -> Option<Result<Value, Refusal>> {
         let spec = &self.spec;
-        let (params, revision) = (&exchange.request.params, exchange.revision);
+        let revision = exchange.revision;
         let (has_resources, has_prompts) = (spec.has_resources(), !spec.prompts.is_empty());
         let list = |name: &str, items: &[Item]| {
             let listed = items.iter().map(|item| item.listed.clone().into());
@@ -125,11 +123,11 @@ impl Server {
                 list("resourceTemplates", &spec.resource_templates)
             }
             "resources/read" if has_resources => {
-                resource::read(&spec.resources, &spec.resource_templates, params, revision)
-                    .map(|result| cacheable(result, revision))
+                let result = item::read(spec, &exchange.request, revision);
+                result.map(|result| healthy::cacheable(result, revision))
             }
             "prompts/list" if has_prompts => list("prompts", &spec.prompts),
-            "prompts/get" if has_prompts => prompt::get(&spec.prompts, &exchange.request),
+            "prompts/get" if has_prompts => item::get(&spec.prompts, &exchange.request),
             _ => return None,
         })
     }

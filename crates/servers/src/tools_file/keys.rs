@@ -49,7 +49,7 @@ pub struct Key {
 pub struct Form {
     /// For people.
     pub words: String,
-    pub(super) schema: Value,
+    pub schema: Value,
 }
 
 impl Key {
@@ -60,7 +60,7 @@ impl Key {
 }
 
 /// The table of this name.
-pub(super) fn section(name: &str) -> &'static Section {
+pub fn section(name: &str) -> &'static Section {
     let mut sections = KEYS.sections.iter();
     let found = sections.find(|section| section.name == name);
     found.expect("our own file has it")
@@ -90,7 +90,7 @@ pub fn schema() -> Schema {
 
 impl Section {
     /// The names of its keys.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         self.keys.iter().map(|key| key.name.as_str()).collect()
     }
 
@@ -134,7 +134,7 @@ fn snake_case(name: &str) -> String {
 }
 
 /// Whether two spellings are of the same name: `input_schema` and `inputSchema` are.
-pub(super) fn is_same(one: &str, other: &str) -> bool {
+pub fn is_same(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     letters(one) == letters(other)
 }

@@ -7,7 +7,6 @@
 pub mod keys;
 mod other;
 mod recorded;
-mod response;
 mod table;
 mod tool;
 

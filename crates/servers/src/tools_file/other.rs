@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::mock::resource::pattern_problem;
-use crate::prelude::*;
-use super::response::{all, block};
 use super::table::{Table, check_template, scalar_text};
+use super::tool::{all, block};
+use crate::mock::item::pattern_problem;
+use crate::prelude::*;
 
 pub fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item> {
     let label = format!("resource {}", place + 1);

@@ -9,8 +9,8 @@ use mcprove_settings::error::{ConfigError, Place};
 use mcprove_trace::{TraceError, TraceRecord};
 use serde_json::from_value;
 
-use crate::prelude::*;
 use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
+use crate::prelude::*;
 
 type Fields = Map<String, Value>;
 

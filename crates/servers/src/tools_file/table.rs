@@ -2,8 +2,8 @@
 
 use mcprove_settings::reader::near;
 
-use crate::prelude::*;
 use super::keys::{Key, Section, is_same, section};
+use crate::prelude::*;
 
 /// A table whose keys are known.
 pub struct Table<'n> {

@@ -1,10 +1,6 @@
 //! Two rows held against each other.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
-
-use super::{AuditRow, COLUMNS, Cell};
+use crate::prelude::*;
 
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";

@@ -1,14 +1,10 @@
 //! Failing as told: at once, late, sometimes, or at first.
 
-use std::time::Duration;
-
-use mcprove_servers::hosting::Refusal;
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::call::{Call, Reply, failed, invalid};
+use super::data::SeededRng;
 use crate::category::{CODES, code};
-use crate::rng::SeededRng;
+use crate::prelude::*;
 
 /// The code of a tool that failed, and of an error without a category.
 pub const FAILED: i64 = -32_000;

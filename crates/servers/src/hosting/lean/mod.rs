@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 
 use tokio::io::AsyncReadExt;
 
-use crate::prelude::*;
 use super::dispatch::parse_error;
 use super::exchange::success;
 use super::healthy::Answer;
+use crate::prelude::*;
 
 /// How much is read at a time; grows up to the largest message.
 const READ_BYTES: usize = 256 * 1024;
@@ -140,10 +140,7 @@ fn answer(host: &Host, session: &Session, request: &Request) -> Value {
         let result = match answer {
             Answer::Result(result) => result,
             Answer::Call => tools::run(request),
-            Answer::Listen => {
-                let code = super::message::METHOD_NOT_FOUND;
-                return Err(Refusal::new(code, "Method not found: subscriptions/listen"));
-            }
+            Answer::Listen => return Err(healthy::method_not_found(request)),
         };
         Ok(success(request, revision, &*host.behaviour, result))
     });

@@ -7,18 +7,18 @@ use hyper::service::service_fn;
 use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::TokioIo;
 
-use crate::prelude::*;
 use super::http_answer::{self as answer, Answer, refuse, refuse_message};
 use super::http_headers as headers;
 use super::http_stream::{self, event, news, outgoing};
+use crate::prelude::*;
 
 /// What all connections of one server share.
 pub struct HttpServer {
-    pub(super) host: Arc<Host>,
+    pub host: Arc<Host>,
     kind: Kind,
     sessions: HttpSessions,
     /// The clients that have a stream of HTTP+SSE open, by the names of their sessions.
-    pub(super) clients: Mutex<HashMap<String, Peer>>,
+    pub clients: Mutex<HashMap<String, Peer>>,
     /// What all requests of the stateless era share.
     stateless: Shared,
 }

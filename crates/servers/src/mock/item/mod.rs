@@ -1,4 +1,4 @@
-//! Resources: which there are, and what is in them.
+//! Resources and prompts: which there are, and what is in them.
 
 use percent_encoding::percent_decode_str;
 
@@ -8,21 +8,13 @@ use crate::prelude::*;
 const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 /// What `resources/read` answers.
-pub fn read(
-    resources: &[Item],
-    templates: &[Item],
-    params: &Map<String, Value>,
-    revision: Revision,
-) -> Result<Value, Refusal> {
-    let Some(uri) = params.get("uri").and_then(Value::as_str) else {
-        let text = "Invalid params: uri is missing";
-        return Err(Refusal::invalid(text));
+pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Result<Value, Refusal> {
+    let Some(uri) = request.text("uri") else {
+        return Err(Refusal::invalid("Invalid params: uri is missing"));
     };
-    let mut resources = resources.iter();
-    let plain = resources.find(|resource| text_of(&resource.listed, "uri") == uri);
-    let plain = plain.map(|resource| (resource, Map::new()));
+    let plain = named(&spec.resources, "uri", uri).map(|resource| (resource, Map::new()));
     let found = plain.or_else(|| {
-        templates.iter().find_map(|template| {
+        spec.resource_templates.iter().find_map(|template| {
             let pattern = text_of(&template.listed, "uriTemplate");
             Some((template, fit(pattern, uri)?))
         })
@@ -44,6 +36,11 @@ pub fn read(
         contents["mimeType"] = kind.clone();
     }
     Ok(json!({ "contents": [contents] }))
+}
+
+/// The item with this name, which is listed under `key`.
+fn named<'i>(items: &'i [Item], key: &str, name: &str) -> Option<&'i Item> {
+    items.iter().find(|item| text_of(&item.listed, key) == name)
 }
 
 /// What stands for the variables of an address pattern in this address; `None` if it does not fit.
@@ -103,6 +100,34 @@ pub fn pattern_problem(pattern: &str) -> Option<String> {
 fn decoded(value: &str) -> String {
     let text = percent_decode_str(value).decode_utf8();
     text.map_or_else(|_| value.to_owned(), Cow::into_owned)
+}
+
+/// What `prompts/get` answers.
+pub fn get(prompts: &[Item], request: &Request) -> Result<Value, Refusal> {
+    let name = request.tool();
+    let prompt = named(prompts, "name", name);
+    let prompt = prompt.ok_or_else(|| Refusal::invalid(format!("Unknown prompt: {name}")))?;
+    let given = request.arguments()?;
+    if let Some(missing) = required(prompt).find(|name| !given.contains_key(*name)) {
+        return Err(Refusal::invalid(format!(
+            "Missing required argument: {missing}"
+        )));
+    }
+    let messages = prompt.content.render(given);
+    let messages =
+        messages.ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the prompt would be too large"))?;
+    let mut result = json!({ "messages": messages });
+    if let Some(words) = prompt.listed.get("description") {
+        result["description"] = words.clone();
+    }
+    Ok(result)
+}
+
+fn required(prompt: &Item) -> impl Iterator<Item = &str> {
+    let arguments = prompt.listed.get("arguments").and_then(Value::as_array);
+    let arguments = arguments.into_iter().flatten();
+    let required = arguments.filter(|argument| argument["required"] == true);
+    required.filter_map(|argument| argument["name"].as_str())
 }
 
 #[cfg(test)]

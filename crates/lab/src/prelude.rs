@@ -1,0 +1,31 @@
+//! What most files of this crate are written with.
+
+pub use std::borrow::Cow;
+pub use std::collections::VecDeque;
+pub use std::path::{Path, PathBuf};
+pub use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+pub use std::thread::JoinHandle;
+pub use std::time::{Duration, SystemTime};
+
+pub use http::HeaderMap;
+pub use mcprove_arguments::SchemaCheck;
+pub use mcprove_servers::hosting::{
+    self, Arrival, Behaviour, Caller, Change, Ended, Exchange, Host, INVALID_PARAMS, Identity,
+    LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Refusal, Request, Stderr,
+    TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
+};
+pub use mcprove_settings::secret::Redactor;
+pub use mcprove_trace::protocol::{Era, Revision};
+pub use mcprove_trace::{BoxFuture, ErrorCategory};
+pub use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
+pub use schemars::JsonSchema;
+pub use serde::{Deserialize, Serialize};
+pub use serde_json::{Map, Value, json};
+
+pub use crate::Options;
+pub use crate::ask::{Question, ask};
+pub use crate::audit::*;
+pub use crate::behaviour::Lab;
+pub use crate::call::{Call, Reply, failed, invalid, problem, said, structured};
+pub use crate::catalogue::{Entry, render};
+pub(crate) use crate::category;
