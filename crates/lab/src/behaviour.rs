@@ -3,7 +3,7 @@
 use super::call::send;
 use super::catalogue::{CONFORMANCE, Catalogue, LAB};
 use super::keys::ApiKeys;
-use super::state::{SignedState, State};
+use super::state::State;
 use super::tools::failure::refuse_category;
 use super::{methods, tools, watch};
 use crate::prelude::*;
@@ -48,6 +48,16 @@ impl Lab {
             state: State::default(),
             signed_state: SignedState::default(),
         }
+    }
+
+    /// What its catalogues declare of a kind.
+    pub fn declared<T>(
+        &self,
+        of: fn(&'static Catalogue) -> &'static Vec<T>,
+    ) -> impl Iterator<Item = &'static T> {
+        self.catalogues
+            .iter()
+            .flat_map(move |catalogue| of(catalogue))
     }
 
     /// The tool with this name.

@@ -30,15 +30,15 @@ impl From<Refusal> for Reply {
 
 /// Sends the answer to a request.
 pub async fn send(exchange: &Exchange, answer: Result<Value, Reply>) {
-    let message = match answer {
-        Ok(result) | Err(Reply::Result(result)) => exchange.success(result),
+    let outcome = match answer {
+        Ok(result) | Err(Reply::Result(result)) => Ok(result),
         // Over HTTP it has the status of a bad request.
         Err(Reply::Error(refusal)) if refusal.code == MISSING_CAPABILITY => {
             return exchange.refuse(&refusal).await;
         }
-        Err(Reply::Error(refusal)) => refusal.response(&exchange.request.id),
+        Err(Reply::Error(refusal)) => Err(refusal),
     };
-    exchange.reply(message).await;
+    exchange.reply(exchange.response(outcome)).await;
 }
 
 /// The error of wrong parameters.
@@ -79,8 +79,12 @@ pub fn problem(problem: &str) -> Value {
 impl<'a> Call<'a> {
     /// A text; an empty one if there is none.
     pub fn text(&self, name: &str) -> &'a str {
-        let given = self.arguments.get(name).and_then(Value::as_str);
-        given.unwrap_or_default()
+        self.given(name).unwrap_or_default()
+    }
+
+    /// A text, if it is given.
+    pub fn given(&self, name: &str) -> Option<&'a str> {
+        self.arguments.get(name)?.as_str()
     }
 
     /// A flag, which is off unless it is given.

@@ -40,7 +40,6 @@ mod category;
 mod keys;
 mod methods;
 mod prelude;
-mod prompts;
 pub mod report;
 mod resources;
 mod state;

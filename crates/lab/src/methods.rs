@@ -1,10 +1,9 @@
 //! Every method but those of tools: resources, prompts, completion, logging.
 
-use super::{prompts, resources};
+use super::catalogue::{self, Prompt};
+use super::resources;
 use crate::prelude::*;
 
-/// The code of a resource that is not there, in the handshake era.
-const RESOURCE_NOT_FOUND: i64 = -32_002;
 /// The most values that a completion may have.
 const COMPLETIONS_MAX: usize = 100;
 
@@ -19,7 +18,10 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
         "resources/list" => list("resources", &resources::listed(lab)),
         "resources/templates/list" => list("resourceTemplates", &resources::templates(lab)),
         "resources/read" => contents(lab, exchange).await,
-        "prompts/list" => list("prompts", &prompts::listed(lab)),
+        "prompts/list" => {
+            let listed: Vec<_> = prompts(lab).map(|known| known.listed.clone()).collect();
+            list("prompts", &listed)
+        }
         "prompts/get" => {
             let none = Map::new();
             let given = params.get("arguments").and_then(Value::as_object);
@@ -28,7 +30,7 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
                 lab,
                 arguments: given.unwrap_or(&none),
             };
-            return Some(prompts::get(call).await);
+            return Some(prompt(call).await);
         }
         "completion/complete" => complete(lab, params),
         "resources/subscribe" if !is_stateless => subscribe(lab, exchange),
@@ -51,7 +53,7 @@ fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Refus
 async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
     let contents = resources::read_for(exchange, uri, lab).await;
-    let contents = contents.ok_or_else(|| not_found(uri, exchange))?;
+    let contents = contents.ok_or_else(|| Refusal::no_resource(uri, exchange.revision))?;
     let mut result = healthy::cacheable(json!({ "contents": [contents] }), exchange.revision);
     if exchange.revision.era() == Era::Stateless && uri == resources::AUDIT_URI {
         // Another one a moment later, and for another caller.
@@ -61,22 +63,10 @@ async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     Ok(result)
 }
 
-fn not_found(uri: &str, exchange: &Exchange) -> Refusal {
-    let code = match exchange.revision.era() {
-        Era::Handshake => RESOURCE_NOT_FOUND,
-        Era::Stateless => INVALID_PARAMS,
-    };
-    Refusal {
-        code,
-        message: format!("Resource not found: {uri}"),
-        data: Some(json!({ "uri": uri })),
-    }
-}
-
 fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     let uri = text(&exchange.request.params, "uri")?;
     if !resources::exists(uri, lab) {
-        return Err(not_found(uri, exchange));
+        return Err(Refusal::no_resource(uri, exchange.revision));
     }
     let is_kept = exchange.subscribe(uri).then(|| json!({}));
     is_kept.ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
@@ -97,7 +87,7 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
     };
     let (name, typed) = (text(argument, "name")?, text(argument, "value")?);
     let known = match text(reference, "type")? {
-        "ref/prompt" => prompts::values(text(reference, "name")?, name, lab),
+        "ref/prompt" => prompt_values(text(reference, "name")?, name, lab),
         "ref/resource" => resources::values(text(reference, "uri")?, name, lab),
         other => {
             let text = format!("Invalid params: unknown ref type {other:?}");
@@ -111,4 +101,74 @@ fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
     values.truncate(COMPLETIONS_MAX);
     let has_more = total > COMPLETIONS_MAX;
     Ok(json!({ "completion": { "values": values, "total": total, "hasMore": has_more } }))
+}
+
+fn prompts(lab: &Lab) -> impl Iterator<Item = &'static Prompt> {
+    lab.declared(|catalogue| &catalogue.prompts)
+}
+
+/// The prompt that was asked for.
+async fn prompt(call: Call<'_>) -> Result<Value, Reply> {
+    let name = call.exchange.request.tool();
+    let known = prompts(call.lab).find(|known| catalogue::text(&known.listed, "name") == name);
+    let known = known.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
+    check_prompt(call.arguments, &known.listed)?;
+    let mut values = known.defaults.clone();
+    values.extend(call.arguments.clone());
+    if let Some(uri) = values.get("uri").and_then(Value::as_str) {
+        let resource = resources::read_for(call.exchange, uri, call.lab).await;
+        let resource = resource.ok_or_else(|| invalid(format!("Resource not found: {uri}")))?;
+        values.insert("resource".to_owned(), resource);
+    }
+    // Only in this era may a prompt ask for anything.
+    if call.exchange.revision.era() == Era::Stateless && !known.asks.is_empty() {
+        values.extend(ask(call, &known.asks, None).await?);
+    }
+    let messages: Vec<Value> = known
+        .messages
+        .iter()
+        .map(|block| json!({ "role": "user", "content": render(block, &values) }))
+        .collect();
+    Ok(json!({ "messages": messages }))
+}
+
+/// What is wrong with the arguments: each is a text, and those that must be given are.
+fn check_prompt(given: &Map<String, Value>, prompt: &Value) -> Result<(), Refusal> {
+    let arguments = prompt["arguments"].as_array().into_iter().flatten();
+    let mut names = Vec::new();
+    for argument in arguments {
+        let name = catalogue::text(argument, "name");
+        if argument["required"] == true && !given.contains_key(name) {
+            return Err(invalid(format!(
+                "Invalid params: missing required argument {name:?}"
+            )));
+        }
+        names.push(name);
+    }
+    for (name, value) in given {
+        if !names.contains(&name.as_str()) {
+            return Err(invalid(format!(
+                "Invalid params: unknown argument {name:?}"
+            )));
+        }
+        if !value.is_string() {
+            return Err(invalid(format!(
+                "Invalid params: argument {name:?} must be a string"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What an argument of a prompt can be.
+fn prompt_values(prompt: &str, argument: &str, lab: &Lab) -> Option<Vec<String>> {
+    if (prompt, argument) == ("reading", "uri") {
+        let listed = resources::listed(lab);
+        let uris = listed
+            .iter()
+            .map(|resource| catalogue::text(resource, "uri"));
+        return Some(uris.map(str::to_owned).collect());
+    }
+    let known = prompts(lab).find(|known| catalogue::text(&known.listed, "name") == prompt)?;
+    known.values.get(argument).cloned()
 }

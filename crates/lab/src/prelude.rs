@@ -1,22 +1,26 @@
 //! What most files of this crate are written with.
 
-pub use std::borrow::Cow;
-pub use std::collections::VecDeque;
-pub use std::path::{Path, PathBuf};
-pub use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-pub use std::thread::JoinHandle;
-pub use std::time::{Duration, SystemTime};
+pub use std::{
+    borrow::Cow,
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread::JoinHandle,
+    time::{Duration, SystemTime},
+};
 
 pub use http::HeaderMap;
 pub use mcprove_arguments::SchemaCheck;
 pub use mcprove_servers::hosting::{
     self, Arrival, Behaviour, Caller, Change, Ended, Exchange, Host, INVALID_PARAMS, Identity,
-    LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Refusal, Request, Stderr,
-    TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
+    LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Refusal, Request,
+    SignedState, Stderr, TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
 };
 pub use mcprove_settings::secret::Redactor;
-pub use mcprove_trace::protocol::{Era, Revision};
-pub use mcprove_trace::{BoxFuture, ErrorCategory};
+pub use mcprove_trace::{
+    BoxFuture, ErrorCategory,
+    protocol::{Era, Revision},
+};
 pub use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
 pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The resources of the lab: those that its catalogue declares, a row of numbers to page through, and the audit where
 //! there is no file to look into: `lab://audit`.
 
-use super::catalogue::{Resource, text};
+use super::catalogue::text;
 use crate::prelude::*;
 
 /// Where the numbers are.
@@ -33,27 +33,19 @@ fn resource(uri: &str, name: &str, description: &str) -> Value {
     json!({ "uri": uri, "name": name, "description": description, "mimeType": "application/json" })
 }
 
-fn templates_of(lab: &Lab) -> impl Iterator<Item = &'static Resource> {
-    let catalogues = lab.catalogues.iter();
-    catalogues.flat_map(|catalogue| &catalogue.templates)
-}
-
 /// The templates that are listed.
 pub fn templates(lab: &Lab) -> Vec<Value> {
-    let templates = templates_of(lab);
+    let templates = lab.declared(|catalogue| &catalogue.templates);
     templates.map(|known| known.listed.clone()).collect()
 }
 
 /// What is at a URI, except the audit.
 fn read(uri: &str, lab: &Lab) -> Option<Value> {
-    let mut declared = lab
-        .catalogues
-        .iter()
-        .flat_map(|catalogue| &catalogue.resources);
+    let mut declared = lab.declared(|catalogue| &catalogue.resources);
     if let Some(known) = declared.find(|known| text(&known.listed, "uri") == uri) {
         let mut contents = json!({ "uri": uri, "mimeType": known.listed["mimeType"] });
         for (name, value) in &known.contents {
-            contents[name] = render(value, &serde_json::Map::new());
+            contents[name] = render(value, &Map::new());
         }
         return Some(contents);
     }
@@ -80,8 +72,9 @@ fn contents(uri: &str, text: &str) -> Value {
 
 /// What a variable of a template can be.
 pub fn values(template: &str, variable: &str, lab: &Lab) -> Option<Vec<String>> {
-    let known = templates_of(lab).find(|known| text(&known.listed, "uriTemplate") == template)?;
-    serde_json::from_value(known.values.get(variable)?.clone()).ok()
+    let mut templates = lab.declared(|catalogue| &catalogue.templates);
+    let known = templates.find(|known| text(&known.listed, "uriTemplate") == template)?;
+    known.values.get(variable).cloned()
 }
 
 /// Where the audit is.

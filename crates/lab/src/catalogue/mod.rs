@@ -66,7 +66,7 @@ pub struct Prompt {
     pub asks: Vec<Question>,
     /// What each argument can be.
     #[serde(default)]
-    pub values: Map<String, Value>,
+    pub values: HashMap<String, Vec<String>>,
 }
 
 /// A resource, or a template of such.
@@ -79,7 +79,7 @@ pub struct Resource {
     pub contents: Map<String, Value>,
     /// What each variable of a template can be.
     #[serde(default)]
-    pub values: Map<String, Value>,
+    pub values: HashMap<String, Vec<String>>,
 }
 
 const fn first_revision() -> Revision {

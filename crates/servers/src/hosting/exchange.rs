@@ -151,15 +151,34 @@ impl Exchange {
 
     /// Who the client says it is, as an `Implementation` of the protocol.
     pub fn client(&self) -> Value {
+        self.stated(META_CLIENT, Session::client)
+    }
+
+    /// What the client said that it can do.
+    pub fn client_capability(&self, name: &str) -> bool {
+        let stated = self.stated(META_CAPABILITIES, Session::client_capabilities);
+        stated.get(name).is_some()
+    }
+
+    /// What the client says of itself: with each request in the stateless era, and once before.
+    fn stated(&self, key: &str, agreed: fn(&Session) -> Value) -> Value {
         match self.revision.era() {
-            Era::Stateless => self.request.meta(META_CLIENT).cloned().unwrap_or_default(),
-            Era::Handshake => self.session.client(),
+            Era::Stateless => self.request.meta(key).cloned().unwrap_or_default(),
+            Era::Handshake => agreed(&self.session),
         }
     }
 
     /// The response with this result, completed as the revision wants it.
     pub fn success(&self, result: Value) -> Value {
         success(&self.request, self.revision, &*self.host.behaviour, result)
+    }
+
+    /// The response with this result or refusal.
+    pub fn response(&self, outcome: Result<Value, Refusal>) -> Value {
+        match outcome {
+            Ok(result) => self.success(result),
+            Err(refusal) => refusal.response(&self.request.id),
+        }
     }
 
     /// The response with this error.
@@ -170,17 +189,6 @@ impl Exchange {
     /// The response of a healthy server to this call.
     pub fn healthy(&self) -> Value {
         self.success(tools::run(&self.request))
-    }
-
-    /// What the client said that it can do.
-    pub fn client_capability(&self, name: &str) -> bool {
-        match self.revision.era() {
-            Era::Stateless => {
-                let declared = self.request.meta(META_CAPABILITIES);
-                declared.is_some_and(|declared| declared.get(name).is_some())
-            }
-            Era::Handshake => self.session.client_capabilities().get(name).is_some(),
-        }
     }
 
     /// Sends the last word on this request.

@@ -27,6 +27,8 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The server has too much to do.
 pub const TOO_BUSY: i64 = -32000;
+/// No such resource, in the handshake era.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
 /// HTTP headers that contradict the body.
 pub const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the request needs.
@@ -66,6 +68,18 @@ impl Refusal {
             code: UNSUPPORTED_VERSION,
             message: "Unsupported protocol version".to_owned(),
             data: Some(json!({ "supported": supported, "requested": requested })),
+        }
+    }
+
+    /// The refusal of a resource that is not there.
+    pub fn no_resource(uri: &str, revision: Revision) -> Self {
+        let code = match revision.era() {
+            Era::Handshake => RESOURCE_NOT_FOUND,
+            Era::Stateless => INVALID_PARAMS,
+        };
+        Self {
+            data: Some(json!({ "uri": uri })),
+            ..Self::new(code, format!("Resource not found: {uri}"))
         }
     }
 

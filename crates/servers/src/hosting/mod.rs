@@ -19,7 +19,6 @@ mod http_answer;
 mod http_headers;
 pub mod http_limits;
 mod http_sessions;
-mod http_stream;
 pub(crate) mod lean;
 pub mod listener;
 pub mod message;
@@ -39,7 +38,7 @@ pub use self::{
     },
     changes::Change,
     exchange::{Exchange, kept_with},
-    host::{Eras, Host, Stderr},
+    host::{Eras, Host, SignedState, Stderr},
     listener::{Bound, Kind, ListenError, Listening},
     message::*,
     names::PublicHost,
@@ -52,11 +51,10 @@ pub(crate) use self::{
     changes::BEHIND_MAX,
     dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started},
     exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output},
-    http_answer::{BrokenOff, NoAnswer},
+    http_answer::{BrokenOff, NoAnswer, Piece, Waiting},
     http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
     http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX},
     http_sessions::{HttpSessions, SESSIONS_MAX},
-    http_stream::{Piece, Waiting},
     listener::Ends,
     serve_http::HttpServer,
     session::{AGREEMENT_BYTES_MAX, End, SESSION_BYTES_MAX, Shared, Which},

@@ -3,8 +3,7 @@
 
 use hyper::{Method, Request};
 
-use super::http_answer::{self as answer, Answer, refuse};
-use super::http_stream::{event, outgoing};
+use super::http_answer::{self as answer, Answer, event, outgoing, refuse};
 use crate::prelude::*;
 
 /// Forgets a client when its stream is gone.
@@ -17,7 +16,7 @@ impl Drop for Registration {
     fn drop(&mut self) {
         let HttpServer { host, clients, .. } = &*self.server;
         if let Some(peer) = lock(clients).remove(&self.name) {
-            host.close(&peer.session, host.why_closed());
+            host.close(&peer.session);
         }
     }
 }

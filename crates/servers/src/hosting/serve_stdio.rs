@@ -2,6 +2,7 @@
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 
+use super::host::wait_until;
 use crate::prelude::*;
 
 /// How long requests may still be worked on after the client closed our input.
@@ -80,19 +81,10 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin) {
         }
     }
     host.behaviour.left(&peer.session);
-    drain(&peer.session).await;
+    // Quick work may finish, so that `printf … | mcprove fixture normal` is answered. What takes longer is given up.
+    let is_idle = || !peer.session.in_flight.is_busy();
+    wait_until(is_idle, DRAIN_STEP, DRAIN_TIME).await;
     tokio::time::sleep(host.behaviour.linger()).await;
-}
-
-/// Lets quick work finish, so that `printf … | mcprove fixture normal` is answered.
-async fn drain(session: &Session) {
-    let wait = async {
-        while session.in_flight.is_busy() {
-            tokio::time::sleep(DRAIN_STEP).await;
-        }
-    };
-    // What takes longer is given up.
-    let _ = tokio::time::timeout(DRAIN_TIME, wait).await;
 }
 
 #[derive(Clone, Copy, PartialEq)]

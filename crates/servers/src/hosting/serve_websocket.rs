@@ -3,12 +3,13 @@
 use futures_util::{Sink, SinkExt};
 use mcprove_trace::guarded::{Pongs, Received};
 use tokio_tungstenite::accept_hdr_async_with_config;
-use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, StatusCode};
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::protocol::frame::Frame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::{
+    Error, Message,
+    handshake::server::{ErrorResponse, Request, Response},
+    protocol::WebSocketConfig,
+    protocol::frame::Frame,
+    protocol::frame::coding::{Data, OpCode},
+};
 
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::serve_http::caller;
@@ -93,7 +94,7 @@ struct Closing<'p>(&'p Peer);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         let Peer { host, session, .. } = self.0;
-        host.close(session, host.why_closed());
+        host.close(session);
     }
 }
 

@@ -89,10 +89,7 @@ impl Server {
 
     /// The mock's own answer to a call, without any fault.
     pub fn answer_call(&self, exchange: &Exchange) -> Value {
-        match self.try_call(&exchange.request) {
-            Ok(result) => exchange.success(result),
-            Err(refusal) => refusal.response(&exchange.request.id),
-        }
+        exchange.response(self.try_call(&exchange.request))
     }
 
     fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
@@ -227,8 +224,7 @@ impl Behaviour for Server {
         let injection = ticket.and_then(|ticket| ticket.injection.as_ref());
         let answer = if exchange.request.method != "tools/call" {
             match self.answer(exchange) {
-                Some(Ok(result)) => exchange.success(result),
-                Some(Err(refusal)) => refusal.response(&exchange.request.id),
+                Some(outcome) => exchange.response(outcome),
                 None => return false,
             }
         } else if let Some(injection) = injection {

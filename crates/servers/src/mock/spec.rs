@@ -133,21 +133,13 @@ impl fmt::Debug for Answer {
             Self::Result(result) => formatter.debug_tuple("Result").field(result).finish(),
             Self::Computed(function) => formatter.debug_tuple("Computed").field(function).finish(),
             Self::Error(error) => {
-                let code = error
-                    .field("code")
-                    .and_then(|code| code.render(&Map::new()));
+                let code = || error.field("code")?.render(&Map::new())?.as_i64();
+                let message = error.field("message");
+                let message = message.unwrap_or(Template::literal("".into()));
                 formatter
                     .debug_struct("Error")
-                    .field(
-                        "code",
-                        &code.and_then(|code| code.as_i64()).unwrap_or_default(),
-                    )
-                    .field(
-                        "message",
-                        &error
-                            .field("message")
-                            .unwrap_or(Template::literal("".into())),
-                    )
+                    .field("code", &code().unwrap_or_default())
+                    .field("message", &message)
                     .field("data", &error.field("data"))
                     .finish()
             }

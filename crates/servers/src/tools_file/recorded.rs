@@ -60,11 +60,8 @@ struct Session {
     cut_answers: u64,
 }
 
-enum End {
-    Result(Fields),
-    /// With what else was answered: the result of a tool error, the `data` of a JSON-RPC error.
-    Error(TraceError, Option<Value>),
-}
+/// A result, or an error with what else was answered: the result of a tool error, the `data` of a JSON-RPC error.
+type End = Result<Fields, (TraceError, Option<Value>)>;
 
 impl Session {
     fn add(&mut self, record: TraceRecord) {
@@ -84,8 +81,8 @@ impl Session {
                 };
                 self.cut_answers += u64::from(record.cut.is_some());
                 *end = match (record.error, record.result) {
-                    (Some(error), result) => Some(End::Error(error, result.or(record.data))),
-                    (None, Some(Value::Object(result))) => Some(End::Result(result)),
+                    (Some(error), result) => Some(Err((error, result.or(record.data)))),
+                    (None, Some(Value::Object(result))) => Some(Ok(result)),
                     _ => None,
                 };
             }
@@ -139,20 +136,21 @@ struct Recorded {
 impl Recorded {
     /// Takes in how a request was answered.
     fn add(&mut self, method: &str, mut params: Fields, end: End) {
-        let mut result = match end {
-            End::Result(result) if method != "tools/call" => result,
-            end if method == "tools/call" => {
-                let arguments = fields(params.remove("arguments"));
-                self.call(text_of(&params, "name"), arguments, end);
-                return;
-            }
-            _ => return,
+        if method == "tools/call" {
+            let arguments = fields(params.remove("arguments"));
+            self.call(text_of(&params, "name"), arguments, end);
+            return;
+        }
+        let Ok(mut result) = end else {
+            return;
         };
         let mut listed = |name| -> Vec<Fields> {
-            let items = result.remove(name).unwrap_or_default();
-            let items: Vec<Value> = from_value(items).unwrap_or_default();
-            let items = items.into_iter();
-            items.filter_map(|item| from_value(item).ok()).collect()
+            let items: Vec<Value> =
+                from_value(result.remove(name).unwrap_or_default()).unwrap_or_default();
+            items
+                .into_iter()
+                .filter_map(|item| from_value(item).ok())
+                .collect()
         };
         match method {
             "tools/list" => {
@@ -284,8 +282,8 @@ fn keep(items: &mut Vec<Item>, key: &str, item: Item) {
 /// What a server answered; an end without an answer (a timeout, a crash) is none.
 fn answer(end: End) -> Option<Answer> {
     let (error, answer) = match end {
-        End::Result(result) => return Some(Answer::Result(Template::literal(result.into()))),
-        End::Error(error, answer) => (error, answer),
+        Ok(result) => return Some(Answer::Result(Template::literal(result.into()))),
+        Err(error) => error,
     };
     match (error.category, error.code) {
         (_, Some(code)) => {

@@ -13,6 +13,7 @@ pub struct Table<'n> {
     pub node: &'n Node,
     known: Vec<(&'static Key, &'n Field)>,
     others: Vec<&'n Field>,
+    section: &'static Section,
 }
 
 impl<'n> Table<'n> {
@@ -23,10 +24,9 @@ impl<'n> Table<'n> {
         section_name: &str,
         label: impl Into<String>,
     ) -> Option<Self> {
-        let (section, label) = (section(section_name), label.into());
-        let table = Self::read_recorded(reader, node, section_name, label)?;
+        let table = Self::read_recorded(reader, node, section_name, label.into())?;
         for field in &table.others {
-            table.refuse(reader, field, section);
+            table.refuse(reader, field);
         }
         Some(table)
     }
@@ -50,6 +50,7 @@ impl<'n> Table<'n> {
             node,
             known: Vec::new(),
             others: Vec::new(),
+            section,
         };
         for field in fields {
             let mut keys = section.keys.iter();
@@ -72,8 +73,8 @@ impl<'n> Table<'n> {
         Some(table)
     }
 
-    fn refuse(&self, reader: &mut Reader<'_>, field: &Field, section: &Section) {
-        let names = section.names();
+    fn refuse(&self, reader: &mut Reader<'_>, field: &Field) {
+        let names = self.section.names();
         let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
         let close = near(&lower, &field.name.replace(['_', '-'], ""));

@@ -259,12 +259,21 @@ impl AuditRow {
     /// What stands in a column, as JSON if it is such: what was cut is none any more.
     pub(super) fn as_json<'a>(&self, column: &str, cell: Cell<'a>) -> Cell<'a> {
         match (column, cell) {
-            ("parameters", cell) if self.parameters_cut => cell,
-            ("response", cell) if self.response_cut => cell,
-            ("request_id" | "parameters" | "headers" | "response", Cell::Text(text)) => {
+            ("request_id" | "headers", Cell::Text(text)) => Cell::Json(text),
+            ("parameters" | "response", Cell::Text(text)) if !self.is_cut(column) => {
                 Cell::Json(text)
             }
             (_, cell) => cell,
+        }
+    }
+
+    /// Whether a column was cut because it is over its cap.
+    pub fn is_cut(&self, column: &str) -> bool {
+        match column {
+            "parameters" => self.parameters_cut,
+            "response" => self.response_cut,
+            "headers" => self.headers_cut,
+            _ => false,
         }
     }
 

@@ -46,7 +46,7 @@ pub fn flaky(call: Call<'_>) -> Result<Value, Refusal> {
     let call_id = call.arguments.get("call_id").and_then(whole_number);
     let call_id = call_id.ok_or_else(|| invalid("Invalid params: call_id must fit in 64 bits"))?;
     let rate = call.arguments.get("fail_rate").and_then(Value::as_f64);
-    let given = call.arguments.get("seed").and_then(Value::as_str);
+    let given = call.given("seed");
     let seed = given.map_or_else(|| call.exchange.host().unique_name(), str::to_owned);
     let (rate, roll, failure) = decide(&seed, call_id, rate.unwrap_or_default());
     let mut body = json!({ "fail_rate": rate, "failed": failure.is_some(), "roll": roll });

@@ -209,8 +209,7 @@ impl<'a> Scan<'a> {
                     depth -= 1;
                     self.at += 1;
                 }
-                b',' | b':' if depth > 0 => self.at += 1,
-                b'}' | b']' | b',' | b':' => break,
+                b'}' | b']' | b',' | b':' if depth == 0 => break,
                 byte if depth == 0 && byte.is_ascii_whitespace() => break,
                 _ => {
                     self.at += 1;

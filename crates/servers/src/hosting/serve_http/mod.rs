@@ -7,9 +7,8 @@ use hyper::service::service_fn;
 use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::TokioIo;
 
-use super::http_answer::{self as answer, Answer, refuse, refuse_message};
+use super::http_answer::{self as answer, Answer, event, news, outgoing, refuse, refuse_message};
 use super::http_headers as headers;
-use super::http_stream::{self, event, news, outgoing};
 use crate::prelude::*;
 
 /// What all connections of one server share.
@@ -26,7 +25,7 @@ pub struct HttpServer {
 impl Drop for HttpServer {
     fn drop(&mut self) {
         for session in self.sessions.all() {
-            self.host.close(&session, self.host.why_closed());
+            self.host.close(&session);
         }
     }
 }
@@ -310,7 +309,7 @@ impl HttpServer {
                 pending::<()>().await;
             }
             // A stream without events: nobody waits for the answer, and the connection is free.
-            return Ok(http_stream::answers(None, answers, waiting));
+            return Ok(answer::answers(None, answers, waiting));
         };
         waiting.note(first.ending);
         if let Some(away) = first.away {
@@ -321,7 +320,7 @@ impl HttpServer {
             Ending::Last => answer::json(first.status, first.bytes),
             Ending::Cut | Ending::Short => answer::json_broken_off(first.bytes),
             Ending::More | Ending::Part | Ending::Parked => {
-                http_stream::answers(Some(first), answers, waiting)
+                answer::answers(Some(first), answers, waiting)
             }
         })
     }
@@ -333,7 +332,6 @@ impl HttpServer {
 
     /// The stream for messages that belong to no request, or the rest of one that was closed.
     fn stream(&self, caller: &Caller) -> Result<Answer, NoAnswer> {
-        use futures_util::StreamExt as _;
         if !answer::takes(&caller.headers, "text/event-stream") {
             let text = "Accept must name text/event-stream\n";
             return Err(refuse(StatusCode::NOT_ACCEPTABLE, text));
@@ -349,7 +347,7 @@ impl HttpServer {
 
     fn delete(&self, caller: &Caller) -> Result<Answer, NoAnswer> {
         let session = self.session(caller)?;
-        self.host.close(&session, Ended::Disconnected);
+        self.host.close(&session);
         if let Some(name) = session.name() {
             self.sessions.remove(name);
         }

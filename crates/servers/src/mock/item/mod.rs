@@ -4,9 +4,6 @@ use percent_encoding::percent_decode_str;
 
 use crate::prelude::*;
 
-/// The error of a resource that is not there, in the handshake era.
-const RESOURCE_NOT_FOUND: i64 = -32_002;
-
 /// What `resources/read` answers.
 pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Result<Value, Refusal> {
     let Some(uri) = request.text("uri") else {
@@ -20,14 +17,7 @@ pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Result<Va
         })
     });
     let Some((item, variables)) = found else {
-        return Err(Refusal {
-            code: match revision.era() {
-                Era::Handshake => RESOURCE_NOT_FOUND,
-                Era::Stateless => INVALID_PARAMS,
-            },
-            message: "Resource not found".to_owned(),
-            data: Some(json!({ "uri": uri })),
-        });
+        return Err(Refusal::no_resource(uri, revision));
     };
     let too_large = || Refusal::new(INTERNAL_ERROR, "the resource would be too large");
     let mut contents = item.content.render(&variables).ok_or_else(too_large)?;
