@@ -26,7 +26,7 @@ pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
 }
 
 /// Answers with what a tool says of the answers to these questions.
-pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Result<Value, Reply> {
+pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Answered {
     let state = tool.state.then(|| tool.name());
     let mut answers = ask(call, questions, state).await?;
     for fields in answers.values_mut().filter_map(Value::as_object_mut) {
@@ -70,14 +70,14 @@ pub async fn ask(
     call: Call<'_>,
     questions: &[Question],
     state: Option<&str>,
-) -> Result<Map<String, Value>, Reply> {
+) -> Result<Fields, Reply> {
     match call.exchange.revision.era() {
         Era::Handshake => ask_now(call, questions).await,
         Era::Stateless => take_answers(call, questions, state),
     }
 }
 
-async fn ask_now(call: Call<'_>, questions: &[Question]) -> Result<Map<String, Value>, Reply> {
+async fn ask_now(call: Call<'_>, questions: &[Question]) -> Result<Fields, Reply> {
     let failed = |text: String| Reply::Result(problem(&text));
     if let Some(name) = lacking(call, questions).next() {
         return Err(failed(format!("the client does not declare {name}")));
@@ -100,7 +100,7 @@ fn take_answers(
     call: Call<'_>,
     questions: &[Question],
     state: Option<&str>,
-) -> Result<Map<String, Value>, Reply> {
+) -> Result<Fields, Reply> {
     let params = &call.exchange.request.params;
     let given = params.get("requestState");
     if let Some(given) = given {
@@ -118,7 +118,7 @@ fn take_answers(
         let answer = responses?.get(&question.key)?;
         question.takes(answer).then(|| answer.clone())
     };
-    let answers: Option<Map<String, Value>> = questions
+    let answers: Option<Fields> = questions
         .iter()
         .map(|question| Some((question.key.clone(), answer(question)?)))
         .collect();
@@ -146,7 +146,7 @@ fn lacking(call: Call<'_>, questions: &[Question]) -> impl Iterator<Item = &'sta
 
 /// The result that asks for input.
 pub fn require(call: Call<'_>, questions: &[Question], state: Option<&str>) -> Reply {
-    let lacking: Map<String, Value> = lacking(call, questions)
+    let lacking: Fields = lacking(call, questions)
         .map(|name| (name.to_owned(), json!({})))
         .collect();
     if !lacking.is_empty() {

@@ -76,7 +76,7 @@ impl Lab {
         self.audit.as_ref().filter(|store| store.is_in_memory())
     }
 
-    async fn call(&self, exchange: &Exchange) -> Result<Value, Reply> {
+    async fn call(&self, exchange: &Exchange) -> Answered {
         let name = exchange.request.text("name");
         let name = name.ok_or_else(|| invalid("Invalid params: name must be a string"))?;
         let tool = self

@@ -11,7 +11,7 @@ pub struct Call<'a> {
     /// What the lab remembers.
     pub lab: &'a Lab,
     /// The arguments, with the defaults of those that were not given.
-    pub arguments: &'a Map<String, Value>,
+    pub arguments: &'a Fields,
 }
 
 /// What a request is answered with in place of what it asks for.
@@ -22,6 +22,9 @@ pub enum Reply {
     Error(Refusal),
 }
 
+/// What a request comes to.
+pub type Answered = Result<Value, Reply>;
+
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Self {
         Self::Error(refusal)
@@ -29,7 +32,7 @@ impl From<Refusal> for Reply {
 }
 
 /// Sends the answer to a request.
-pub async fn send(exchange: &Exchange, answer: Result<Value, Reply>) {
+pub async fn send(exchange: &Exchange, answer: Answered) {
     let outcome = match answer {
         Ok(result) | Err(Reply::Result(result)) => Ok(result),
         // Over HTTP it has the status of a bad request.
@@ -52,7 +55,7 @@ pub fn text(text: &str) -> Value {
 }
 
 /// A result that says this, with these arguments in their places.
-pub fn said(says: &str, arguments: &Map<String, Value>) -> Value {
+pub fn said(says: &str, arguments: &Fields) -> Value {
     let said = catalogue::render(&says.into(), arguments);
     json!({ "content": [text(said.as_str().unwrap_or_default())] })
 }

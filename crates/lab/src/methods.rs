@@ -8,7 +8,7 @@ use crate::prelude::*;
 const COMPLETIONS_MAX: usize = 100;
 
 /// What is answered, unless the method is another's.
-pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Reply>> {
+pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Answered> {
     let is_stateless = exchange.revision.era() == Era::Stateless;
     let params = &exchange.request.params;
     let list = |name: &str, items: &[Value]| {
@@ -45,12 +45,12 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Result<Value, Repl
 }
 
 /// A parameter that must be a text.
-fn text<'a>(params: &'a Map<String, Value>, name: &str) -> Result<&'a str, Refusal> {
+fn text<'a>(params: &'a Fields, name: &str) -> Result<&'a str, Refusal> {
     let text = params.get(name).and_then(Value::as_str);
     text.ok_or_else(|| invalid(format!("Invalid params: {name} must be a string")))
 }
 
-async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
+async fn contents(lab: &Lab, exchange: &Exchange) -> Outcome {
     let uri = text(&exchange.request.params, "uri")?;
     let contents = resources::read_for(exchange, uri, lab).await;
     let contents = contents.ok_or_else(|| Refusal::no_resource(uri, exchange.revision))?;
@@ -63,7 +63,7 @@ async fn contents(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     Ok(result)
 }
 
-fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
+fn subscribe(lab: &Lab, exchange: &Exchange) -> Outcome {
     let uri = text(&exchange.request.params, "uri")?;
     if !resources::exists(uri, lab) {
         return Err(Refusal::no_resource(uri, exchange.revision));
@@ -72,14 +72,14 @@ fn subscribe(lab: &Lab, exchange: &Exchange) -> Result<Value, Refusal> {
     is_kept.ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
 }
 
-fn set_level(exchange: &Exchange) -> Result<Value, Refusal> {
+fn set_level(exchange: &Exchange) -> Outcome {
     let level = text(&exchange.request.params, "level")?;
     let known = LogLevel::of(&level.into());
     exchange.set_log_level(known.ok_or_else(|| invalid(format!("unknown log level {level:?}")))?);
     Ok(json!({}))
 }
 
-fn complete(lab: &Lab, params: &Map<String, Value>) -> Result<Value, Refusal> {
+fn complete(lab: &Lab, params: &Fields) -> Outcome {
     let reference = params.get("ref").and_then(Value::as_object);
     let argument = params.get("argument").and_then(Value::as_object);
     let (Some(reference), Some(argument)) = (reference, argument) else {
@@ -108,7 +108,7 @@ fn prompts(lab: &Lab) -> impl Iterator<Item = &'static Prompt> {
 }
 
 /// The prompt that was asked for.
-async fn prompt(call: Call<'_>) -> Result<Value, Reply> {
+async fn prompt(call: Call<'_>) -> Answered {
     let name = call.exchange.request.tool();
     let known = prompts(call.lab).find(|known| catalogue::text(&known.listed, "name") == name);
     let known = known.ok_or_else(|| invalid(format!("Unknown prompt: {name}")))?;
@@ -133,7 +133,7 @@ async fn prompt(call: Call<'_>) -> Result<Value, Reply> {
 }
 
 /// What is wrong with the arguments: each is a text, and those that must be given are.
-fn check_prompt(given: &Map<String, Value>, prompt: &Value) -> Result<(), Refusal> {
+fn check_prompt(given: &Fields, prompt: &Value) -> Result<(), Refusal> {
     let arguments = prompt["arguments"].as_array().into_iter().flatten();
     let mut names = Vec::new();
     for argument in arguments {

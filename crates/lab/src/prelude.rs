@@ -3,6 +3,7 @@
 pub use std::{
     borrow::Cow,
     collections::{HashMap, VecDeque},
+    fmt,
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::JoinHandle,
@@ -12,9 +13,9 @@ pub use std::{
 pub use http::HeaderMap;
 pub use mcprove_arguments::SchemaCheck;
 pub use mcprove_servers::hosting::{
-    self, Arrival, Behaviour, Caller, Change, Ended, Exchange, Host, INVALID_PARAMS, Identity,
-    LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Refusal, Request,
-    SignedState, Stderr, TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
+    self, Arrival, Behaviour, Caller, Change, Ended, Exchange, Fields, Host, INVALID_PARAMS,
+    Identity, LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Outcome, Refusal,
+    Request, SignedState, Stderr, TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
 };
 pub use mcprove_settings::secret::Redactor;
 pub use mcprove_trace::{
@@ -30,6 +31,6 @@ pub use crate::Options;
 pub use crate::ask::{Question, ask};
 pub use crate::audit::*;
 pub use crate::behaviour::Lab;
-pub use crate::call::{Call, Reply, failed, invalid, problem, said, structured};
+pub use crate::call::{Answered, Call, Reply, failed, invalid, problem, said, structured};
 pub use crate::catalogue::{Entry, render};
 pub(crate) use crate::category;

@@ -107,7 +107,7 @@ pub async fn read_for(exchange: &Exchange, uri: &str, lab: &Lab) -> Option<Value
     Some(contents(AUDIT_URI, &text))
 }
 
-fn latest(store: &AuditStore, user: Option<&str>) -> Result<Vec<AuditRow>, AuditError> {
+fn latest(store: &AuditStore, user: Option<&str>) -> AuditResult<Vec<AuditRow>> {
     store.flush();
     let reader = store.reader()?;
     let (mut shown, mut bytes) = (Vec::new(), 0);

@@ -76,7 +76,7 @@ impl State {
     }
 
     /// How many writes each key has had, and all together.
-    pub fn counts(&self) -> (Map<String, Value>, u64) {
+    pub fn counts(&self) -> (Fields, u64) {
         let writes = lock(&self.writes);
         let total = writes.counts.values().map(|count| count.applied).sum();
         let counts = writes

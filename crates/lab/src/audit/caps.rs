@@ -57,7 +57,7 @@ impl Caps {
 fn fitting(headers: &str, max: usize) -> Option<String> {
     /// The quotes, colon and comma of a member.
     const MARKS: usize = 6;
-    let mut headers: Map<String, Value> = serde_json::from_str(headers).ok()?;
+    let mut headers: Fields = serde_json::from_str(headers).ok()?;
     let size = |(name, value): (&String, &Value)| name.len() + value.to_string().len() + MARKS;
     let mut sizes: Vec<(usize, String)> = headers
         .iter()

@@ -7,6 +7,9 @@ use crate::prelude::*;
 /// Why rows are lost that another process did not let in.
 pub const LOCKED: &str = "another process keeps the file locked";
 
+/// What is read or written, unless the file cannot be.
+pub type AuditResult<T> = Result<T, AuditError>;
+
 /// A file of the audit that cannot be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {

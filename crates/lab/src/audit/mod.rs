@@ -25,17 +25,17 @@ mod crash;
 mod tests;
 
 pub use self::{
-    caps::Caps,
-    comparison::{COMPARISON_FORMAT, Difference, RowComparison},
-    error::AuditError,
-    export::ExportFormat,
-    filter::{ArgumentError, ArgumentFilter, Filter, Order},
-    reader::{AuditReader, Rows},
+    caps::*,
+    comparison::*,
+    error::{AuditError, AuditResult},
+    export::*,
+    filter::*,
+    reader::*,
     redact::{redact_header, redact_headers},
-    replay::{Caller, CallerAnswer, CallerFailure, Replay, ReplayError},
-    row::{AUDIT_FORMAT, AuditList, AuditRow, COLUMNS, Cell},
-    store::{AuditOptions, AuditStore, MEMORY_BYTES, MEMORY_ROWS},
-    time::{TimeError, format_time, parse_time},
+    replay::*,
+    row::*,
+    store::*,
+    time::*,
 };
 pub use super::category::ALL as CATEGORIES;
 

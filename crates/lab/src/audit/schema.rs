@@ -60,7 +60,7 @@ CREATE TABLE origin (created TEXT NOT NULL);
 ";
 
 /// Makes the tables of a file that has none, and refuses one that is no audit of ours.
-pub fn prepare(connection: &Connection, path: &Path) -> Result<(), AuditError> {
+pub fn prepare(connection: &Connection, path: &Path) -> AuditResult<()> {
     let result = |error: rusqlite::Error| AuditError::from_sqlite(path, &error);
     // Two processes may open a new file at once.
     let whole = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
@@ -74,8 +74,8 @@ pub fn prepare(connection: &Connection, path: &Path) -> Result<(), AuditError> {
 }
 
 /// The version of a file. Refuses one that is no audit, or of a version that is not known.
-pub fn check(connection: &Connection, path: &Path) -> Result<i64, AuditError> {
-    let pragma = |name: &str| -> Result<i64, AuditError> {
+pub fn check(connection: &Connection, path: &Path) -> AuditResult<i64> {
+    let pragma = |name: &str| -> AuditResult<i64> {
         connection
             .pragma_query_value(None, name, |row| row.get(0))
             .map_err(|error| AuditError::from_sqlite(path, &error))

@@ -21,7 +21,7 @@ pub static CONFORMANCE: LazyLock<Catalogue> =
 pub struct Catalogue {
     /// A picture and a sound in Base64, the smallest there are, for any place that names them.
     #[serde(default)]
-    media: Map<String, Value>,
+    media: Fields,
     pub tools: Vec<Entry>,
     pub prompts: Vec<Prompt>,
     pub resources: Vec<Resource>,
@@ -60,7 +60,7 @@ pub struct Prompt {
     pub messages: Vec<Value>,
     /// What arguments are that are not given.
     #[serde(default)]
-    pub defaults: Map<String, Value>,
+    pub defaults: Fields,
     /// What it asks the client, in the stateless era.
     #[serde(default)]
     pub asks: Vec<Question>,
@@ -76,7 +76,7 @@ pub struct Resource {
     pub listed: Value,
     /// A `text` or a `blob`.
     #[serde(default)]
-    pub contents: Map<String, Value>,
+    pub contents: Fields,
     /// What each variable of a template can be.
     #[serde(default)]
     pub values: HashMap<String, Vec<String>>,
@@ -115,7 +115,7 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// A value with these arguments and the media in their places.
-pub fn render(value: &Value, arguments: &Map<String, Value>) -> Value {
+pub fn render(value: &Value, arguments: &Fields) -> Value {
     let mut all = LAB.media.clone();
     all.extend(arguments.clone());
     let template = Template::parse(value.clone()).ok();

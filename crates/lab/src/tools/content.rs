@@ -4,7 +4,7 @@ use crate::prelude::*;
 use crate::resources;
 
 /// A resource inside a result, and a link to one.
-pub async fn resource(call: Call<'_>) -> Result<Value, Reply> {
+pub async fn resource(call: Call<'_>) -> Answered {
     let uri = call.text("uri");
     let contents = resources::read_for(call.exchange, uri, call.lab).await;
     let contents = contents.ok_or_else(|| invalid(format!("Resource not found: {uri}")))?;

@@ -4,7 +4,7 @@ use super::failure::FAILED;
 use crate::prelude::*;
 
 /// Writes, or says that it failed although it did.
-pub fn write(call: Call<'_>) -> Result<Value, Refusal> {
+pub fn write(call: Call<'_>) -> Outcome {
     let key = call.text("key");
     let state = &call.lab.state;
     let written = state.write(key, call.given("idempotency_key"));

@@ -13,7 +13,7 @@ use crate::ask;
 use crate::prelude::*;
 
 /// Answers a call of a tool.
-pub async fn answer(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
+pub async fn answer(call: Call<'_>, tool: &Entry) -> Answered {
     if let Some(result) = &tool.result {
         return Ok(render(result, call.arguments));
     }

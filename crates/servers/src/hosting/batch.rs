@@ -1,6 +1,5 @@
 //! Several messages in one, as some revisions of the handshake era have them.
 
-use super::dispatch::accept_one;
 use crate::prelude::*;
 
 /// The most messages in a batch.
@@ -64,7 +63,7 @@ pub async fn answer(peer: &Peer, messages: Vec<Value>, end: &End) {
     let give = async move {
         let mut started = Vec::new();
         for message in messages {
-            started.extend(accept_one(&each, message).await);
+            started.extend(dispatch::accept_one(&each, message).await);
         }
         // The last of the answers follows on the last of the work.
         drop(each);

@@ -69,7 +69,7 @@ pub trait Behaviour: Send + Sync + 'static {
     }
 
     /// A notification arrived, of any method.
-    fn notified(&self, _session: &Session, _method: &str, _params: &Map<String, Value>) {}
+    fn notified(&self, _session: &Session, _method: &str, _params: &Fields) {}
 
     /// An HTTP request was not let in: nobody [watches](Behaviour::watch) it.
     fn turned_away(&self, _caller: &Caller, _refused: TurnedAway<'_>) {}
@@ -115,7 +115,7 @@ pub trait Behaviour: Send + Sync + 'static {
 
     /// What is wrong with the arguments of a call, in words for the model that made it. `tool` is as
     /// it was listed.
-    fn problem(&self, tool: &Value, arguments: &Map<String, Value>) -> Option<String> {
+    fn problem(&self, tool: &Value, arguments: &Fields) -> Option<String> {
         tools::problem(tool.get("inputSchema").unwrap_or(&Value::Null), arguments)
     }
 

@@ -174,7 +174,7 @@ impl Exchange {
     }
 
     /// The response with this result or refusal.
-    pub fn response(&self, outcome: Result<Value, Refusal>) -> Value {
+    pub fn response(&self, outcome: Outcome) -> Value {
         match outcome {
             Ok(result) => self.success(result),
             Err(refusal) => refusal.response(&self.request.id),

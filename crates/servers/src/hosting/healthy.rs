@@ -1,6 +1,5 @@
 //! How a healthy server answers: who may ask what, and every method but the call itself.
 
-use super::dispatch::weight_kept;
 use crate::prelude::*;
 
 /// How long a client may keep a list or a discovery, in the stateless era.
@@ -147,7 +146,8 @@ fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, 
         .unwrap_or(Revision::LATEST_HANDSHAKE);
     let said = |name: &str| request.params.get(name).cloned().unwrap_or_default();
     let said = (said("capabilities"), said("clientInfo"));
-    let bytes = weight_kept(&said.0.to_string()) + weight_kept(&said.1.to_string());
+    let bytes =
+        dispatch::weight_kept(&said.0.to_string()) + dispatch::weight_kept(&said.1.to_string());
     if bytes > AGREEMENT_BYTES_MAX {
         let kibibytes = AGREEMENT_BYTES_MAX / 1024;
         return Err(Refusal::invalid(format!(
@@ -169,7 +169,7 @@ pub fn list(
     items: &[Value],
     request: &Request,
     revision: Revision,
-) -> Result<Value, Refusal> {
+) -> Outcome {
     let start = match request.params.get("cursor") {
         None => 0,
         Some(cursor) => {

@@ -88,8 +88,8 @@ pub struct Host {
     name_keys: SignedState,
 }
 
-impl std::fmt::Debug for Host {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Host")
     }
 }
@@ -102,14 +102,14 @@ impl Host {
             eras,
             calls: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             others: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
-            requests: Budget::new(REQUEST_BYTES_MAX),
+            requests: Budget::new(http_limits::REQUEST_BYTES_MAX),
             answers: Budget::new(ANSWER_BYTES_MAX),
             kept: Budget::new(SESSION_BYTES_MAX),
             public_hosts: OnceLock::new(),
             stderr,
             is_stalled: AtomicBool::new(false),
             end: watch::Sender::new(None),
-            changes: broadcast::Sender::new(BEHIND_MAX),
+            changes: broadcast::Sender::new(changes::BEHIND_MAX),
             names: AtomicU64::new(0),
             name_keys: SignedState::default(),
         })

@@ -9,7 +9,6 @@ use hyper::Response;
 use hyper::body::Frame;
 use hyper::header::{ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 
-use super::dispatch::{too_busy, weight};
 use super::http_limits::Read;
 use crate::prelude::*;
 
@@ -20,6 +19,8 @@ pub struct BrokenOff;
 
 pub type Body = UnsyncBoxBody<Bytes, BrokenOff>;
 pub type Answer = Response<Body>;
+/// What becomes of a request.
+pub type Answered = Result<Answer, NoAnswer>;
 
 /// Why a request has no answer of its own.
 pub enum NoAnswer {
@@ -95,7 +96,11 @@ pub fn refuse_message(status: StatusCode, id: &Value, refusal: Refusal) -> NoAns
 
 /// 503, for a body for which there is no room now.
 fn busy() -> NoAnswer {
-    let busy = refuse_message(StatusCode::SERVICE_UNAVAILABLE, &Value::Null, too_busy());
+    let busy = refuse_message(
+        StatusCode::SERVICE_UNAVAILABLE,
+        &Value::Null,
+        dispatch::too_busy(),
+    );
     busy.with_header(RETRY_AFTER, BUSY_RETRY_S).closing()
 }
 
@@ -153,7 +158,7 @@ pub fn check_json(headers: &HeaderMap) -> Result<(), NoAnswer> {
 pub async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge), NoAnswer> {
     match http_limits::read(body, FRAME_BYTES_MAX, budget).await {
         Ok(Read::Whole(body, mut charge)) => {
-            let is_held = charge.add(weight(&body) - body.len());
+            let is_held = charge.add(dispatch::weight(&body) - body.len());
             is_held.then_some((body, charge)).ok_or_else(busy)
         }
         Ok(Read::Long(..)) => {

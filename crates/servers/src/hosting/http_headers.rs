@@ -52,7 +52,7 @@ pub fn check(
 fn check_arguments(
     caller: &Caller,
     schema: &Value,
-    arguments: &Map<String, Value>,
+    arguments: &Fields,
     depth: usize,
 ) -> Result<(), Refusal> {
     let properties = schema.get("properties").and_then(Value::as_object);

@@ -124,7 +124,7 @@ pub struct Ends {
 
 /// A connection whose client has to read.
 #[cfg(feature = "ws")]
-pub type Stream = Guarded<tokio::net::TcpStream>;
+pub type GuardedStream = Guarded<tokio::net::TcpStream>;
 
 async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: LimitWatch) {
     let server = HttpServer::new(Arc::clone(&host), kind);
@@ -135,7 +135,7 @@ async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: Limi
         loop {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
-                accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                accepted = listener.accept(), if connections.len() < http_limits::CONNECTIONS_MAX => {
                     match accepted {
                         Ok((stream, remote)) => {
                             // Only slower without.

@@ -36,6 +36,11 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 /// A revision that the server does not speak.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The fields of a JSON object: parameters, arguments.
+pub type Fields = Map<String, Value>;
+/// What a request comes to.
+pub type Outcome = Result<Value, Refusal>;
+
 /// Why a message is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
@@ -101,7 +106,7 @@ pub struct Request {
     /// The method.
     pub method: String,
     /// The parameters; empty when there are none.
-    pub params: Map<String, Value>,
+    pub params: Fields,
 }
 
 /// A message of the client.
@@ -114,7 +119,7 @@ pub enum Message {
         /// The method.
         method: String,
         /// The parameters; empty when there are none.
-        params: Map<String, Value>,
+        params: Fields,
     },
     /// Answers a request of the server.
     Response {
@@ -256,8 +261,8 @@ impl Request {
     }
 
     /// The arguments of what is called; none is an empty map, and anything else is refused.
-    pub fn arguments(&self) -> Result<&Map<String, Value>, Refusal> {
-        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    pub fn arguments(&self) -> Result<&Fields, Refusal> {
+        static NONE: LazyLock<Fields> = LazyLock::new(Map::new);
         match self.params.get("arguments") {
             None => Ok(&NONE),
             Some(Value::Object(arguments)) => Ok(arguments),

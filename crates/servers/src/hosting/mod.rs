@@ -28,36 +28,21 @@ mod serve_sse;
 pub mod serve_stdio;
 #[cfg(feature = "ws")]
 mod serve_websocket;
-pub(crate) mod session;
+mod session;
 pub(crate) mod tools;
 
 pub use self::{
-    behaviour::{
-        Arrival, Behaviour, Caller, Ended, Fate, Identity, Malformed, Shield, TurnedAway,
-        Unauthorised, Watch,
-    },
-    changes::Change,
-    exchange::{Exchange, kept_with},
-    host::{Eras, Host, SignedState, Stderr},
-    listener::{Bound, Kind, ListenError, Listening},
-    message::*,
-    names::PublicHost,
-    session::Session,
+    behaviour::*, changes::Change, exchange::*, host::*, listener::*, message::*,
+    names::PublicHost, session::*,
 };
 pub use async_trait::async_trait;
 pub use mcprove_settings::sync::lock;
 
 pub(crate) use self::{
-    changes::BEHIND_MAX,
     dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started},
-    exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output},
     http_answer::{BrokenOff, NoAnswer, Piece, Waiting},
-    http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
-    http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX},
-    http_sessions::{HttpSessions, SESSIONS_MAX},
-    listener::Ends,
+    http_sessions::HttpSessions,
     serve_http::HttpServer,
-    session::{AGREEMENT_BYTES_MAX, End, SESSION_BYTES_MAX, Shared, Which},
     tools::{structured_result, text_result},
 };
 

@@ -3,7 +3,7 @@
 
 use hyper::{Method, Request};
 
-use super::http_answer::{self as answer, Answer, event, outgoing, refuse};
+use super::http_answer::{self as answer, Answer, Answered, event, outgoing, refuse};
 use crate::prelude::*;
 
 /// Forgets a client when its stream is gone.
@@ -26,7 +26,7 @@ impl HttpServer {
         self: &Arc<Self>,
         request: Request<Incoming>,
         caller: &Arc<Caller>,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Answered {
         self.host.pass().await;
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/sse") => Ok(self.open(caller)),
@@ -54,11 +54,7 @@ impl HttpServer {
         answer::events(stream::iter([endpoint]).chain(events))
     }
 
-    async fn post_message(
-        &self,
-        request: Request<Incoming>,
-        caller: &Arc<Caller>,
-    ) -> Result<Answer, NoAnswer> {
+    async fn post_message(&self, request: Request<Incoming>, caller: &Arc<Caller>) -> Answered {
         let query = request.uri().query().unwrap_or_default();
         let mut pairs = query.split('&');
         let name = pairs

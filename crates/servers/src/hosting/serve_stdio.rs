@@ -2,7 +2,6 @@
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::host::wait_until;
 use crate::prelude::*;
 
 /// How long requests may still be worked on after the client closed our input.

@@ -20,7 +20,7 @@ const READ_BYTES: usize = 16 * 1024;
 const PROTOCOL: &str = "sec-websocket-protocol";
 
 /// Serves one connection to its end.
-pub async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
+pub async fn serve(host: Arc<Host>, stream: GuardedStream, ends: Ends) {
     host.ready().await;
     let mut caller = None;
     #[expect(clippy::result_large_err, reason = "the signature is the library's")]

@@ -89,7 +89,7 @@ impl Log {
     }
 
     /// A notification arrived.
-    pub fn notification(&self, session: &Session, method: &str, params: &Map<String, Value>) {
+    pub fn notification(&self, session: &Session, method: &str, params: &Fields) {
         let Some(log) = self.session(session) else {
             return;
         };
@@ -186,7 +186,7 @@ fn readable(bytes: &[u8]) -> String {
 }
 
 /// Parameters as JSON; empty for none.
-fn json(params: &Map<String, Value>) -> String {
+fn json(params: &Fields) -> String {
     if params.is_empty() {
         return String::new();
     }

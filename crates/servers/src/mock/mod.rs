@@ -47,7 +47,7 @@ use crate::hosting;
 use crate::prelude::*;
 
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
-pub use spec::{Answer, Function, Item, MockSpec, Otherwise, Rule, ToolSpec, When};
+pub use spec::*;
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 pub use tool::MockError;
 
@@ -55,7 +55,6 @@ pub(crate) use self::{
     faulted::FaultedExchange,
     log::{Entry, Log},
     server::{Server, Ticket},
-    spec::text_of,
     tool::Tool,
 };
 

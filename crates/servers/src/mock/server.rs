@@ -92,7 +92,7 @@ impl Server {
         exchange.response(self.try_call(&exchange.request))
     }
 
-    fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
+    fn try_call(&self, request: &Request) -> Outcome {
         let name = request.tool();
         let tool = self.tools.iter().find(|tool| tool.name == name);
         let unknown = || Refusal::invalid(format!("Unknown tool: {name}"));
@@ -102,7 +102,7 @@ impl Server {
     }
 
     /// The answer to what takes no time and is not done the healthy way; `None` is all else.
-    fn answer(&self, exchange: &Exchange) -> Option<Result<Value, Refusal>> {
+    fn answer(&self, exchange: &Exchange) -> Option<Outcome> {
         let spec = &self.spec;
         let revision = exchange.revision;
         let (has_resources, has_prompts) = (spec.has_resources(), !spec.prompts.is_empty());
@@ -196,7 +196,7 @@ impl Behaviour for Server {
         Some(Box::new(Ticket { injection, entry }))
     }
 
-    fn notified(&self, session: &Session, method: &str, params: &Map<String, Value>) {
+    fn notified(&self, session: &Session, method: &str, params: &Fields) {
         self.log.notification(session, method, params);
     }
 

@@ -31,7 +31,7 @@ pub struct MockSpec {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolSpec {
     /// The tool as it is listed: `name`, `inputSchema` and so on.
-    pub listed: Map<String, Value>,
+    pub listed: Fields,
     /// What it answers: the first rule that fits the arguments decides.
     pub rules: Vec<Rule>,
     /// What it answers when no rule fits.
@@ -63,9 +63,9 @@ pub enum When {
     /// All.
     Always,
     /// Those that have these arguments, whatever else they have.
-    Has(Map<String, Value>),
+    Has(Fields),
     /// Those that have exactly these arguments.
-    Is(Map<String, Value>),
+    Is(Fields),
 }
 
 /// What a call is answered.
@@ -169,7 +169,7 @@ impl PartialEq for Function {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// As it is listed: `uri`, `uriTemplate` or `name` and so on.
-    pub listed: Map<String, Value>,
+    pub listed: Fields,
     /// What is in it: the `text` or `blob` of a resource, where `${args.x}` is what stands for `{x}` in its address; the
     /// messages of a prompt.
     pub content: Template,
@@ -264,6 +264,6 @@ impl Answer {
 }
 
 /// The text of this name, or an empty one.
-pub fn text_of<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
+pub fn text_of<'m>(fields: &'m Fields, name: &str) -> &'m str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -12,8 +12,6 @@ use serde_json::from_value;
 use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
 use crate::prelude::*;
 
-type Fields = Map<String, Value>;
-
 /// Whether a text is a trace: lines of JSON that have a time and a kind.
 pub fn is_trace(text: &str) -> bool {
     let first = lines(text).next();

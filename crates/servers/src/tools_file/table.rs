@@ -118,7 +118,7 @@ impl<'n> Table<'n> {
     }
 
     /// The entries that are listed to clients as they are: all but these.
-    pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
+    pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Fields {
         let mut listed = Map::new();
         for (key, field) in &self.known {
             if !but.contains(&&*key.name)

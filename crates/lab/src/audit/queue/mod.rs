@@ -65,8 +65,8 @@ struct State {
 /// Who is told of the first loss.
 struct Tell(Box<dyn FnOnce(Lost) + Send>);
 
-impl std::fmt::Debug for Tell {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Tell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Tell")
     }
 }

@@ -158,7 +158,7 @@ pub enum Cell<'a> {
 }
 
 /// What a column can hold.
-pub trait Column: Sized {
+pub(super) trait Column: Sized {
     /// What is there before anything is known.
     fn empty() -> Self;
     /// What the file has.
@@ -235,8 +235,8 @@ impl Column for SystemTime {
 }
 
 /// As it stands in a line of text; nothing where there is nothing.
-impl std::fmt::Display for Cell<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => Ok(()),
             Self::Flag(flag) => write!(formatter, "{flag}"),

@@ -10,7 +10,7 @@ use crate::prelude::*;
 pub const FAILED: i64 = -32_000;
 
 /// Fails as it is told: as a JSON-RPC error, or as a tool that says that it failed.
-pub fn error(call: Call<'_>) -> Result<Value, Reply> {
+pub fn error(call: Call<'_>) -> Answered {
     let message = call.text("message");
     if call.flag("as_tool") {
         return Ok(failed(&json!({ "triggered": true }), message));
@@ -42,7 +42,7 @@ pub async fn slow(call: Call<'_>) -> Value {
 
 /// Fails with a given probability, decided by a seed and the number of the call alone: the same on every
 /// machine, however many calls are in flight.
-pub fn flaky(call: Call<'_>) -> Result<Value, Refusal> {
+pub fn flaky(call: Call<'_>) -> Outcome {
     let call_id = call.arguments.get("call_id").and_then(whole_number);
     let call_id = call_id.ok_or_else(|| invalid("Invalid params: call_id must fit in 64 bits"))?;
     let rate = call.arguments.get("fail_rate").and_then(Value::as_f64);
@@ -85,7 +85,7 @@ fn whole_number(number: &Value) -> Option<i64> {
 }
 
 /// Fails a given number of times, then succeeds: what a retry is for.
-pub fn fail_then_succeed(call: Call<'_>) -> Result<Value, Reply> {
+pub fn fail_then_succeed(call: Call<'_>) -> Answered {
     let key = call.text("key");
     let failures = call.count("failures", 1_000_000);
     if call.flag("reset") {

@@ -5,8 +5,6 @@ use std::io::{Read, Write};
 
 use tokio::io::AsyncReadExt;
 
-use super::dispatch::parse_error;
-use super::exchange::success;
 use super::healthy::Answer;
 use crate::prelude::*;
 
@@ -116,7 +114,7 @@ fn reply(host: &Host, session: &Session, line: &[u8], replies: &mut Vec<u8>) {
             Message::Invalid { id, refusal, .. } => Some(refusal.response(&id)),
             Message::Notification { .. } | Message::Response { .. } => None,
         },
-        Err(error) => Some(parse_error(&error).response(&Value::Null)),
+        Err(error) => Some(dispatch::parse_error(&error).response(&Value::Null)),
     };
     if let Some(message) = message {
         replies.extend_from_slice(message.to_string().as_bytes());

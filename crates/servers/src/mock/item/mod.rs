@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 use crate::prelude::*;
 
 /// What `resources/read` answers.
-pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Result<Value, Refusal> {
+pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Outcome {
     let Some(uri) = request.text("uri") else {
         return Err(Refusal::invalid("Invalid params: uri is missing"));
     };
@@ -36,7 +36,7 @@ fn named<'i>(items: &'i [Item], key: &str, name: &str) -> Option<&'i Item> {
 /// What stands for the variables of an address pattern in this address; `None` if it does not fit.
 ///
 /// `{name}` stands for what has no `/`, `{+name}` for anything; the shortest that fits is taken.
-fn fit(pattern: &str, uri: &str) -> Option<Map<String, Value>> {
+fn fit(pattern: &str, uri: &str) -> Option<Fields> {
     let mut variables = Map::new();
     let (mut pattern, mut rest) = (pattern, uri);
     loop {
@@ -93,7 +93,7 @@ fn decoded(value: &str) -> String {
 }
 
 /// What `prompts/get` answers.
-pub fn get(prompts: &[Item], request: &Request) -> Result<Value, Refusal> {
+pub fn get(prompts: &[Item], request: &Request) -> Outcome {
     let name = request.tool();
     let prompt = named(prompts, "name", name);
     let prompt = prompt.ok_or_else(|| Refusal::invalid(format!("Unknown prompt: {name}")))?;

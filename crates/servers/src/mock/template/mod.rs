@@ -114,7 +114,7 @@ impl Template {
     }
 
     /// The value with these arguments; `None` if it would be larger than [`RENDERED_BYTES_MAX`].
-    pub fn render(&self, arguments: &Map<String, Value>) -> Option<Value> {
+    pub fn render(&self, arguments: &Fields) -> Option<Value> {
         let mut room = RENDERED_BYTES_MAX;
         self.0.render(arguments, &mut room)
     }
@@ -148,7 +148,7 @@ impl Part {
     }
 
     /// `None` if there is not enough room.
-    fn render(&self, arguments: &Map<String, Value>, room: &mut usize) -> Option<Value> {
+    fn render(&self, arguments: &Fields, room: &mut usize) -> Option<Value> {
         Some(match self {
             Self::Literal(value) => copy(value, room)?,
             Self::Whole(path) => match find(arguments, path) {
@@ -237,7 +237,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn find<'v>(arguments: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
+fn find<'v>(arguments: &'v Fields, path: &[String]) -> Option<&'v Value> {
     let (first, names) = path.split_first()?;
     let first = arguments.get(first)?;
     names.iter().try_fold(first, |value, name| match value {
