@@ -131,10 +131,8 @@ fn take_answers(
 /// The state together with a mark of what was asked, with what and by whom: it fits no other call.
 pub fn bound(call: Call<'_>, state: &str) -> String {
     let exchange = call.exchange;
-    let identity = exchange.caller().identity.as_ref();
-    let user = identity.map(|identity| identity.user.as_str());
     let arguments = exchange.request.params.get("arguments");
-    let about = json!([exchange.request.tool(), arguments, user]).to_string();
+    let about = json!([exchange.request.tool(), arguments, exchange.caller().user()]).to_string();
     format!("{state}.{}", call.lab.signed_state.mark(&about))
 }
 

@@ -95,8 +95,7 @@ pub async fn read_for(exchange: &Exchange, uri: &str, lab: &Lab) -> Option<Value
     let Some(store) = lab.own_audit().filter(|_| uri == AUDIT_URI).cloned() else {
         return read(uri, lab);
     };
-    let identity = exchange.caller().identity.as_ref();
-    let user = identity.map(|identity| identity.user.clone());
+    let user = exchange.caller().user().map(str::to_owned);
     // SQLite waits where it has to.
     let read = tokio::task::spawn_blocking(move || latest(&store, user.as_deref()));
     let list = AuditList {

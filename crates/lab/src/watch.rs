@@ -81,7 +81,7 @@ fn row_of(request: Option<&Request>, caller: &Caller, group: Option<&'static str
         transport: caller.transport().to_owned(),
         remote_addr: caller.remote.map(|remote| remote.to_string()),
         user_agent: owned(caller.header("user-agent")),
-        user: identity.map(|identity| identity.user.clone()),
+        user: owned(caller.user()),
         auth_type: owned(Some(identity.map_or("none", |identity| identity.auth_type))),
         headers: headers.map(|headers| redact_headers(header_texts(headers))),
         ..AuditRow::default()

@@ -68,21 +68,17 @@ impl AuditReader {
                 .ok_or(error)
         });
         let (connection, version) = opened?;
-        Ok(Self::new(connection, place, version))
-    }
-
-    fn new(connection: Connection, place: Place, version: i64) -> Self {
         let column = |name| {
             let missing = BEFORE_SECOND.iter().find(|(missing, _)| *missing == name);
             let missing = missing.filter(|_| version < schema::VERSION);
             missing.map_or(name, |(_, instead)| *instead)
         };
         let columns = COLUMNS.map(column).join(", ");
-        Self {
+        Ok(Self {
             connection,
             place,
             select: format!("SELECT {columns} FROM requests"),
-        }
+        })
     }
 
     /// The rows that a filter wants. They are read as they are asked for, a page at a time: rows

@@ -201,10 +201,8 @@ fn prepare(connection: &Connection, place: &Place, limits: Limits) -> AuditResul
     if !schema::is_empty(connection).map_err(described)? {
         schema::check(connection, path)?;
     }
-    connection
-        .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
-        .map_err(described)?;
     let settings = [
+        ("journal_mode", "WAL"),
         // The log is not waited for: what is committed outlives the process, if not the machine.
         ("synchronous", "NORMAL"),
         ("wal_autocheckpoint", "0"),

@@ -94,11 +94,7 @@ fn as_stored<'a>(cell: &'a Cell<'_>) -> ToSqlOutput<'a> {
 
 /// Removes the oldest rows over the limits. The room they leave is used for the next ones.
 fn remove_oldest(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
-    if let Some(rows) = limits.rows {
-        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        let end = ends(connection)?.1.saturating_sub(rows);
-        connection.execute("DELETE FROM requests WHERE id <= ?1", [end])?;
-    }
+    trim(connection, limits)?;
     let Some(bytes) = limits.bytes else {
         return Ok(());
     };

@@ -8,7 +8,7 @@ pub fn whoami(call: Call<'_>) -> Value {
     let identity = caller.identity.as_ref();
     let client = call.exchange.client();
     json!({
-        "user": identity.map_or("anonymous", |identity| identity.user.as_str()),
+        "user": caller.user().unwrap_or("anonymous"),
         "auth_type": identity.map_or("none", |identity| identity.auth_type),
         "transport": caller.transport(),
         "session_id": call.exchange.session.name(),

@@ -165,6 +165,11 @@ impl Caller {
         }
     }
 
+    /// The name of who it is, if the server asked for proof.
+    pub fn user(&self) -> Option<&str> {
+        Some(&self.identity.as_ref()?.user)
+    }
+
     /// A header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())

@@ -173,15 +173,17 @@ pub async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge
     }
 }
 
+/// What a header lists, however often it comes.
+pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(','))
+}
+
 /// Whether the client takes this content type.
 pub fn takes(headers: &HeaderMap, content_type: &str) -> bool {
-    headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|range| range.split(';').next())
-        .any(|range| [content_type, "*/*"].contains(&range.trim()))
+    let mut ranges = listed(headers, ACCEPT).filter_map(|range| range.split(';').next());
+    ranges.any(|range| [content_type, "*/*"].contains(&range.trim()))
 }
 
 /// A part of a body.

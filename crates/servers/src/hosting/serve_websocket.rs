@@ -1,6 +1,7 @@
 //! WebSocket: one message per text frame, subprotocol `mcp`.
 
 use futures_util::{Sink, SinkExt};
+use hyper::header::SEC_WEBSOCKET_PROTOCOL;
 use mcprove_trace::guarded::{Pongs, Received};
 use tokio_tungstenite::accept_hdr_async_with_config;
 use tokio_tungstenite::tungstenite::{
@@ -11,13 +12,13 @@ use tokio_tungstenite::tungstenite::{
     protocol::frame::coding::{Data, OpCode},
 };
 
+use super::http_answer::listed;
 use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
 use super::serve_http::caller;
 use crate::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;
-const PROTOCOL: &str = "sec-websocket-protocol";
 
 /// Serves one connection to its end.
 pub async fn serve(host: Arc<Host>, stream: GuardedStream, ends: Ends) {
@@ -141,16 +142,12 @@ fn agree(
     }
     let head = (request.uri(), request.version(), headers);
     names::check(head, local, host.names()).map_err(|(status, why)| refuse(status, why))?;
-    let offered = headers.get_all(PROTOCOL).iter();
-    let mut offered = offered
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    if !offered.any(|protocol| protocol.trim() == "mcp") {
+    if !listed(headers, SEC_WEBSOCKET_PROTOCOL).any(|protocol| protocol.trim() == "mcp") {
         let text = "the subprotocol is mcp\n".to_owned();
         return Err(refuse(StatusCode::BAD_REQUEST, text));
     }
     let headers = response.headers_mut();
-    headers.insert(PROTOCOL, HeaderValue::from_static("mcp"));
+    headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     Ok(response)
 }
 
