@@ -196,15 +196,13 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
     let (recorded, now) = (&comparison.left, &comparison.right);
     let mut table = Table::new(["", "recorded", "now"]);
     let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
-    let parts: [(&str, &dyn Fn(&AuditRow) -> String); 4] = [
-        ("outcome", &outcome),
-        ("took", &|row| took(row.duration_ms)),
-        ("error", &|row| part(&row.error_message)),
-        ("response", &|row| part(&row.response)),
-    ];
-    for (name, shown) in parts {
+    let mut add = |name: &str, shown: &dyn Fn(&AuditRow) -> String| {
         table.push([name.to_owned(), shown(recorded), shown(now)]);
-    }
+    };
+    add("outcome", &outcome);
+    add("took", &|row| took(row.duration_ms));
+    add("error", &|row| part(&row.error_message));
+    add("response", &|row| part(&row.response));
     let pick = |is_so, yes, no| if is_so { yes } else { no };
     let is_cut = pick(recorded.response_cut, ", as far as it was kept", "");
     let what_came = pick(comparison.same, "the same", "something else");

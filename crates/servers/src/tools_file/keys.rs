@@ -60,7 +60,7 @@ impl Key {
 }
 
 /// The table of this name.
-pub fn section(name: &str) -> &'static Section {
+pub(super) fn section(name: &str) -> &'static Section {
     let mut sections = KEYS.sections.iter();
     let found = sections.find(|section| section.name == name);
     found.expect("our own file has it")
