@@ -4,14 +4,7 @@
 //! A result finds its call by its id: the first call with that id that has none yet, so that
 //! providers that use an id again do no harm. What finds no call is counted and told.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, Conversation, Json, StopReason, Tokens, ToolCall, ToolResult, Turn};
-use serde_json::Value;
-
-use super::named_count::{HAS_ONE_ALREADY, NamedCount};
-use super::{ImportedRun, names, tokens};
+use crate::prelude::*;
 
 /// A run that is being put together.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! Things that are counted, and the first of them named: a note about a thousand of them stays a
 //! note.
 
-use mcprove_settings::phrase;
+use crate::prelude::*;
 
 /// What is told of results that come again.
 pub const HAS_ONE_ALREADY: &str = "for a call that has one already, the last holds";

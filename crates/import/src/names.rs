@@ -1,11 +1,6 @@
 //! The words that transcripts share: names of tools, callers, results of MCP, reasons to stop.
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::{Json, StopReason, ToolCall};
-use serde_json::Value;
-
-use super::ImportError;
+use crate::prelude::*;
 
 /// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
 /// the server is known, only its own prefix is taken off.
@@ -79,7 +74,7 @@ pub fn role(word: &str) -> Option<&'static str> {
 }
 
 /// The role that the word of a message stands for.
-pub fn known_role(word: &str) -> Result<&'static str, ImportError> {
+pub fn known_role(word: &str) -> Result<&'static str> {
     role(word).ok_or_else(|| no_such_role(word).within("role"))
 }
 

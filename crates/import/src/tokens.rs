@@ -1,7 +1,6 @@
 //! Tokens, as providers count them.
 
-use mcprove_trace::Tokens;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// What one reply took. Anthropic counts tokens that are written to a cache or read from it beside
 /// the others; they went into the model too. `OpenAI` counts them among the others.

@@ -1,7 +1,6 @@
 //! What the parser says of a text, in plain words.
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
+use crate::prelude::*;
 
 /// What is wrong, and what to try.
 pub type Words = (String, String);

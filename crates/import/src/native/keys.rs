@@ -2,19 +2,12 @@
 //! another way, is an error: what stands there would be lost, and a score could rest on its absence.
 //! Any other is told and left out.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::str::Lines;
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
 use mcprove_trace::AgentTraceFile;
 use serde_ignored::Path;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use crate::ImportError;
-use crate::document::{Document, Element, Outline};
-use crate::named_count::many;
+use crate::prelude::*;
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;

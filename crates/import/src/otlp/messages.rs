@@ -2,17 +2,9 @@
 //! tools, so a call may stand there only. One that has a span too is the same call: they have the
 //! same id, or, where one of both has none, the same name and no other arguments.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use mcprove_trace::canonical;
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::span::{ModelSpan, ToolSpan};
 use super::value::{arguments, list, structured};
-use crate::lenient::{Maybe, Text};
-use crate::named_count::NamedCount;
-use crate::names::{mcp_result, tool_call};
+use crate::prelude::*;
 
 /// A message as the conventions have it.
 #[derive(Default, Deserialize)]

@@ -6,9 +6,8 @@
 //! id. Each span stands for one inner span only: a second one is a call that was made again, and no
 //! call may hide behind another.
 
-use std::collections::BTreeMap;
-
 use super::span::{Kind, Span};
+use crate::prelude::*;
 
 /// How the spans of a trace stand inside each other.
 pub struct Nesting {

@@ -1,13 +1,9 @@
 //! Puts the spans of one trace together to a run.
 
-use mcprove_settings::number::float;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
-
 use super::messages::{Message, Messages, Time};
 use super::nesting;
 use super::span::{Kind, ModelSpan, Span, ToolSpan};
-use crate::named_count::{NamedCount, many};
-use crate::{ImportedRun, names, tokens};
+use crate::prelude::*;
 
 /// What a trace is about.
 #[derive(Default)]

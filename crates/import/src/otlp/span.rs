@@ -1,16 +1,8 @@
 //! One span: what it says of a call or of a reply.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::{Tokens, ToolCall};
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
 use super::messages::{Message, Time};
 use super::value::{arguments, attributes, list, structured, text, unsigned};
-use crate::lenient::{Maybe, Text};
-use crate::names::{mcp_result, tool_call};
-use crate::tokens;
+use crate::prelude::*;
 
 /// The beginning of names of arguments, before there was one attribute for all.
 const ARGUMENT_PREFIX: &str = "mcp.request.argument.";

@@ -1,11 +1,6 @@
 //! Attribute values in the form of OTLP JSON, and as plain JSON.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::Json;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// The attributes of a span: a list of `{key, value}`, or, as some tools write it, an object.
 pub fn attributes(attributes: Value) -> BTreeMap<String, Value> {

@@ -28,13 +28,12 @@
 //! did not happen.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultKind, FaultMark, Heard};
 
 use super::SessionId;
 use super::timeline::{Moment, Timeline};
+use crate::prelude::*;
 
 /// Calls that begin closer together were made together, in milliseconds.
 const TOGETHER_MS: i64 = 50;
