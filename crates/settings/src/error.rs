@@ -1,11 +1,10 @@
 //! What is wrong with a file: all of it at once, each with its place, its line and what to try.
 
-use std::fmt;
-
 use unicode_width::UnicodeWidthStr;
 
 use super::outside;
-use crate::message::{Diagnostic, Message, Spelling, message, setting};
+use crate::message::{Diagnostic, Spelling};
+use crate::prelude::*;
 use crate::printable::printable;
 use crate::tree::COMMAND_LINE;
 

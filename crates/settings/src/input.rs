@@ -2,11 +2,11 @@
 //! name reads it here.
 
 use std::fs::{File, FileType};
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::Read;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+
+use crate::prelude::*;
 
 /// How long a pipe, a terminal or a device may say nothing before it is given up.
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);

@@ -1,6 +1,6 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
-use crate::text::shorten;
+use crate::prelude::*;
 
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;

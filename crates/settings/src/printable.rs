@@ -5,10 +5,11 @@
 //! [`printable`] makes one line of a text from elsewhere, and [`escape_hidden`] is the last step of every
 //! writer, so that a name which nobody made printable does no harm either.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
+
+use crate::prelude::*;
 
 /// The first `max` characters of `text` that can be shown, on one line: without escape codes, and with other
 /// control characters, marks that change the direction of writing, and characters without width escaped.

@@ -4,12 +4,8 @@
 //! From the entries of a registry come the names on the command line, the `--explain` texts, the JSON Schema
 //! and the table in the docs, so a new one cannot be half-added.
 
-use serde_json::{Map, Value};
+use crate::prelude::*;
 use strsim::osa_distance;
-
-use crate::reader::Reader;
-use crate::setting::{Setting, Settings};
-use crate::tree::{Document, Field};
 
 /// One thing that can be chosen by name and built from settings.
 pub struct Entry<Built: ?Sized> {

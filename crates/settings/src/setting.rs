@@ -28,20 +28,10 @@
 //! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
 //! ```
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 pub use mcprove_settings_derive::{PublicSettings, Settings, in_seconds, sparse};
 
-use crate::error::ConfigErrors;
-use crate::kind::{self, Kind};
-use crate::message::{Message, Part, message, setting};
-use crate::quantity::{parse_duration, write_duration};
-use crate::reader::{Reader, Section};
-use crate::tree::{Data, Document, Field, Node};
+use crate::kind;
+use crate::prelude::*;
 
 /// A setting, as it is declared.
 #[derive(Debug, Clone, Copy)]

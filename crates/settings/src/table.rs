@@ -1,16 +1,9 @@
 //! Maps whose keys are known: `-` is as good as `_`, what is unknown is a problem with a suggestion,
 //! and what is there twice is one too.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
-
-use crate::kind::Kind;
-use crate::message::{assignment, message, setting};
-use crate::reader::{Reader, Section, suggestion};
-use crate::setting::{Fallback, Setting, SettingItem, Settings, fill_asking};
-use crate::text::shorten;
-use crate::tree::{Data, Field, Node};
+use crate::prelude::*;
+use crate::reader::suggestion;
+use crate::setting::{SettingItem, fill_asking};
 
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;

@@ -2,13 +2,9 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
-use super::{Reader, SHOWN_MAX, Section, near, one_of};
-use crate::message::{Message, Part, message, setting};
-use crate::quantity::{parse_duration, parse_size};
-use crate::text::shorten;
-use crate::tree::{Data, Field, Node};
+use super::{SHOWN_MAX, near, one_of};
+use crate::prelude::*;
 
 /// The longest time that can be asked for; clocks are safe to add it to.
 const TIME_MAX: Duration = Duration::from_hours(366 * 24);

@@ -1,12 +1,11 @@
 //! What is a secret, and the forms in which it may come back: as it is, line by line, and in base64.
 
-use std::collections::BTreeSet;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::words::is_of_formats;
 use super::{REDACTED, has_word};
+use crate::prelude::*;
 
 /// A shorter value of a variable is no secret: it would be found everywhere.
 pub const SECRET_CHARS_MIN: usize = 4;

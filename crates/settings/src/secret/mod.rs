@@ -12,12 +12,11 @@ mod spelling;
 mod stream;
 mod words;
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
 use regex::{Match, Regex};
 
 use known::replaced;
+
+use crate::prelude::*;
 
 pub use forms::SECRET_CHARS_MIN;
 pub use redactor::fits;

@@ -7,18 +7,13 @@
 //! | arguments and addresses | values of flags and parameters with names of secrets, passwords, what looks like a key |
 //! | `--env`, `--header` | all of these, and every other value that [`is_given_secret`] |
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 
 use super::redactor::names;
 use super::{forms, in_address, in_text, in_words, is_named_secret, is_scheme, is_secret_name};
+use crate::prelude::*;
 
 /// Shorter values of inherited variables, and of variables without the name of a secret, are no secrets.
 const UNNAMED_CHARS_MIN: usize = 8;

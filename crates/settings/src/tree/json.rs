@@ -3,9 +3,8 @@
 //! YAML takes nearly all JSON, and knows where values stand; what only JSON has (characters written as
 //! two escapes, keys such as `<<`) is read without places.
 
-use serde_json::Value;
-
-use super::{Data, Field, Node, Parsed, Source, SyntaxError, yaml};
+use super::{Parsed, Source, SyntaxError, yaml};
+use crate::prelude::*;
 
 pub(super) fn parse(source: &Source) -> Parsed {
     let value: Value = serde_json::from_str(&source.text).map_err(|error| {

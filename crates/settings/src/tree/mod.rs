@@ -14,14 +14,8 @@ mod yaml;
 #[cfg(not(feature = "files"))]
 use {unread as toml, unread as yaml};
 
-use std::ops::Range;
-
-use serde_json::Value;
-
-use crate::setting::Setting;
-
-use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
-use crate::message::Message;
+use super::error::{Excerpt, Problems};
+use crate::prelude::*;
 
 pub use read::{Wanted, not_text, read_text, too_large};
 

@@ -4,15 +4,12 @@
 //! [`AhoCorasick`] finds where a text may have one, in one pass; what is written there is compared with the secret
 //! letter by letter, as [`readings`] has them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::sync::{Arc, LazyLock};
-
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::redactor::plain;
 use super::spelling::{beginnings, behind_backslashes, may_be_cut, may_begin, readings};
 use super::{REDACTED, forms};
+use crate::prelude::*;
 
 /// What stands where a text was cut.
 const CUT: &str = "…";

@@ -1,13 +1,12 @@
 //! Secrets in JSON: in its texts, under the names of its fields, and in JSON within its texts. Whatever has
 //! none keeps its bytes.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::{Redactor, Rules, names, note};
+use crate::prelude::*;
 use crate::secret::REDACTED;
 
 /// Whether a text is an object or a list.

@@ -1,12 +1,10 @@
 //! Secrets that show by themselves in a text: keys of known services, `Bearer …`, `password=…`, and
 //! passwords in addresses.
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
 use regex::{Match, Regex};
 
 use super::names;
+use crate::prelude::*;
 use crate::secret::known::replaced;
 use crate::secret::{SECRET_PREFIXES, has_secret_prefix, is_scheme};
 

@@ -6,7 +6,7 @@ use serde_saphyr::granit_parser::ErrorKind;
 use serde_saphyr::{Error, ExternalMessageSource};
 
 use super::{DEPTH_MAX, SyntaxError, flow};
-use crate::text::shorten;
+use crate::prelude::*;
 
 /// How much of a wrong name is repeated.
 const SHOWN_MAX: usize = 60;

@@ -1,7 +1,7 @@
 //! Texts without quotes between `{ }` or `[ ]`: there they end at brackets and commas, which is not what whoever
 //! wrote `{ target: tool_calls[0].name }` or `{ query: ${NAME} }` had in mind.
 
-use std::ops::Range;
+use crate::prelude::*;
 
 /// How much of a text is repeated in a hint.
 const SHOWN_MAX: usize = 60;

@@ -4,16 +4,13 @@ mod error;
 mod flow;
 mod number;
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::ops::Range;
-
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Spanned};
 
-use super::{Data, Field, Node, Parsed, Source, SyntaxError};
+use super::{Parsed, Source, SyntaxError};
 use crate::own_limits::OwnLimit;
+use crate::prelude::*;
 
 /// How deep lists and tables may be in each other.
 const DEPTH_MAX: usize = 64;
@@ -183,14 +180,6 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
-        Raw::deserialize(deserializer)
-    }
-
     fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
         Ok(Raw::Boolean(value))
     }
@@ -201,15 +190,6 @@ impl<'de> Visitor<'de> for RawVisitor {
 
     fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
         Ok(Raw::Integer(value.into()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<Raw, E> {
-        Ok(Raw::Integer(value))
-    }
-
-    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Raw, E> {
-        let value = i128::try_from(value).map_err(|_| E::custom("the number is too large"))?;
-        Ok(Raw::Integer(value))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {

@@ -1,9 +1,7 @@
 //! Numbers as YAML 1.2 has them (core schema): `10`, `010`, `0o17`, `0x1F`, `1.5`, `1e3`, `.inf`, `.nan`. What only
 //! looks like one, as `1_000` or `0b11`, is a text.
 
-use std::ops::Range;
-
-use crate::tree::Data;
+use crate::prelude::*;
 
 /// What a plain scalar at this place is by the core schema: a whole number, or a text that other versions take for
 /// a number. None where the parser knows it as well as we do, or where it is no plain scalar.
