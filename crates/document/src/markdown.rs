@@ -11,7 +11,8 @@ use mcprove_settings::phrase::fence;
 use mcprove_settings::printable::escape_hidden;
 use unicode_width::UnicodeWidthStr;
 
-use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
+use crate::block::Span;
+use crate::prelude::*;
 use crate::style::Style;
 use crate::terminal::draw_bars;
 

@@ -8,10 +8,8 @@ use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::block::{
-    Bars, Block, Document, Figure, Finding, Limit, Line, Section, Span, Table, Tone,
-};
-use crate::figure;
+use crate::block::{Bars, Span};
+use crate::prelude::*;
 use crate::style::Style;
 
 /// A last column narrower than this would be unreadable, so it goes below the others instead.

@@ -8,7 +8,8 @@ mod chart;
 
 use mcprove_settings::printable::escape_hidden;
 
-use crate::block::{Block, Document, Figure, Finding, Line, Section, Span, Table, Tone};
+use crate::block::Span;
+use crate::prelude::*;
 
 const CSS: &str = include_str!("style.css");
 
