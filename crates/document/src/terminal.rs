@@ -61,8 +61,11 @@ impl Document {
 }
 
 fn draw_section(section: &Section, style: Style, more_in: &str) -> String {
-    let blocks = section.blocks.iter();
-    let drawn: String = blocks.map(|block| draw(block, style, more_in)).collect();
+    let drawn: String = section
+        .blocks
+        .iter()
+        .map(|block| draw(block, style, more_in))
+        .collect();
     match section.title.as_str() {
         "" => drawn,
         _ if drawn.is_empty() => drawn,
@@ -74,10 +77,10 @@ fn draw(block: &Block, style: Style, more_in: &str) -> String {
     let wrapped = |text: &str, first, others| wrap(text, style.width, (first, others));
     match block {
         Block::Paragraph(line) => wrapped(&words(line, style), "  ", "  "),
-        Block::List(lines) => {
-            let lines = lines.iter().map(|line| words(line, style));
-            lines.map(|line| wrapped(&line, "  - ", "    ")).collect()
-        }
+        Block::List(lines) => lines
+            .iter()
+            .map(|line| wrapped(&words(line, style), "  - ", "    "))
+            .collect(),
         Block::Figures(figures) => draw_figures(figures, style),
         Block::Findings(findings) => draw_findings(findings, style),
         Block::Table(table) => draw_table(table, style, more_in),
@@ -212,16 +215,21 @@ fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
         }
     }
     let indent = " ".repeat(BELOW_INDENT);
-    let drawn = parts.iter().enumerate().map(|(number, part)| {
-        let below = below.as_ref().filter(|_| number + 1 == parts.len());
-        let rows = rows.iter().map(|row| {
-            let last = below.and_then(|below| row.get(below.at));
-            let last = last.map(|last| wrap(last, width, (&indent, &indent)));
-            draw_row(row, part) + &last.unwrap_or_default()
-        });
-        rows.collect::<String>()
-    });
-    drawn.collect::<Vec<String>>().join("\n")
+    parts
+        .iter()
+        .enumerate()
+        .map(|(number, part)| {
+            let below = below.as_ref().filter(|_| number + 1 == parts.len());
+            rows.iter()
+                .map(|row| {
+                    let last = below.and_then(|below| row.get(below.at));
+                    let last = last.map(|last| wrap(last, width, (&indent, &indent)));
+                    draw_row(row, part) + &last.unwrap_or_default()
+                })
+                .collect::<String>()
+        })
+        .collect::<Vec<String>>()
+        .join("\n")
 }
 
 /// How wide each column is.
@@ -276,8 +284,7 @@ pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
         .width
         .saturating_sub(beside + MARKS_WIDTH)
         .max(BAR_MIN);
-    let rows = bars.rows.iter().zip(&labels);
-    let rows = rows.map(|(bar, labels)| {
+    let rows = bars.rows.iter().zip(&labels).map(|(bar, labels)| {
         let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
         let marks = bar.marks.join(" ");
         let [from, until, count, share] = labels.as_slice() else {
@@ -338,8 +345,7 @@ pub fn wrap(text: &str, width: usize, (first, others): (&str, &str)) -> String {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    let lines = textwrap::wrap(text, options);
-    lines
+    textwrap::wrap(text, options)
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
@@ -360,12 +366,14 @@ fn painted(line: &Line, style: Style) -> String {
 }
 
 fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> String {
-    let spans = line.0.iter().map(|span| match span {
-        Span::Plain(text) => text.clone(),
-        Span::Code(name) => draw_name(name),
-        Span::Strong(tone, text) => style.paint(text, *tone),
-    });
-    spans.collect()
+    line.0
+        .iter()
+        .map(|span| match span {
+            Span::Plain(text) => text.clone(),
+            Span::Code(name) => draw_name(name),
+            Span::Strong(tone, text) => style.paint(text, *tone),
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -126,8 +126,13 @@ impl Transcripts {
             );
         }
         let first = self.all.len().saturating_sub(LOOK_BACK_MAX);
-        let recent = self.all.iter_mut().enumerate().skip(first);
-        let repeated = recent.rev().find(|(_, earlier)| builder.repeats(earlier));
+        let repeated = self
+            .all
+            .iter_mut()
+            .enumerate()
+            .skip(first)
+            .rev()
+            .find(|(_, earlier)| builder.repeats(earlier));
         if let Some((place, earlier)) = repeated {
             builder.absorb(std::mem::take(earlier));
             *earlier = builder;

@@ -119,8 +119,9 @@ impl<'a> Document<'a> {
 
     /// Reads each value, with its place in errors.
     pub fn each<'d>(&'d self, mut read: impl FnMut(&'d Element<'a>) -> Result) -> Result {
-        let mut elements = self.elements.iter();
-        elements.try_for_each(|element| element.locate(read(element)))
+        self.elements
+            .iter()
+            .try_for_each(|element| element.locate(read(element)))
     }
 
     /// Parses a part of the text.

@@ -93,8 +93,8 @@ impl Provider for OpenAi {
         let instructions = beside.instructions.as_deref().filter(|_| is_new);
         let input = beside
             .input
-            .map(|input| serde_json::from_str::<String>(input.get()));
-        let input = input.and_then(Result::ok);
+            .map(|input| serde_json::from_str::<String>(input.get()))
+            .and_then(Result::ok);
         for (role, text) in [("system", instructions), ("user", input.as_deref())] {
             if let Some(text) = text {
                 builder.open(role);
@@ -164,8 +164,10 @@ fn add_message(builder: &mut RunBuilder, message: Message) -> Result {
     };
     if role == "tool" {
         // Before there were ids, a result had the name of its function.
-        let id = message.tool_call_id.as_deref();
-        let id = id.unwrap_or(message.name.or_empty());
+        let id = message
+            .tool_call_id
+            .as_deref()
+            .unwrap_or(message.name.or_empty());
         let (is_error, result) = mcp_result(message.content);
         builder.result(id, is_error, result);
         return Ok(());

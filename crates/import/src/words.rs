@@ -13,8 +13,8 @@ fn plain(kind: &str, is_meant: impl Fn(&str) -> bool) -> Option<&'static str> {
     let mut rows = TABLE
         .lines()
         .filter_map(|line| line.strip_prefix(kind)?.split_once(" | "));
-    let found = rows.find(|(said, _)| is_meant(said));
-    found.map(|(_, words)| words)
+    rows.find(|(said, _)| is_meant(said))
+        .map(|(_, words)| words)
 }
 
 /// What is no JSON, or is JSON that no value has. `None` where it is a matter of types.

@@ -217,8 +217,8 @@ impl Kind {
                     .map(|name| format!("{name:?}"))
                     .collect();
                 let hint = format!("write a list, such as [{}]", two.join(", "));
-                let nodes = reader.list(field, hint);
-                let names = nodes
+                let names = reader
+                    .list(field, hint)
                     .iter()
                     .filter_map(|node| reader.choice_of(node, &field.name, &known));
                 Some(Data::texts(names.map(str::to_owned)))
@@ -369,10 +369,11 @@ pub fn one_of(names: &[&str]) -> Value {
 /// The schema of a table with these settings.
 pub fn table_schema(settings: &[Setting]) -> Value {
     let mut table = Map::new();
-    let required = settings
+    let required: Vec<&str> = settings
         .iter()
-        .filter(|it| it.fallback == Fallback::Required);
-    let required: Vec<&str> = required.map(|it| it.name).collect();
+        .filter(|it| it.fallback == Fallback::Required)
+        .map(|it| it.name)
+        .collect();
     // A table of YAML with nothing in it is null.
     let kind = if required.is_empty() {
         json!(["object", "null"])

@@ -47,8 +47,10 @@ impl OwnLimit {
             Some(code) => shortage(code),
             None if error.kind() == ErrorKind::OutOfMemory => Some(LimitedResource::Memory),
             None => {
-                let source = error.get_ref().and_then(|inner| inner.source());
-                return source.and_then(|it| Self::of(it.downcast_ref()?));
+                return error
+                    .get_ref()
+                    .and_then(|inner| inner.source())
+                    .and_then(|it| Self::of(it.downcast_ref()?));
             }
         };
         found.map(Self::now)

@@ -165,11 +165,12 @@ fn parse<Quantity>(
     let trimmed = text.trim();
     let unit = trimmed.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
     let number = trimmed.strip_suffix(unit).and_then(|it| it.parse().ok());
-    let quantity = number.and_then(|number| read(number, unit.trim()));
-    quantity.ok_or_else(|| QuantityError {
-        text: text.to_owned(),
-        expected,
-    })
+    number
+        .and_then(|number| read(number, unit.trim()))
+        .ok_or_else(|| QuantityError {
+            text: text.to_owned(),
+            expected,
+        })
 }
 
 #[cfg(test)]

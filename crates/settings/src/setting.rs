@@ -235,8 +235,11 @@ pub fn get(settings: &dyn Settings, name: &str) -> Option<Data> {
 
 /// Every setting that has a value, with it.
 pub fn values(settings: &dyn Settings) -> impl Iterator<Item = (&'static Setting, Data)> + '_ {
-    let table = settings.table().iter().enumerate();
-    table.filter_map(|(index, declared)| Some((declared, settings.write(index)?)))
+    settings
+        .table()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, declared)| Some((declared, settings.write(index)?)))
 }
 
 impl Setting {

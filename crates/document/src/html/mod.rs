@@ -62,17 +62,17 @@ fn within(start: &str, inside: &str, end: &str) -> String {
 fn draw_section(section: &Section) -> String {
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     // Charts that follow each other stand side by side.
-    let groups = section
+    let drawn = section
         .blocks
-        .chunk_by(|one, other| is_chart(one) && is_chart(other));
-    let drawn = groups.map(|blocks| {
-        let drawn = each(blocks, draw);
-        if drawn.starts_with("<figure>") {
-            format!("<div class=\"charts\">\n{drawn}</div>\n")
-        } else {
-            drawn
-        }
-    });
+        .chunk_by(|one, other| is_chart(one) && is_chart(other))
+        .map(|blocks| {
+            let drawn = each(blocks, draw);
+            if drawn.starts_with("<figure>") {
+                format!("<div class=\"charts\">\n{drawn}</div>\n")
+            } else {
+                drawn
+            }
+        });
     let title = within("<h2>", &escape(&section.title), "</h2>\n");
     within(
         &format!("<section>\n{title}"),
@@ -141,11 +141,14 @@ fn draw_table(table: &Table) -> String {
     });
     let header: String = header.collect();
     let rows = each(&table.rows, |row| {
-        let cells = row.iter().zip(&table.header).zip(&classes);
-        let cells = cells.map(|((cell, name), class)| {
-            let (name, cell) = (escape(name), draw_line(cell));
-            format!("<td data-label=\"{name}\"{class}>{cell}</td>")
-        });
+        let cells = row
+            .iter()
+            .zip(&table.header)
+            .zip(&classes)
+            .map(|((cell, name), class)| {
+                let (name, cell) = (escape(name), draw_line(cell));
+                format!("<td data-label=\"{name}\"{class}>{cell}</td>")
+            });
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     });
     format!(

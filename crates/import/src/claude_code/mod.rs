@@ -89,8 +89,10 @@ struct Outcome {
 pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>> {
     let mut runs = Vec::new();
     for lines in sessions(document)? {
-        let mut turns = lines.iter().filter(|line| line.kind.is_turn());
-        let is_of_sub_agent = turns.all(|line| line.is_aside);
+        let is_of_sub_agent = lines
+            .iter()
+            .filter(|line| line.kind.is_turn())
+            .all(|line| line.is_aside);
         let mut session = Session::default();
         for line in &lines {
             let is_aside = line.is_aside && !is_of_sub_agent;
@@ -128,8 +130,11 @@ fn sessions<'a, 'd>(document: &'d Document<'a>) -> Result<Vec<Vec<Line<'a, 'd>>>
             } else if kind.is_turn() {
                 // What is no message does not begin a session.
                 let next = if places.is_empty() { 0 } else { sessions.len() };
-                let parent = header.parent_uuid.as_ref();
-                let parent = parent.and_then(|id| of_lines.get(id)).copied();
+                let parent = header
+                    .parent_uuid
+                    .as_ref()
+                    .and_then(|id| of_lines.get(id))
+                    .copied();
                 current = parent.unwrap_or(next);
                 places.insert(id, current);
             }

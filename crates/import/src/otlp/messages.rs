@@ -149,8 +149,11 @@ impl Messages {
         }
         let mut without_span = NamedCount::default();
         for asked in self.asked {
-            let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
-            let place = by_id.or_else(|| unmatched.take(&asked, tools));
+            let place = asked
+                .id
+                .as_ref()
+                .and_then(|id| ids.get(id).copied())
+                .or_else(|| unmatched.take(&asked, tools));
             if let Some(place) = place {
                 tools[place].add(asked);
             } else {

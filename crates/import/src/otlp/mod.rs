@@ -45,8 +45,10 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns> {
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
     document.each(|element| {
         let export: Export = document.parse(element.json)?;
-        let scopes = export.resource_spans.into_iter();
-        let scopes = scopes.flat_map(|resource| resource.scope_spans);
+        let scopes = export
+            .resource_spans
+            .into_iter()
+            .flat_map(|resource| resource.scope_spans);
         for mut span in scopes.flat_map(|scope| scope.spans) {
             span.place = count;
             count += 1;

@@ -48,8 +48,9 @@ pub fn find(spans: &[Span]) -> Nesting {
 /// For each span the nearest one around it that is about a tool, a model or an agent; spans of
 /// HTTP and the like are looked through.
 fn spans_around(spans: &[Span]) -> Vec<Option<usize>> {
-    let places = spans.iter().enumerate();
-    let places: BTreeMap<&str, usize> = places
+    let places: BTreeMap<&str, usize> = spans
+        .iter()
+        .enumerate()
         .filter(|(_, span)| !span.id.is_empty())
         .map(|(place, span)| (span.id.as_str(), place))
         .collect();

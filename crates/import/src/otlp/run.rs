@@ -156,14 +156,21 @@ fn final_response(parts: &Parts) -> Option<String> {
         let message = span.output.first();
         message.filter(|message| !message.has_calls())?.said()
     };
-    let last = parts.replies.last().and_then(words);
-    last.or_else(|| parts.agents.first().and_then(words))
+    parts
+        .replies
+        .last()
+        .and_then(words)
+        .or_else(|| parts.agents.first().and_then(words))
 }
 
 /// What was said; unknown where one reply does not tell.
 fn turns(replies: &[ModelSpan]) -> Option<Vec<Turn>> {
-    let input = replies.first()?.input.iter();
-    let mut turns: Vec<Turn> = input.map(|message| turn(message, "user")).collect();
+    let mut turns: Vec<Turn> = replies
+        .first()?
+        .input
+        .iter()
+        .map(|message| turn(message, "user"))
+        .collect();
     for reply in replies {
         turns.push(turn(reply.output.first()?, "assistant"));
     }
@@ -179,8 +186,8 @@ fn turn(message: &Message, role: &str) -> Turn {
 }
 
 fn first_of_user(span: &ModelSpan) -> Option<String> {
-    let mut input = span.input.iter();
-    input
+    span.input
+        .iter()
         .find(|message| message.role.or_empty() == "user")?
         .said()
 }
@@ -199,8 +206,11 @@ impl Kind {
 impl ToolSpan {
     /// Whether nothing says that another call is of another server.
     pub fn may_have_server_of(&self, other: &Self) -> bool {
-        let servers = self.call.server.as_ref().zip(other.call.server.as_ref());
-        servers.is_none_or(|(one, other)| one == other)
+        self.call
+            .server
+            .as_ref()
+            .zip(other.call.server.as_ref())
+            .is_none_or(|(one, other)| one == other)
     }
 
     /// Adds what something else tells of the same call.

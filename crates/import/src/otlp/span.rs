@@ -226,11 +226,13 @@ fn read_tool(
 
 fn take_arguments(details: &mut Details) -> Option<Value> {
     take(details, &["gen_ai.tool.call.arguments"], Some).or_else(|| {
-        let each = details.iter().filter_map(|(key, value)| {
-            let key = key.strip_prefix(ARGUMENT_PREFIX)?;
-            Some((key.to_owned(), structured(value.clone())))
-        });
-        let each: Map<String, Value> = each.collect();
+        let each: Map<String, Value> = details
+            .iter()
+            .filter_map(|(key, value)| {
+                let key = key.strip_prefix(ARGUMENT_PREFIX)?;
+                Some((key.to_owned(), structured(value.clone())))
+            })
+            .collect();
         (!each.is_empty()).then_some(Value::Object(each))
     })
 }

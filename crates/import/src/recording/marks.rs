@@ -148,8 +148,10 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
     let is_answered = arrived == Some(detected);
     let is_cancelled = !is_answered && call.cancelled() == Some(detected);
     let from = if is_cancelled {
-        let earliest = detected.plus_ms(-NOTED_LATE_MS);
-        earliest.max(call.together_until()).min(detected)
+        detected
+            .plus_ms(-NOTED_LATE_MS)
+            .max(call.together_until())
+            .min(detected)
     } else {
         detected
     };
@@ -214,8 +216,10 @@ impl<'a> Clients<'a> {
 
     fn add(&mut self, whose: Whose, call: &Call, what: usize) {
         for what in [None, Some(what)] {
-            let timeline = self.timelines.entry((whose, what)).or_default();
-            timeline.add(call.began, call.success());
+            self.timelines
+                .entry((whose, what))
+                .or_default()
+                .add(call.began, call.success());
         }
     }
 
@@ -248,8 +252,8 @@ fn parallel_sessions(calls: &[Call]) -> BTreeSet<SessionId> {
     let mut busy_until: BTreeMap<SessionId, Moment> = BTreeMap::new();
     let mut parallel = BTreeSet::new();
     for call in calls {
-        let over = earlier(call.arrived(), call.cancelled());
-        let over = over.unwrap_or_else(|| call.together_until());
+        let over =
+            earlier(call.arrived(), call.cancelled()).unwrap_or_else(|| call.together_until());
         let busy = busy_until.entry(call.session).or_insert(call.began);
         if call.began < *busy {
             parallel.insert(call.session);

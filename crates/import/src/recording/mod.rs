@@ -128,8 +128,9 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRun> {
 pub fn read_records(text: &str) -> Result<(Vec<TraceRecord>, Option<String>)> {
     let document = Document::read(text)?;
     let (whole, cut) = document.without_cut_line();
-    let records = whole.iter();
-    let records = records.map(|element| element.locate(document.parse(element.json)));
+    let records = whole
+        .iter()
+        .map(|element| element.locate(document.parse(element.json)));
     Ok((
         records.collect::<Result<_, _>>()?,
         cut.map(|_| BROKEN_OFF.to_owned()),
@@ -186,8 +187,8 @@ impl Recording {
     }
 
     fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result {
-        let note = serde_json::from_value(record.data.unwrap_or_default());
-        let note: Note = note.unwrap_or_default();
+        let note: Note =
+            serde_json::from_value(record.data.unwrap_or_default()).unwrap_or_default();
         let session = *note.session;
         match (record.name.as_deref().unwrap_or_default(), note.key()) {
             ("recording_started", _) => self.add_server(None, note.server.0),
@@ -336,8 +337,10 @@ impl Recording {
             call.server = only(&self.servers).or_else(|| only(&session.servers));
             call.client = clients.get(&key.0).copied();
             call.annotations = self.hints.get(&call.name).copied();
-            let struck = request.fault.as_ref();
-            let struck = struck.map(|(at, fault)| (*at, fault.mark.kind));
+            let struck = request
+                .fault
+                .as_ref()
+                .map(|(at, fault)| (*at, fault.mark.kind));
             let is_unheard = struck.is_some_and(|(_, kind)| kind.heard() == Heard::Nothing);
             let cancelled_at = request.cancelled.or_else(|| {
                 // What cannot be read ended nothing for the client, whatever the recording made of it.
@@ -416,12 +419,14 @@ impl Recording {
     /// Finds when clients said that they cancel what was noted as cancelled. What ends once its client is gone ends for
     /// that.
     fn settle_cancellations(&mut self) {
-        let requests = self.requests.iter_mut();
-        let cancelled = requests.filter_map(|(key, request)| {
-            let [_, at] = request.cancelled?;
-            Some((at, key.0, &mut request.cancelled))
-        });
-        let mut cancelled: Vec<_> = cancelled.collect();
+        let mut cancelled: Vec<_> = self
+            .requests
+            .iter_mut()
+            .filter_map(|(key, request)| {
+                let [_, at] = request.cancelled?;
+                Some((at, key.0, &mut request.cancelled))
+            })
+            .collect();
         cancelled.sort_by_key(|(at, ..)| *at);
         for (at, session, cancelled) in cancelled {
             let session = self.sessions.entry(session).or_default();
@@ -453,9 +458,12 @@ impl Recording {
         let mut ends: Vec<Moment> = Vec::new();
         let mut clients = BTreeMap::new();
         for (began, session, last) in sessions {
-            let earlier = ends.iter().enumerate().filter(|(_, end)| **end < began);
-            let gone_on_with = earlier.max_by_key(|(_, end)| **end);
-            let client = gone_on_with.map_or(ends.len(), |(client, _)| client);
+            let client = ends
+                .iter()
+                .enumerate()
+                .filter(|(_, end)| **end < began)
+                .max_by_key(|(_, end)| **end)
+                .map_or(ends.len(), |(client, _)| client);
             match ends.get_mut(client) {
                 Some(end) => *end = last.max(*end),
                 None => ends.push(last),

@@ -28,8 +28,11 @@ fn parts(value: &str) -> Vec<String> {
     let is_secret = |(place, word): &(usize, &&str)| {
         word.chars().count() >= UNNAMED_CHARS_MIN && (*place == last || is_given_secret(word))
     };
-    let words = words.iter().enumerate().filter(is_secret);
-    let words = words.map(|(_, word)| (*word).to_owned());
+    let words = words
+        .iter()
+        .enumerate()
+        .filter(is_secret)
+        .map(|(_, word)| (*word).to_owned());
     std::iter::once(value.to_owned()).chain(words).collect()
 }
 
@@ -49,9 +52,12 @@ pub fn is_path(value: &str) -> bool {
 
 /// The secrets in a variable that is no text: the parts of it that are.
 fn texts_of(name: &str, value: &[u8]) -> Vec<String> {
-    let texts = value.utf8_chunks().map(|chunk| chunk.valid());
-    let texts = texts.filter(|text| is_inherited_secret(name, text));
-    texts.map(str::to_owned).collect()
+    value
+        .utf8_chunks()
+        .map(|chunk| chunk.valid())
+        .filter(|text| is_inherited_secret(name, text))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The secrets in the environment of this process.
@@ -143,8 +149,10 @@ pub fn within(value: &str) -> Vec<String> {
     {
         let credentials = rest.trim();
         found.push(credentials.to_owned());
-        let decoded = STANDARD.decode(credentials).ok();
-        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded = STANDARD
+            .decode(credentials)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
             found.push(password.to_owned());
         }
@@ -204,8 +212,10 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
                     Value::Array(values) => values.as_slice(),
                     value => std::slice::from_ref(value),
                 };
-                let texts = own.iter().filter_map(Value::as_str);
-                let texts = texts.filter(|text| is_secret(name, text));
+                let texts = own
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter(|text| is_secret(name, text));
                 found.extend(texts.map(str::to_owned));
                 for value in own {
                     within_json(value, is_secret, found);

@@ -155,8 +155,9 @@ impl Document {
             let mut problems = Problems::default();
             for error in errors {
                 problems.push(|| {
-                    let told = source.error(file, &error.span, error.message, error.hint);
-                    told.with_gist(error.gist)
+                    source
+                        .error(file, &error.span, error.message, error.hint)
+                        .with_gist(error.gist)
                 });
             }
             problems.into_errors(file)
@@ -194,11 +195,13 @@ impl Document {
         let file_end = self.source.text.len();
         self.end += 1;
         let root = self.root.fields_mut();
-        let within = root.iter().position(|field| field.name == table);
-        let within = within.unwrap_or_else(|| {
-            root.push(Field::given(table, Data::Table(Vec::new()), self.end));
-            root.len() - 1
-        });
+        let within = root
+            .iter()
+            .position(|field| field.name == table)
+            .unwrap_or_else(|| {
+                root.push(Field::given(table, Data::Table(Vec::new()), self.end));
+                root.len() - 1
+            });
         let fields = root[within].value.fields_mut();
         for (setting, data) in values {
             // Another flag of the same meaning stays, and is a problem.
@@ -213,19 +216,23 @@ impl Document {
         let file_end = self.source.text.len();
         let mut tables = self.root.fields_mut().iter_mut();
         if let Some(within) = tables.find(|field| field.name == table) {
-            let fields = within.value.fields_mut();
-            fields.retain(|field| field.span.start > file_end || field.name != name);
+            within
+                .value
+                .fields_mut()
+                .retain(|field| field.span.start > file_end || field.name != name);
         }
     }
 
     /// Adds values that were given besides the file to a list at its top.
     pub fn append(&mut self, list: &str, values: impl IntoIterator<Item = Data>) {
-        let added = values.into_iter().map(|data| {
-            self.end += 1;
-            let span = self.end..self.end;
-            Node { data, span }
-        });
-        let added: Vec<Node> = added.collect();
+        let added: Vec<Node> = values
+            .into_iter()
+            .map(|data| {
+                self.end += 1;
+                let span = self.end..self.end;
+                Node { data, span }
+            })
+            .collect();
         let root = self.root.fields_mut();
         let list_there = root.iter_mut().find(|field| field.name == list);
         match list_there.map(|field| &mut field.value.data) {
@@ -454,10 +461,11 @@ impl Node {
     pub fn beyond_json(&self) -> Vec<&Node> {
         match &self.data {
             Data::List(nodes) => nodes.iter().flat_map(Self::beyond_json).collect(),
-            Data::Table(fields) => {
-                let values = fields.iter().map(|field| &field.value);
-                values.flat_map(Self::beyond_json).collect()
-            }
+            Data::Table(fields) => fields
+                .iter()
+                .map(|field| &field.value)
+                .flat_map(Self::beyond_json)
+                .collect(),
             _ if self.to_json().is_err() => vec![self],
             _ => Vec::new(),
         }
@@ -516,8 +524,13 @@ impl Source {
             return self.text.len();
         };
         let skipped = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
-        let rest = self.text.get(*begin..).unwrap_or_default();
-        let line = rest.split('\n').next().unwrap_or_default();
+        let line = self
+            .text
+            .get(*begin..)
+            .unwrap_or_default()
+            .split('\n')
+            .next()
+            .unwrap_or_default();
         let within = line.char_indices().nth(skipped);
         begin + within.map_or(line.len(), |(index, _)| index)
     }

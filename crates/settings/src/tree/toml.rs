@@ -9,7 +9,7 @@ use crate::outside::OTHER;
 use super::{Parsed, Source, SyntaxError};
 use crate::prelude::*;
 
-pub(super) fn parse(source: &Source) -> Parsed {
+pub fn parse(source: &Source) -> Parsed {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let errors = errors.iter().enumerate().map(|(index, error)| {
         let span = error.span().unwrap_or(0..0);

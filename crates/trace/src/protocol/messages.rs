@@ -194,8 +194,12 @@ impl RpcError {
     /// The revisions that the server offers instead of the one it refused.
     pub fn supported_versions(&self) -> Vec<String> {
         let supported = self.data.as_ref().and_then(|data| data.get("supported"));
-        let versions = supported.and_then(Value::as_array).into_iter().flatten();
-        let versions = versions.filter_map(Value::as_str);
-        versions.map(str::to_owned).collect()
+        supported
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     }
 }

@@ -10,8 +10,8 @@
 //! [`StreamRedactor`](super::StreamRedactor)'s.
 
 mod json;
-pub(super) mod names;
-pub(super) mod plain;
+pub mod names;
+pub mod plain;
 
 #[cfg(test)]
 mod tests;

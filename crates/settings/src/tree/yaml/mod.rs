@@ -30,7 +30,7 @@ enum Raw {
 }
 
 /// Reads YAML.
-pub(super) fn parse(source: &Source) -> Parsed {
+pub fn parse(source: &Source) -> Parsed {
     let unread = |limit: Option<OwnLimit>| {
         let (message, hint) = match limit {
             Some(limit) => (format!("it cannot be read: {limit}"), limit.hint()),
@@ -47,10 +47,12 @@ pub(super) fn parse(source: &Source) -> Parsed {
         }]
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let reading = thread.spawn_scoped(scope, || read_all(source));
-        let reading = reading.map_err(|error| unread(OwnLimit::of_start(&error)))?;
-        reading.join().unwrap_or_else(|_| Err(unread(None)))
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || read_all(source))
+            .map_err(|error| unread(OwnLimit::of_start(&error)))?
+            .join()
+            .unwrap_or_else(|_| Err(unread(None)))
     })
 }
 
@@ -61,8 +63,7 @@ fn read_all(source: &Source) -> Parsed {
         Err((error, false)) => return Err(vec![error]),
     };
     // Once more, with both of them, so that nothing else that is wrong is hidden.
-    let again = read(source, DuplicateKeyPolicy::LastWins);
-    let mut root = again.map_err(|(error, _)| vec![error])?;
+    let mut root = read(source, DuplicateKeyPolicy::LastWins).map_err(|(error, _)| vec![error])?;
     let mut repeats = Vec::new();
     drop_repeats(&mut root, &mut repeats);
     if repeats.is_empty() {
