@@ -6,8 +6,6 @@
 //! are the tools of the client, of an MCP server and of Anthropic itself told alike. A result
 //! without `is_error` is no error, as the API defines it. Thinking is no evidence and is left out.
 
-use std::fmt::{self, Formatter};
-
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
 
@@ -61,7 +59,7 @@ impl<'de> Deserialize<'de> for Content {
 impl<'de> Visitor<'de> for AnyContent {
     type Value = Content;
 
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(r#"a text or a list of blocks such as {"type": "text", "text": "…"}"#)
     }
 

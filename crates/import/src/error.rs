@@ -1,6 +1,6 @@
 //! Why a file could not be imported: what happened, where, and what to try.
 
-use std::fmt;
+use crate::prelude::*;
 
 /// Why a file could not be imported.
 ///

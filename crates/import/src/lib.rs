@@ -103,8 +103,8 @@ const FORMATS: [(&str, &str); Format::ALL.len()] = [
     ("trace", "a recording of mcprove (trace.jsonl)"),
 ];
 
-impl std::fmt::Display for Format {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }

@@ -172,17 +172,14 @@ impl Kind {
             field = &parsed;
         }
         match self {
-            Self::Boolean => reader.boolean_of(field).map(Data::Boolean),
-            Self::Whole(least, most) => {
-                let value = reader.integer_of(field, RangeInclusive::new(least, most))?;
-                Some(Data::Integer(value.into()))
-            }
+            Self::Boolean => reader.boolean_of(field),
+            Self::Whole(least, most) => reader.integer_of(field, least, most),
             Self::Signed => {
                 let hint = "write it without quotes or a fraction";
                 let whole = field.value.integer().map(Data::Integer);
                 whole.or_else(|| reader.refuse(field, "a whole number", hint))
             }
-            Self::Seed => reader.seed_of(field).map(|seed| Data::Integer(seed.into())),
+            Self::Seed => reader.seed_of(field),
             Self::Number(range) => reader
                 .number_of(field, range.words, |it| range.contains(it))
                 .map(Data::Number),
@@ -191,10 +188,7 @@ impl Kind {
                     (0.0..=1.0).contains(&it)
                 })
                 .map(Data::Number),
-            Self::Time(least) => {
-                reader.duration_of(field, least)?;
-                Some(field.value.data.clone())
-            }
+            Self::Time(least) => reader.duration_of(field, least),
             Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).check(reader, field),
             Self::Size => {
                 let size = reader.size_of(field)?;

@@ -258,7 +258,7 @@ const fn current(_: LimitedResource) -> Option<u64> {
 
 /// The limit before it was raised.
 #[cfg(unix)]
-static ORIGINAL: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+static ORIGINAL: OnceLock<u64> = OnceLock::new();
 /// What macOS grants where it refuses a limit as high as the hard one.
 #[cfg(unix)]
 const MODEST_LIMIT: u64 = 10_240;

@@ -33,24 +33,18 @@ pub fn printable(text: &str, max: usize) -> String {
             }
             '\r' => continue,
             '\n' | '\t' => ' ',
-            _ if is_hidden(character) => {
-                let escape = character.escape_unicode();
-                if count + escape.len() > max {
-                    shown.push('…');
-                    break;
-                }
-                count += escape.len();
-                shown.extend(escape);
-                continue;
-            }
             _ => character,
         };
-        if count == max {
+        let escape = is_hidden(visible).then(|| visible.escape_unicode());
+        count += escape.as_ref().map_or(1, ExactSizeIterator::len);
+        if count > max {
             shown.push('…');
             break;
         }
-        shown.push(visible);
-        count += 1;
+        match escape {
+            Some(escape) => shown.extend(escape),
+            None => shown.push(visible),
+        }
     }
     shown
 }

@@ -70,9 +70,9 @@ macro_rules! in_files {
     ($(#[$about:meta])* $module:ident, $to:expr, $from:expr) => {
         $(#[$about])*
         pub mod $module {
-            use std::time::Duration;
+            use serde::de::Error;
 
-            use serde::{Deserialize, Deserializer, Serializer, de::Error};
+            use crate::prelude::*;
 
             pub fn serialize<S: Serializer>(
                 duration: &Duration,
@@ -101,9 +101,7 @@ in_files! {
 
 /// Durations that may be missing, as a number of seconds.
 pub mod optional_seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use crate::prelude::*;
 
     #[derive(Serialize, Deserialize)]
     struct Seconds(#[serde(with = "super::seconds")] Duration);

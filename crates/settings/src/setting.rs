@@ -474,8 +474,11 @@ impl SettingType for Value {
         match &field.value.data {
             Data::Table(_) => {
                 for node in field.value.beyond_json() {
-                    let hint = "write it as a text, or leave it out";
-                    reader.problem(&node.span, "JSON has no such number", hint);
+                    reader.problem(
+                        &node.span,
+                        "JSON has no such number",
+                        "write it as a text, or leave it out",
+                    );
                 }
                 field.value.to_json().ok()
             }

@@ -265,8 +265,9 @@ impl Session {
             }
             "error_max_turns" => Some(StopReason::TurnBudget),
             "error_max_budget_usd" => {
-                let note = "the run had no money left, which counts as `token_budget` here";
-                notes.push(note.to_owned());
+                notes.push(
+                    "the run had no money left, which counts as `token_budget` here".to_owned(),
+                );
                 Some(StopReason::TokenBudget)
             }
             other => {
@@ -289,8 +290,9 @@ impl Session {
     fn finish(mut self, is_of_sub_agent: bool) -> ImportedRun {
         let builder = &mut self.builder;
         if is_of_sub_agent {
-            let note = "this is the session of a sub-agent";
-            builder.notes.push(note.to_owned());
+            builder
+                .notes
+                .push("this is the session of a sub-agent".to_owned());
         }
         if self.calls_aside > 0 {
             let calls = many(self.calls_aside, "call");

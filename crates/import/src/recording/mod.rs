@@ -224,8 +224,11 @@ impl Recording {
 
     fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result {
         let kind: FaultKind = serde_json::from_value(note.kind.take()).map_err(|error| {
-            let hint = "use the version of mcprove that made the recording";
-            ImportError::shape(error.to_string(), hint).within("data.kind")
+            ImportError::shape(
+                error.to_string(),
+                "use the version of mcprove that made the recording",
+            )
+            .within("data.kind")
         })?;
         if !kind.is_fault() {
             return Ok(());

@@ -32,8 +32,8 @@ pub struct Warning {
     pub is_besides: bool,
 }
 
-impl std::fmt::Display for Warning {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message.spelled(crate::message::Spelling::Toml);
         write!(formatter, "{}: {message}", self.place)
     }

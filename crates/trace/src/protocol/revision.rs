@@ -1,6 +1,5 @@
 //! The revisions of the protocol, and what each of them asks of a client.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::prelude::*;

@@ -18,7 +18,7 @@ const BRACKETS: &str =
 const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put texts that begin with `*` or `&` in quotes";
 
 /// What is wrong with the text at this place, and what to try.
-pub fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) -> SyntaxError {
+pub fn describe(error: &Error, text: &str, span: Range<usize>) -> SyntaxError {
     let cut = may_be_cut(error).then(|| flow::cut_text(text, span.start));
     let (span, message, hint) = cut.flatten().unwrap_or_else(|| {
         let (message, hint) = match error.without_snippet() {
@@ -30,6 +30,10 @@ pub fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) -> Synt
         };
         (span, message, hint.into())
     });
+    invalid(span, &message, hint)
+}
+
+fn invalid(span: Range<usize>, message: &str, hint: String) -> SyntaxError {
     SyntaxError {
         span,
         message: format!("not valid YAML: {message}"),
@@ -74,13 +78,8 @@ pub fn is_repeat(error: &Error) -> bool {
 }
 
 /// A key that is there twice.
-pub fn twice(key: &str, span: std::ops::Range<usize>) -> SyntaxError {
-    SyntaxError {
-        span,
-        message: format!("not valid YAML: {}", is_twice(Some(key))),
-        hint: "leave one of them out".to_owned(),
-        gist: "not valid YAML",
-    }
+pub fn twice(key: &str, span: Range<usize>) -> SyntaxError {
+    invalid(span, &is_twice(Some(key)), "leave one of them out".into())
 }
 
 fn is_twice(key: Option<&str>) -> String {

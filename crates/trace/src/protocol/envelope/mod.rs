@@ -1,7 +1,6 @@
 //! JSON-RPC envelopes, read lazily: only the id, the method and where the rest is. What a result
 //! or a parameter holds is parsed by whoever needs it.
 
-use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
