@@ -134,8 +134,8 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
 /// room beside them. Columns that do not fit follow in a table of their own.
 fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
     let (shown, left_out) = limited(table);
-    let header = Some(table.header.clone());
-    let header = header.filter(|header| header.iter().any(|name| !name.is_empty()));
+    let header =
+        Some(table.header.clone()).filter(|header| header.iter().any(|name| !name.is_empty()));
     let rows = shown
         .into_iter()
         .map(|row| row.iter().map(|cell| painted(cell, style)).collect());
@@ -222,8 +222,9 @@ fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
             let below = below.as_ref().filter(|_| number + 1 == parts.len());
             rows.iter()
                 .map(|row| {
-                    let last = below.and_then(|below| row.get(below.at));
-                    let last = last.map(|last| wrap(last, width, (&indent, &indent)));
+                    let last = below
+                        .and_then(|below| row.get(below.at))
+                        .map(|last| wrap(last, width, (&indent, &indent)));
                     draw_row(row, part) + &last.unwrap_or_default()
                 })
                 .collect::<String>()
@@ -233,9 +234,9 @@ fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
 }
 
 /// How wide each column is.
-fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     let mut widths = Vec::new();
-    for row in rows {
+    for row in rows.iter().map(AsRef::as_ref) {
         widths.resize(widths.len().max(row.len()), 0);
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = display_width(cell).max(*width);
@@ -270,11 +271,11 @@ fn draw_row(row: &[String], columns: &[&Column]) -> String {
 /// A row for each stretch: from where to where, how many, how many of all, and a bar with the marks.
 pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
     let largest = bars.rows.iter().map(|bar| bar.count).max();
-    let labels: Vec<Vec<String>> = bars
+    let labels: Vec<[String; 4]> = bars
         .shares()
         .map(|(bar, share, _)| {
             let (from, until) = (bar.from.clone(), bar.until.clone());
-            vec![from, until, figure::count(bar.count), share]
+            [from, until, count(bar.count), share]
         })
         .collect();
     let widths = widths(&labels);
@@ -284,16 +285,18 @@ pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
         .width
         .saturating_sub(beside + MARKS_WIDTH)
         .max(BAR_MIN);
-    let rows = bars.rows.iter().zip(&labels).map(|(bar, labels)| {
-        let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
-        let marks = bar.marks.join(" ");
-        let [from, until, count, share] = labels.as_slice() else {
-            return String::new();
-        };
-        let line = format!("  {from:>a$} – {until:>b$}  {count:>c$}  {share:>d$}  {drawn} {marks}");
-        // On a very narrow screen the end of a bar says less than a broken line would.
-        cut(line.trim_end(), style.width) + "\n"
-    });
+    let rows = bars
+        .rows
+        .iter()
+        .zip(&labels)
+        .map(|(bar, [from, until, count, share])| {
+            let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
+            let marks = bar.marks.join(" ");
+            let line =
+                format!("  {from:>a$} – {until:>b$}  {count:>c$}  {share:>d$}  {drawn} {marks}");
+            // On a very narrow screen the end of a bar says less than a broken line would.
+            cut(line.trim_end(), style.width) + "\n"
+        });
     rows.collect()
 }
 

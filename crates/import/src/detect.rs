@@ -70,8 +70,7 @@ fn look(json: &str) -> Look {
     if json.starts_with('[') {
         return look_at_messages(json);
     }
-    let outline = serde_json::from_str::<Outline>(json);
-    outline.map_or(NOTHING, |outline| look_at_object(json, &outline))
+    serde_json::from_str::<Outline>(json).map_or(NOTHING, |outline| look_at_object(json, &outline))
 }
 
 fn look_at_object(json: &str, outline: &Outline<'_>) -> Look {

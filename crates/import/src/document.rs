@@ -179,8 +179,10 @@ impl<'a> Document<'a> {
 
     /// A line and column in a part of the text, in the whole text.
     pub fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
-        let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
-        let before = offset
+        let before = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.text.as_ptr().addr())
             .and_then(|offset| self.text.get(..offset))
             .unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

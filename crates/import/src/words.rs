@@ -61,8 +61,7 @@ pub fn of_types(reason: &str) -> Words {
 
 fn of_choice(found: &str, known: &str) -> Words {
     let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-    let close = nearest(known.iter().copied(), found);
-    let hint = close.map_or_else(String::new, |close| {
+    let hint = nearest(known.iter().copied(), found).map_or_else(String::new, |close| {
         format!("; did you mean {}?", phrase::name(close))
     });
     (

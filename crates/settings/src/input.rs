@@ -149,9 +149,11 @@ fn most_of_stdin() -> u64 {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd as _;
-        let handle = io::stdin().as_fd().try_clone_to_owned();
-        let metadata = handle.and_then(|handle| File::from(handle).metadata());
-        metadata.map_or(u64::MAX, |metadata| most_of(metadata.file_type()))
+        io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .and_then(|handle| File::from(handle).metadata())
+            .map_or(u64::MAX, |metadata| most_of(metadata.file_type()))
     }
     #[cfg(not(unix))]
     u64::MAX

@@ -162,8 +162,9 @@ fn parse<Quantity>(
 ) -> Result<Quantity, QuantityError> {
     let trimmed = text.trim();
     let unit = trimmed.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
-    let number = trimmed.strip_suffix(unit).and_then(|it| it.parse().ok());
-    number
+    trimmed
+        .strip_suffix(unit)
+        .and_then(|it| it.parse().ok())
         .and_then(|number| read(number, unit.trim()))
         .ok_or_else(|| QuantityError {
             text: text.to_owned(),

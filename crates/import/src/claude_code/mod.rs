@@ -300,8 +300,10 @@ impl Session {
             builder.notes.push(note);
         }
         // One moment is no duration.
-        let taken = self.times.map(|(first, last)| last - first);
-        let taken = taken.filter(|taken| *taken > 0.0);
+        let taken = self
+            .times
+            .map(|(first, last)| last - first)
+            .filter(|taken| *taken > 0.0);
         builder.whole.duration_ms = builder.whole.duration_ms.or(taken);
         if self.has_failed {
             builder.whole.stop_reason = Some(StopReason::Error);

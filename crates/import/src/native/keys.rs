@@ -87,11 +87,11 @@ impl UnknownKeys {
         let Some((Step::Key(key), around)) = steps.split_last() else {
             return;
         };
-        let keys = around.iter().filter_map(|step| match step {
+        let at = around.iter().rev().find_map(|step| match step {
             Step::Key(key) => Some(*key),
             Step::Index(_) => None,
         });
-        let at = keys.last().unwrap_or(root);
+        let at = at.unwrap_or(root);
         if let Some(known) = self.kinds.get_mut(at) {
             let is_allowed = known.allowed.contains(*key);
             let is_told = known.names.len() == NAMES_MAX || known.names.contains(*key);

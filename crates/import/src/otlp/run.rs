@@ -153,8 +153,10 @@ fn stop_reason(parts: &Parts, notes: &mut Vec<String>) -> Option<StopReason> {
 /// What the last reply says, unless it calls tools; or what the agent as a whole said.
 fn final_response(parts: &Parts) -> Option<String> {
     let words = |span: &ModelSpan| {
-        let message = span.output.first();
-        message.filter(|message| !message.has_calls())?.said()
+        span.output
+            .first()
+            .filter(|message| !message.has_calls())?
+            .said()
     };
     parts
         .replies

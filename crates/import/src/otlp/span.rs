@@ -205,8 +205,7 @@ fn read_tool(
         tool_call(&name, server.as_deref(), args)
     };
     let keys = ["gen_ai.tool.call.result", "mcp.tool.result"];
-    let result = take(&mut details, &keys, Some);
-    let result = result.map(|result| mcp_result(structured(result)));
+    let result = take(&mut details, &keys, Some).map(|result| mcp_result(structured(result)));
     let (is_error, result) = match (failure, result) {
         (Some(failure), None) => (Some(true), Some(failure.into())),
         (Some(_), Some((_, result))) => (Some(true), Some(result)),

@@ -139,8 +139,7 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
         let is_sign = arrived.is_none() && !clients.parallel.contains(&call.session);
         is_sign.then(|| begin_from(None, call.together_until()))?
     });
-    let left = call.left();
-    let left = left.filter(|left| begin_from(None, *left).is_some());
+    let left = call.left().filter(|left| begin_from(None, *left).is_some());
     let noticed = [arrived, repeated, given_up, left];
     let Some(detected) = noticed.into_iter().flatten().min() else {
         return;
@@ -156,8 +155,9 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
         detected
     };
     let later_success = |what: Option<usize>| {
-        let ended = clients.earliest(call.session, what, |timeline| timeline.success_from(from));
-        ended.map(|ended| ended.max(detected))
+        clients
+            .earliest(call.session, what, |timeline| timeline.success_from(from))
+            .map(|ended| ended.max(detected))
     };
     let recovered = match call.heard() {
         Heard::Right if is_answered => Some(detected),

@@ -234,8 +234,10 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
 fn taken_out(text: &str, found: Vec<Range<usize>>) -> impl Iterator<Item = String> {
     found.into_iter().flat_map(|range| {
         let secret = &text[range];
-        let decoded = percent_decode_str(secret).decode_utf8().ok();
-        let decoded = decoded.filter(|decoded| decoded != secret);
+        let decoded = percent_decode_str(secret)
+            .decode_utf8()
+            .ok()
+            .filter(|decoded| decoded != secret);
         std::iter::once(secret.to_owned()).chain(decoded.map(Cow::into_owned))
     })
 }

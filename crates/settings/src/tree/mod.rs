@@ -271,8 +271,11 @@ impl Document {
 impl Document {
     /// Whether a key stands alone, without `:`, as what follows a comma in `{ prompt: Hello, world }`.
     pub(super) fn is_bare(&self, field: &Field) -> bool {
-        let rest = self.source.text.get(field.span.end..);
-        let next = rest.and_then(|rest| rest.trim_start().chars().next());
+        let next = self
+            .source
+            .text
+            .get(field.span.end..)
+            .and_then(|rest| rest.trim_start().chars().next());
         self.is_yaml && field.value.data == Data::Null && matches!(next, Some(',' | '}'))
     }
 }

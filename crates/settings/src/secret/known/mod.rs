@@ -139,8 +139,9 @@ impl KnownSecrets {
     pub fn pending(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.span_max);
         let goes_on = |at: &usize| {
-            let mut own = self.by_first[usize::from(text[*at])].iter();
-            own.any(|own| along(&self.secrets[*own], text, *at, 0).is_cut)
+            self.by_first[usize::from(text[*at])]
+                .iter()
+                .any(|own| along(&self.secrets[*own], text, *at, 0).is_cut)
         };
         (from..text.len()).find(goes_on).unwrap_or(text.len())
     }
@@ -159,9 +160,10 @@ impl KnownSecrets {
         self.beginnings
             .find_overlapping_iter(text)
             .flat_map(move |it| {
-                let own = self.owners[it.pattern()].iter();
-                let own = own.filter(|own| is_meant(&self.secrets[**own]));
-                own.filter_map(move |own| Some(it.start()..self.end(*own, text, it.start())?))
+                self.owners[it.pattern()]
+                    .iter()
+                    .filter(|own| is_meant(&self.secrets[**own]))
+                    .filter_map(move |own| Some(it.start()..self.end(*own, text, it.start())?))
             })
     }
 

@@ -44,12 +44,11 @@ fn invalid(span: Range<usize>, message: &str, hint: String) -> SyntaxError {
 
 /// Whether a tag stands before what is at this place.
 fn is_tagged(text: &str, start: usize) -> bool {
-    let word = text
-        .get(..start)
+    text.get(..start)
         .unwrap_or_default()
         .split_whitespace()
-        .next_back();
-    word.is_some_and(|word| word.starts_with('!'))
+        .next_back()
+        .is_some_and(|word| word.starts_with('!'))
 }
 
 /// Whether it may be that a bracket ended a text too early.
