@@ -231,13 +231,13 @@ impl Line {
 
     /// Lines in one, with something between them.
     pub fn join(lines: impl IntoIterator<Item = Self>, between: &str) -> Self {
-        let joined = lines
+        lines
             .into_iter()
             .reduce(|all, line| match all.0.as_slice() {
                 [] => line,
                 _ => all.and(between).and(line),
-            });
-        joined.unwrap_or_default()
+            })
+            .unwrap_or_default()
     }
 }
 
@@ -248,8 +248,7 @@ fn shown(text: impl Display) -> String {
 
 /// The name before the next run of backticks that is as long as `fence`, and what comes after it.
 fn end_of<'a>(inside: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
-    let mut ends = inside.match_indices(fence);
-    ends.find_map(|(at, _)| {
+    inside.match_indices(fence).find_map(|(at, _)| {
         let (name, after) = (&inside[..at], &inside[at + fence.len()..]);
         let padded = || name.strip_prefix(' ')?.strip_suffix(' ');
         let is_whole = !name.ends_with('`') && !after.starts_with('`');

@@ -1,12 +1,7 @@
 //! A sentence for users. Settings in it are identities, which a front end spells as flags or as keys; only a
 //! renderer can read the text.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::OnceLock;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::prelude::*;
 
 /// A sentence for users.
 #[derive(Clone, Default)]
@@ -174,27 +169,15 @@ impl Spelling {
     }
 }
 
-impl From<&'static str> for Part {
-    fn from(text: &'static str) -> Self {
+impl<Text: Into<Cow<'static, str>>> From<Text> for Part {
+    fn from(text: Text) -> Self {
         Self::Text(text.into())
     }
 }
 
-impl From<String> for Part {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<&'static str> for Message {
-    fn from(text: &'static str) -> Self {
-        Self(vec![text.into()])
-    }
-}
-
-impl From<String> for Message {
-    fn from(text: String) -> Self {
-        Self(vec![text.into()])
+impl<Words: Into<Part>> From<Words> for Message {
+    fn from(words: Words) -> Self {
+        Self(vec![words.into()])
     }
 }
 

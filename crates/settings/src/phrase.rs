@@ -1,6 +1,6 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
-use crate::text::shorten;
+use crate::prelude::*;
 
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;
@@ -140,8 +140,12 @@ fn one_line(text: &str, max: usize) -> String {
 /// Words as a sentence of their own: with a capital and a full stop.
 pub fn sentence(words: &str) -> String {
     let mut letters = words.trim().chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let mut sentence: String = first.chain(letters).collect();
+    let mut sentence: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect();
     if !sentence.is_empty() && !sentence.ends_with(['.', '?', '!', '…']) {
         sentence.push('.');
     }
