@@ -1,21 +1,12 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
-use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
-
 use mcprove_client::process::SpawnError;
 use mcprove_client::session::ConnectError;
-use mcprove_lab::audit::{AuditError, ReplayError};
+use mcprove_lab::audit::ReplayError;
 use mcprove_load::run::{CompareError, FormatError, RecomputeError, RecordingError};
 use mcprove_proxy::http::ListenError;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::{Diagnostic, Message};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::printable::printable;
-use mcprove_suite::TestError;
 
-use crate::{ExitCode, terminal};
+use crate::prelude::*;
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;

@@ -1,16 +1,10 @@
 //! What the commands that inject faults share: the kinds of faults in their help, reading those that are given, and
 //! the recording of what passes.
 
-use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
-
 use mcprove_document::terminal::wrap;
-use mcprove_fault::{FaultKind, FaultSpec, file, kinds, settings_of};
-use mcprove_recording::{Origin, Recording};
-use mcprove_settings::secret::Redactor;
+use mcprove_fault::{FaultKind, file, kinds, settings_of};
 
-use crate::Failure;
+use crate::prelude::*;
 
 /// The widest line.
 const COLUMNS: usize = 80;

@@ -2,12 +2,10 @@
 //! ends everything at once. Server processes end either way: with us their supervisors end them.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::{ExitCode, Failure};
+use crate::prelude::*;
 
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);

@@ -1,6 +1,6 @@
 //! Addresses to listen on, as people write them.
 
-use std::net::SocketAddr;
+use crate::prelude::*;
 
 /// An address, `localhost:8080`, or a port alone (`8080`, `:8080`), which is one of this machine.
 pub fn parse(text: &str) -> Option<SocketAddr> {

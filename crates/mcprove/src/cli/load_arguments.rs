@@ -4,21 +4,18 @@
 // These are help texts: names stand in them as they are typed.
 #![allow(clippy::doc_markdown)]
 
-use std::path::{Path, PathBuf};
-
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use mcprove_client::server::Server;
+use clap::{Arg, Command, Error, FromArgMatches};
+use mcprove_load::config::OutputSettings;
 use mcprove_load::config::sections::{
     SECTIONS, TOOL_CALL, about, defaults, owners, scenario_settings,
 };
-use mcprove_load::config::{LoadConfig, OutputSettings};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::Thresholds;
 use mcprove_settings::kind::Kind;
 use mcprove_settings::setting::{Fallback, Setting, Settings};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
-use crate::Failure;
+use crate::prelude::*;
 
 /// The scenario of `mcprove deadlock-probe`.
 pub const DEADLOCK_PROBE: &str = "deadlock_probe";

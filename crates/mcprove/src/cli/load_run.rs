@@ -1,18 +1,10 @@
 //! Doing a load and telling how it went, the same for every command that does one.
 
-use std::sync::Arc;
-
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_load::config::LoadConfig;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::{Files, document, progress_line};
+use mcprove_load::report::{Files, document};
 use mcprove_load::run::report::{Report, RunOutcome};
 use mcprove_load::run::{RunDirectory, RunError};
-use mcprove_settings::own_limits::OwnLimit;
 
-use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine};
-use crate::{drawn, interrupt, losses, terminal};
+use crate::prelude::*;
 
 /// A handle that the user's Ctrl-C pulls.
 pub fn stop_on_interrupt() -> Stop {

@@ -13,6 +13,7 @@ mod load_run;
 mod losses;
 mod output_file;
 mod patient_stderr;
+mod prelude;
 mod reports;
 mod serving;
 mod target;
@@ -20,21 +21,13 @@ mod terminal;
 
 use std::io::Write as _;
 
-use clap::{ArgMatches, FromArgMatches as _};
+use clap::FromArgMatches as _;
 use mcprove_client::process;
 use mcprove_settings::message::{Spelling, spell_as};
-use mcprove_settings::own_limits::{self, OwnLimit};
+use mcprove_settings::own_limits;
 
-// What most commands need, by short names.
 use crate::arguments::Cli;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::fault_arguments::kinds_of_faults;
-use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, SettingFlags};
-use crate::output_file::{OutputFile, keep_apart};
-use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
-use crate::target::{ServerArguments, SessionArguments, supervised};
-use crate::terminal::StatusLine;
+use crate::prelude::*;
 
 /// The exit code after a panic, as of every Rust program.
 const PANICKED: i32 = 101;

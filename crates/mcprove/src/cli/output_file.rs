@@ -2,12 +2,8 @@
 //! starts, and what they hold is lost only when there is something to put in its place.
 
 use std::fs::{self, OpenOptions};
-use std::io;
-use std::path::{Path, PathBuf};
 
-use mcprove_settings::private_file;
-
-use crate::Failure;
+use crate::prelude::*;
 
 /// A file that can be written, as far as can be told. One that is new is taken away again, unless it is used.
 pub struct OutputFile {

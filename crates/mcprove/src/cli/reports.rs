@@ -1,17 +1,11 @@
 //! Where reports go: files, and standard output for one of them. Whether files can be written is found
 //! out before anything runs.
 
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
 use mcprove_document::block::Document;
-use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable_json};
-use mcprove_settings::registry::nearest;
-use serde::Serialize;
 
-use crate::{Failure, OutputFile, keep_apart, losses, terminal};
+use crate::prelude::*;
 
 /// What stands for standard output.
 const STDOUT: &str = "-";

@@ -1,15 +1,11 @@
 //! What the commands that are servers share: where they listen, and what they tell whoever started them.
 
-use std::io::IsTerminal;
-use std::net::SocketAddr;
-
-use clap::Args;
 use mcprove_servers::hosting::host::Eras;
 use mcprove_servers::hosting::listener::Kind;
 use mcprove_servers::hosting::names::PublicHost;
 use mcprove_settings::own_limits::LimitWatch;
 
-use crate::{Failure, listen_address, terminal};
+use crate::prelude::*;
 
 /// What to try where nobody can listen.
 const LISTEN_HINT: &str =

@@ -1,19 +1,12 @@
 //! Naming a server on the command line, the same way for every command.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::{Args, ValueEnum};
-use mcprove_client::server::Server;
-use mcprove_client::session::{Accept, ProtocolChoice, SessionOptions};
+use mcprove_client::session::Accept;
 use mcprove_client::transport::BytesHandler;
 use mcprove_load::config::SessionSettings;
-use mcprove_settings::printable::printable;
 use mcprove_settings::quantity::{parse_duration, parse_size};
-use mcprove_settings::secret::{Redactor, is_given_secret, redact_text, redact_urls};
+use mcprove_settings::secret::{is_given_secret, redact_text, redact_urls};
 
-use crate::{Failure, losses, terminal};
+use crate::prelude::*;
 
 /// A server: a command to start, or an address.
 #[derive(Debug, Args)]

@@ -1,16 +1,8 @@
 //! What standard output is: how wide, and whether it takes colours.
 
 use std::fmt::Display;
-use std::io::IsTerminal;
-use std::path::Path;
-use std::sync::Mutex;
 
-use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable, printable_json};
-use mcprove_settings::secret::Redactor;
-use mcprove_settings::sync::lock;
-
-use crate::losses;
+use crate::prelude::*;
 
 /// The width assumed where none can be found out.
 const WIDTH: usize = 80;

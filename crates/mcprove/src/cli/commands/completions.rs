@@ -1,9 +1,9 @@
 //! `mcprove completions`.
 
-use clap::Args;
 use clap_complete::Shell;
 
-use crate::{ExitCode, Failure, arguments, terminal};
+use crate::arguments;
+use crate::prelude::*;
 
 /// Arguments of `mcprove completions`.
 #[derive(Debug, Args)]

@@ -1,11 +1,8 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use clap::Args;
-
 use crate::load_arguments::{DEADLOCK_PROBE, ProbeArguments};
-use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
-use crate::{ReportArguments, ServerArguments, SessionArguments};
+use crate::load_run::{describe, exit_code, perform, show};
+use crate::prelude::*;
 
 /// Arguments of `mcprove deadlock-probe`.
 #[derive(Debug, Args)]

@@ -1,24 +1,15 @@
 //! `mcprove demo`: a guided half-minute on built-in servers.
 
-use std::time::Duration;
-
-use clap::Args;
 use mcprove_check::health::{self, ProbeOptions};
 use mcprove_check::report::probe_document;
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_document::style::Style;
 use mcprove_load::drive::Scenario;
 use mcprove_load::report::document;
 use mcprove_load::run::{Run, Thresholds};
 use mcprove_score::report::{Scored, score_document};
-use mcprove_suite::gates;
-use mcprove_suite::traces::Traces;
-use mcprove_trace::stream::EventStream;
-use serde::Deserialize;
 
 use super::probe;
-use crate::{ExitCode, Failure, interrupt, load_run, supervised, terminal};
+use crate::load_run;
+use crate::prelude::*;
 
 /// How long a call may take in the demo: long enough for any machine, short enough to watch.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);

@@ -1,11 +1,9 @@
 //! `mcprove doctor`: what commonly goes wrong, and one fix per line.
 
-use clap::Args;
 use mcprove_check::diagnosis;
 use mcprove_check::report::doctor_document;
 
-use crate::{ExitCode, Failure, ReportArguments, ServerArguments, SessionArguments};
-use crate::{interrupt, json};
+use crate::prelude::*;
 
 /// Arguments of `mcprove doctor`.
 #[derive(Debug, Args)]

@@ -1,9 +1,8 @@
 //! `mcprove example-config`: a load configuration to start from.
 
-use clap::Args;
 use mcprove_load::config::example;
 
-use crate::{ExitCode, Failure, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove example-config`.
 #[derive(Debug, Args)]

@@ -1,12 +1,8 @@
 //! `mcprove fixture` (hidden): runs a built-in server.
 
-use std::net::SocketAddr;
-
-use clap::Args;
 use mcprove_servers::fixture::{self, ENTRIES, Eras, Kind, Options};
-use serde_json::{Map, Value};
 
-use crate::{ExitCode, Failure, interrupt, serving, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove fixture`.
 #[derive(Debug, Args)]

@@ -1,10 +1,8 @@
 //! The YAML files of a folder, and what each of them is.
 
-use std::path::{Path, PathBuf};
+use mcprove_suite::recognise_file;
 
-use mcprove_suite::{FileKind, Recognised, recognise_file};
-
-use crate::{Failure, terminal};
+use crate::prelude::*;
 
 /// How many files that are skipped are named.
 const NAMED_MAX: usize = 10;

@@ -1,19 +1,14 @@
 //! `mcprove init`.
 
-use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::path::Component;
 
-use clap::Args;
 use mcprove_client::permission::Allowance;
 use mcprove_settings::phrase::count;
-use mcprove_settings::printable::printable;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
 
 use super::probe;
-use crate::{ExitCode, Failure, OutputFile, ServerArguments, SessionArguments};
-use crate::{interrupt, terminal};
+use crate::prelude::*;
 
 /// How long one call may take, unless said otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);

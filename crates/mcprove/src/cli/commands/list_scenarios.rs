@@ -1,15 +1,11 @@
 //! `mcprove list-scenarios`: what can be done to a server, and the settings of each.
 
-use std::fmt::Write as _;
-
-use clap::Args;
 use mcprove_load::drive::LoadSettings;
 use mcprove_load::drive::scenario::ENTRIES;
 use mcprove_settings::kind::properties;
 use mcprove_settings::setting::{Setting, Settings};
-use serde_json::json;
 
-use crate::{ExitCode, Failure, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove list-scenarios`.
 #[derive(Debug, Args)]

@@ -1,18 +1,9 @@
 //! `mcprove mock`: a server made of a tools file, healthy or with faults.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_fault::FaultSpec;
-use mcprove_recording::{Origin, Recording};
 use mcprove_servers::mock::{Bound, Mock, MockSpec, MockSummary, Options};
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::secret::Redactor;
 
-use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
-use crate::serving::ListenArguments;
-use crate::{ExitCode, Failure, interrupt, keep_apart, losses, serving, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove mock`.
 #[derive(Debug, Args)]

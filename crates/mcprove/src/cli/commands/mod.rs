@@ -21,9 +21,7 @@ pub mod schema;
 pub mod score;
 pub mod validate;
 
-use clap::{ArgMatches, Subcommand};
-
-use crate::{ExitCode, Failure};
+use crate::prelude::*;
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -1,21 +1,12 @@
 //! `mcprove probe`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use clap::Args;
 use mcprove_check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, Progress};
 use mcprove_check::report::probe_document;
 use mcprove_client::permission::Allowance;
-use mcprove_client::server::Server;
 use mcprove_client::session::CallError;
-use mcprove_settings::message::Message;
-use mcprove_settings::secret::Redactor;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{EventStream, Sink, TraceFile};
+use mcprove_trace::stream::TraceFile;
 
-use crate::{ExitCode, Failure, ReportArguments, ServerArguments, SessionArguments, StatusLine};
-use crate::{interrupt, json, losses};
+use crate::prelude::*;
 
 /// Arguments of `mcprove probe`.
 #[derive(Debug, Args)]

@@ -1,28 +1,16 @@
 //! `mcprove proxy`: between any client and any server, to record and to inject faults.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::Args;
-use mcprove_client::server::Server;
-use mcprove_document::style::Style;
 use mcprove_fault::file::same_name;
-use mcprove_fault::{FaultSpec, tell_apart};
+use mcprove_fault::tell_apart;
 use mcprove_proxy::{ProxySummary, Settings, http, stdio, summary_document};
-use mcprove_recording::Origin;
 use mcprove_servers::hosting::PublicHost;
 use mcprove_settings::quantity::parse_duration;
-use mcprove_settings::secret::{Redactor, is_given_secret};
+use mcprove_settings::secret::is_given_secret;
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
-use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
 use crate::patient_stderr::PatientStderr;
+use crate::prelude::*;
 use crate::target::{split_command, split_header};
-use crate::{ExitCode, Failure, OutputFile, ReportArguments, ReportFormat, Reports, drawn};
-use crate::{interrupt, keep_apart, listen_address, losses, serving, supervised, terminal};
 
 /// How the summary is drawn on standard error.
 const STDERR_STYLE: Style = Style::plain(80);

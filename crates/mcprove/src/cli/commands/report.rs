@@ -1,16 +1,11 @@
 //! `mcprove report`: the report of a run, computed again from its trace.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use mcprove_load::report::recording_document;
 use mcprove_load::run::{RunDirectory, read_recording, recompute};
-use mcprove_settings::secret::Redactor;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::load_run::{exit_code, show};
-use crate::{ExitCode, Failure, ReportArguments, Reports, losses, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove report`.
 #[derive(Debug, Args)]

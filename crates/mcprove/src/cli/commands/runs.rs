@@ -1,14 +1,9 @@
 //! `mcprove runs`: the runs that there are.
 
-use std::io;
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_document::block::Section;
 use mcprove_load::report::runs_document;
 use mcprove_load::run::{FormatError, RunList, list_runs};
 
-use crate::{ExitCode, Failure, ReportArguments};
+use crate::prelude::*;
 
 /// Where runs are unless told otherwise.
 const DIRECTORY: &str = "runs";

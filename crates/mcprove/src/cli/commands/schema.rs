@@ -1,6 +1,5 @@
 //! `mcprove schema`: the published JSON Schemas, generated from the types.
 
-use clap::Args;
 use mcprove_check::health::ProbeReport;
 use mcprove_fault::file as faults;
 use mcprove_lab::audit::{AuditList, RowComparison};
@@ -9,14 +8,13 @@ use mcprove_load::run::{ComparisonReport, RecordingReport, Report, RunList, Side
 use mcprove_proxy::ProxySummary;
 use mcprove_score::report::document::ScoreDocument;
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::registry::nearest;
 use mcprove_suite::agent::cassette::Cassette;
 use mcprove_suite::run::{SuiteList, SuiteReport};
-use mcprove_suite::{Validation, file, gates};
+use mcprove_suite::{Validation, file};
 use mcprove_trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
 
-use crate::{ExitCode, Failure, json, terminal};
+use crate::prelude::*;
 
 /// The published formats: the name of each, and what it describes.
 const FORMATS: &str = include_str!("../explain/formats.txt");

@@ -1,17 +1,10 @@
 //! `mcprove validate`: whether files are in order, without running anything.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::printable::printable;
 use mcprove_suite::plan::Environment;
-use mcprove_suite::{
-    CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check, check_empty_folder,
-};
+use mcprove_suite::{CheckedFile, VALIDATION_FORMAT, Validation, check, check_empty_folder};
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
-use crate::{ExitCode, Failure, json, terminal};
+use crate::prelude::*;
 
 /// The longest line that is shown whole.
 const LINE_MAX: usize = 1000;

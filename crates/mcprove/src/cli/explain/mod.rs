@@ -1,12 +1,10 @@
 //! `--explain`: what a command does, without doing it. Every command has the flag; the texts are files in `explain/`.
 
-use std::fmt::Write as _;
-
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, Command};
 use mcprove_client::permission::RULE;
 use mcprove_document::terminal::wrap;
 
-use crate::kinds_of_faults;
+use crate::prelude::*;
 
 macro_rules! texts {
     ($($name:literal)*) => {

@@ -2,21 +2,13 @@
 
 mod servers;
 
-use std::path::{Path, PathBuf};
-
-use clap::{ArgMatches, Args};
-use mcprove_client::server::Server;
-use mcprove_document::block::Section;
-use mcprove_load::config::LoadConfig;
 use mcprove_load::report::comparison_document;
 use mcprove_load::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits};
-use mcprove_settings::printable::printable;
 use mcprove_suite::run::LAST_FAILED_FILE;
 
 use crate::load_arguments::HangArguments;
-use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports};
-use crate::{ServerArguments, SessionArguments, terminal};
+use crate::prelude::*;
 
 /// How long each run lasts, unless told otherwise.
 const DURATION: &str = "1s";

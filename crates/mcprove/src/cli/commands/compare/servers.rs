@@ -1,19 +1,11 @@
 //! The half of `mcprove compare` that makes runs: two servers, in turns.
 
-use std::sync::{Arc, Mutex};
-
-use clap::ArgMatches;
-use mcprove_client::server::Server;
-use mcprove_load::config::LoadConfig;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::progress_line;
 use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
-use mcprove_settings::sync::lock;
 
 use super::{Arguments, code, show};
-use crate::load_run::{describe, stop_on_interrupt};
-use crate::{ExitCode, Failure, Reports, StatusLine, losses};
+use crate::load_run::describe;
+use crate::prelude::*;
 
 /// Compares the servers that were named.
 pub async fn run(

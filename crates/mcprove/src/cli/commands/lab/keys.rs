@@ -1,11 +1,9 @@
 //! Where the API keys of the lab come from.
 
-use std::path::{Path, PathBuf};
-
 use mcprove_lab::ApiKeys;
 use mcprove_settings::input;
 
-use crate::Failure;
+use crate::prelude::*;
 
 /// The variable with keys, so that they need not be in the arguments, which others can see.
 pub const VARIABLE: &str = "MCPROVE_LAB_API_KEYS";

@@ -4,9 +4,7 @@ mod audit;
 mod keys;
 mod serve;
 
-use clap::{Args, Subcommand};
-
-use crate::{ExitCode, Failure};
+use crate::prelude::*;
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]

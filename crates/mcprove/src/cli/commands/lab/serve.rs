@@ -1,19 +1,14 @@
 //! `mcprove lab`: serves the lab.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
 
-use clap::Args;
 use mcprove_lab as lab;
 use mcprove_lab::Options;
-use mcprove_lab::audit::{AuditError, AuditOptions, AuditStore};
-use mcprove_settings::loss::{Loss, Missing};
+use mcprove_lab::audit::{AuditOptions, AuditStore};
 
 use super::keys;
-use crate::serving::ListenArguments;
-use crate::{ExitCode, Failure, interrupt, losses, serving, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]

@@ -1,13 +1,10 @@
 //! Which of the files are suites: by what is in them, since both suites and loads are YAML.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use mcprove_settings::tree::{Document, Wanted};
-use mcprove_suite::{FileKind, Recognised, recognise_file};
+use mcprove_suite::recognise_file;
 
-use crate::Failure;
 use crate::commands::folder::{Found, is_suite, is_yaml, yaml_files};
+use crate::prelude::*;
 
 /// What the files are.
 #[derive(Debug)]

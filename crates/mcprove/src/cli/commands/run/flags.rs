@@ -4,11 +4,10 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
 use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
 
-use crate::Failure;
 use crate::load_arguments::flag_of;
+use crate::prelude::*;
 
 /// The most repetitions of a test.
 const REPEAT_MAX: i64 = 100_000;

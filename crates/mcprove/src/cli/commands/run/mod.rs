@@ -5,12 +5,7 @@ mod flags;
 mod suites;
 mod watch;
 
-use std::path::PathBuf;
-
-use clap::{ArgMatches, Args};
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_load::config::{Format, LoadConfig};
+use mcprove_load::config::Format;
 use mcprove_load::drive::scenario::find;
 use mcprove_load::report::side_by_side_document;
 use mcprove_load::run::{ServerRun, SideBySide};
@@ -19,12 +14,10 @@ use self::files::{Inputs, recognise};
 use self::flags::{Given, SuiteArguments};
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
+use crate::explain;
 use crate::load_arguments::ThresholdArguments;
-use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::{
-    ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, ReportArguments, Reports,
-};
-use crate::{ServerArguments, SessionArguments, drawn, explain, losses, supervised, terminal};
+use crate::load_run::{describe, exit_code, perform, show};
+use crate::prelude::*;
 
 /// One command for each job, to copy.
 const EXAMPLES: &str = include_str!("../../explain/run-examples.txt");

@@ -1,16 +1,9 @@
 //! Suites on the command line: read, choose, run, tell, and once more when something changes.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-
 use mcprove_client::permission::RULE;
-use mcprove_document::style::Style;
 use mcprove_load::config::OutputSettings;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::progress_line;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
+use mcprove_suite::file;
 use mcprove_suite::plan::{Environment, SuitePlan};
 use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::progress::suite_progress_line;
@@ -20,14 +13,12 @@ use mcprove_suite::run::{
     SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport, TestKind,
     TestOf, run_suites, tests_of,
 };
-use mcprove_suite::{TestError, file};
 
 use super::Arguments;
 use super::files::{self, Inputs};
 use super::watch::{Snapshot, wait_for_change};
-use crate::load_run::stop_on_interrupt;
+use crate::prelude::*;
 use crate::target::supervisor;
-use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine, losses, terminal};
 
 /// The fewest tests at once unless it is said: most of the time they wait.
 const JOBS_MIN: usize = 2;

@@ -2,13 +2,10 @@
 //!
 //! Files are looked at a few times a second, which works on every system and disk.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-use mcprove_load::drive::{Stop, StopLevel};
+use mcprove_load::drive::StopLevel;
 
 use super::files::mocks_of;
+use crate::prelude::*;
 
 /// How often files are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);

@@ -3,21 +3,14 @@
 
 mod input;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
-
-use clap::Args;
 use input::ChosenFormat;
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
 use mcprove_score::report::document::ScoreDocument;
 use mcprove_score::report::{Scored, score_document};
-use mcprove_settings::error::ConfigErrors;
-use mcprove_suite::gates;
 use mcprove_suite::junit::{score_junit, unread_junit};
-use mcprove_suite::traces::Traces;
 
-use crate::{ExitCode, Failure, ReportArguments, ReportFormat, Reports, drawn, json, terminal};
+use crate::prelude::*;
 
 /// The confidence unless it is given, in percent.
 const CONFIDENCE: u32 = 95;

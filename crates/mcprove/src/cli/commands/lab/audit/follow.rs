@@ -1,15 +1,12 @@
 //! Rows as they are written, across the ends and starts of the one who writes them.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::time::Duration;
+use std::io::Write;
 
-use mcprove_lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
+use mcprove_lab::audit::AuditRow;
 use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
-use mcprove_settings::printable::{escape_hidden, printable_json};
 
 use super::filters::FilterArguments;
-use crate::{ExitCode, Failure, interrupt, terminal};
+use crate::prelude::*;
 
 /// How often the file is looked into.
 const INTERVAL: Duration = Duration::from_millis(200);

@@ -1,20 +1,14 @@
 //! Many rows at once: a report, or an export, whose rows go out as they are read.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::{BufWriter, Write};
 
-use mcprove_document::block::Section;
-use mcprove_lab::audit::{
-    AUDIT_FORMAT, AuditError, AuditReader, CATEGORIES, ExportFormat, Filter, Order,
-};
+use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES, ExportFormat};
 use mcprove_lab::report::audit_document;
-use mcprove_settings::printable::printable;
-use mcprove_settings::registry::nearest;
 use mcprove_settings::whole_file::WholeFile;
 
 use super::filters::FilterArguments;
 use crate::output_file::resolved;
-use crate::{ExitCode, Failure, Reports, terminal};
+use crate::prelude::*;
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;

@@ -5,12 +5,9 @@ mod follow;
 mod listing;
 mod rows;
 
-use std::path::PathBuf;
+use mcprove_lab::audit::ExportFormat;
 
-use clap::{Args, Subcommand, ValueEnum};
-use mcprove_lab::audit::{AuditReader, ExportFormat};
-
-use crate::{ExitCode, Failure, ReportArguments};
+use crate::prelude::*;
 
 /// Arguments of `mcprove lab audit`.
 #[derive(Debug, Args)]

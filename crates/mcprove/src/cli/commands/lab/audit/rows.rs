@@ -1,14 +1,11 @@
 //! One row wholly, two against each other, or one sent again.
 
-use clap::Args;
 use mcprove::SessionCaller;
-use mcprove_client::session::{ProtocolChoice, Session};
-use mcprove_lab::audit::{AuditReader, COLUMNS, Replay, RowComparison};
+use mcprove_client::session::Session;
+use mcprove_lab::audit::{COLUMNS, Replay, RowComparison};
 use mcprove_lab::report::{audit_comparison_document, audit_replay_document, audit_row_document};
-use mcprove_settings::registry::nearest;
-use mcprove_trace::stream::EventStream;
 
-use crate::{ExitCode, Failure, Reports, ServerArguments, SessionArguments, interrupt, json};
+use crate::prelude::*;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]

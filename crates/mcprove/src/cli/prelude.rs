@@ -1,0 +1,35 @@
+//! What most commands use: their arguments, servers, what is printed and written, and how they end.
+
+pub use std::fmt::Write as _;
+pub use std::io::IsTerminal;
+pub use std::net::SocketAddr;
+
+pub use clap::{ArgAction, ArgMatches, Args, Subcommand, ValueEnum};
+pub use mcprove_client::server::Server;
+pub use mcprove_client::session::{ProtocolChoice, SessionOptions};
+pub use mcprove_document::block::Section;
+pub use mcprove_document::style::Style;
+pub use mcprove_fault::FaultSpec;
+pub use mcprove_lab::audit::{AuditError, AuditReader, Filter, Order};
+pub use mcprove_load::config::LoadConfig;
+pub use mcprove_load::drive::Stop;
+pub use mcprove_load::report::progress_line;
+pub use mcprove_recording::{Origin, Recording};
+pub use mcprove_settings::error::ConfigErrors;
+pub use mcprove_settings::printable::{escape_hidden, printable, printable_json};
+pub use mcprove_settings::registry::nearest;
+pub use mcprove_suite::traces::Traces;
+pub use mcprove_suite::{FileKind, Recognised, TestError, gates};
+pub use mcprove_trace::prelude::*;
+
+pub use crate::exit::ExitCode;
+pub use crate::failure::Failure;
+pub use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
+pub use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, SettingFlags};
+pub use crate::load_run::stop_on_interrupt;
+pub use crate::output_file::{OutputFile, keep_apart};
+pub use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
+pub use crate::serving::ListenArguments;
+pub use crate::target::{ServerArguments, SessionArguments, supervised};
+pub use crate::terminal::StatusLine;
+pub(crate) use crate::{interrupt, listen_address, losses, serving, terminal};
