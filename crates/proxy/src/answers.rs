@@ -1,19 +1,7 @@
 //! Answers of a server as they pass: who waits for them on a stream, and what is wanted of them, to write them down
 //! and to leave tools out of lists.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
-
-use bytes::Bytes;
-use http::StatusCode;
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::lock;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::split_batch;
-use tokio::sync::oneshot;
-
-use super::message::{IdKey, Seen};
-use super::watch::{Session, Watch};
+use crate::prelude::*;
 
 /// How a stream or a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

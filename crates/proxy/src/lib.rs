@@ -13,6 +13,7 @@ pub mod http;
 mod journal;
 mod listing;
 mod message;
+mod prelude;
 mod report;
 #[cfg(test)]
 mod said;

@@ -1,26 +1,16 @@
 //! What becomes of what passes: both kinds of proxies hand what clients and servers say to a [`Watch`], which writes
 //! it down, lets faults strike calls, and says what goes on.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use mcprove_fault::{CallSite, FaultSpec, Injector};
+use mcprove_trace::protocol::META_PROTOCOL_VERSION;
 
-use bytes::Bytes;
-use mcprove_fault::{CallSite, FaultSpec, Injection, Injector, KnownCall};
-use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
-use mcprove_servers::hosting::lock;
-use mcprove_trace::budget::Budget;
-use mcprove_trace::protocol::{META_PROTOCOL_VERSION, split_batch};
-use mcprove_trace::{Execution, FaultKind, Special};
-use serde_json::Value;
-
-use super::answers::{Answers, Expected, Observer};
-use super::faulted_calls::{FaultedCalls, PendingCall};
+use super::answers::Expected;
+use super::faulted_calls::FaultedCalls;
 use super::journal::Journal;
 use super::listing;
-use super::message::{IdKey, Request, Seen, ToolCall};
+use super::message::{Request, ToolCall};
 use super::report::TrafficCount;
-use super::summary::SeenCalls;
+use crate::prelude::*;
 
 /// What a proxy does besides passing things on.
 #[derive(Clone, Default)]

@@ -1,26 +1,12 @@
 //! The bodies that a proxy passes on or makes: what is there already, then what a peer sends, looked at where that is
 //! asked for, and what faults say in between.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
-
-use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1::SendRequest;
-use mcprove_servers::hosting::http_limits::{BODY_PAUSE_MAX, Gathered};
-use tokio::sync::mpsc;
+use hyper::body::{Frame, SizeHint};
+use mcprove_servers::hosting::http_limits::BODY_PAUSE_MAX;
 use tokio::time::Sleep;
 
-use super::faulted::Presence;
-use super::tap::Tap;
-use super::upstream::Upstream;
-use crate::LOOK_BYTES_MAX;
-use crate::answers::Ending;
-use crate::report::Count;
+use super::*;
 
 /// Why a body breaks off.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;

@@ -2,14 +2,11 @@
 //!
 //! Which headers go on, and which are between two neighbours only.
 
-use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
-};
-use mcprove_trace::protocol::sse::{Event, EventParser};
+use http::header::{CONTENT_ENCODING, TE, UPGRADE};
+use mcprove_trace::protocol::sse::EventParser;
 
-use crate::LOOK_BYTES_MAX;
+use super::*;
 
 /// Cuts a stream into events, keeping their bytes.
 #[derive(Debug, Default)]

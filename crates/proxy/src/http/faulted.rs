@@ -2,26 +2,11 @@
 //! an event stream where the server answers with one or the fault says more than one thing. Over the transport of
 //! 2024-11-05 the answer comes on the stream that the client opened.
 
-use std::sync::Arc;
+use http::header::{CACHE_CONTROL, RETRY_AFTER};
+use http::response;
+use tokio::sync::{Mutex, MutexGuard};
 
-use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, response};
-use mcprove_fault::Injection;
-use mcprove_trace::protocol::sse::Event;
-use mcprove_trace::{ErrorCategory, Special};
-use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
-
-use super::body::{BodyError, ProxyBody, Said, Unread};
-use super::events::{BodyKind, body_kind, remove_hop_by_hop};
-use super::events::{Piece, RawEvents, encode};
-use super::exchange::{bad_gateway, plain};
-use super::hub::{Hub, OldStream};
-use super::tap::TOO_LONG;
-use crate::faulted::{FaultTransport, strike};
-use crate::faulted_calls::PendingCall;
-use crate::message::Seen;
+use super::*;
 
 /// How many pieces of a stream wait for a client that does not read.
 const SAID_MAX: usize = 64;

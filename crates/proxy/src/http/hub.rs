@@ -7,22 +7,11 @@
 //! are one session in the recording and the summary, for a client that tries again may come on another
 //! connection; but their ids are those of their connection, so that nobody cancels what is not theirs.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::AtomicU32;
 
-use http::request::Parts;
-use http::uri::PathAndQuery;
-use mcprove_recording::Recording;
 use mcprove_servers::hosting::http_limits::REQUEST_BYTES_MAX;
-use mcprove_servers::hosting::lock;
-use mcprove_trace::budget::Budget;
-use tokio::sync::{mpsc, watch};
 
-use super::body::Said;
-use super::upstream::Upstream;
-use crate::answers::Answers;
-use crate::watch::{Session, Watch};
+use super::*;
 
 /// How many streams are told apart.
 const STREAMS_MAX: usize = 10_000;

@@ -20,34 +20,36 @@ mod upstream;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
 
-use http::Request;
-use http::header::{HeaderName, HeaderValue};
-use hyper::body::Incoming;
+use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::uri::PathAndQuery;
+use hyper::body::Body;
+use hyper::client::conn::http1::SendRequest;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX};
+use mcprove_client::transport::Failure;
+use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX, Gathered};
 use mcprove_servers::hosting::{PublicHost, names};
-use mcprove_settings::message::{Message, assignment, message};
-use mcprove_settings::own_limits::LimitWatch;
+use mcprove_settings::message::assignment;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::hub::Hub;
+use self::body::{BodyError, ProxyBody, Said, Unread};
+use self::events::{BodyKind, Piece, RawEvents, body_kind, encode, remove_hop_by_hop};
+use self::exchange::{bad_gateway, plain};
+use self::faulted::{Answered, Presence, answer_struck};
+use self::hub::{Hub, OldStream, SESSION_ID};
+use self::tap::{TOO_LONG, Tap};
 use self::upstream::Upstream;
-use super::faulted_calls::GRACE;
-use super::report::{CRASHED, ProxySummary};
-use super::watch::{Settings, Watch};
+use crate::prelude::*;
 
 pub use super::report::Ended;
 
-/// The most headers of a request. Room for all of them is made each time.
+/// The most headers of a request or a response. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
+
 /// Why a proxy cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {

@@ -1,25 +1,10 @@
 //! Looking at responses of the server as they pass: at the answer to what a client posted, and at the streams that
 //! were opened by GET.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use bytes::Bytes;
-use http::StatusCode;
 use http::uri::Authority;
 use mcprove_client::transport::http::address::resolve;
-use mcprove_recording::Peer;
-use mcprove_servers::hosting::http_limits::Gathered;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::sse::Event;
 
-use super::events::BodyKind;
-use super::events::{Piece, RawEvents, encode};
-use super::hub::{Hub, OldStream};
-use crate::LOOK_BYTES_MAX;
-use crate::answers::{Ending, Observer};
-use crate::message::Seen;
-use crate::watch::{Session, Verdict};
+use super::*;
 
 /// Why the end of a request that is written down is not known.
 pub const TOO_LONG: &str = "the answer was too long to be looked at";

@@ -2,12 +2,7 @@
 //!
 //! Only what may matter is read at all ([`may_matter`]); the rest passes as bytes.
 
-use std::borrow::Cow;
-
-use mcprove_recording::{Peer, RecordedSession};
-use mcprove_trace::protocol::Envelope;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use crate::prelude::*;
 
 /// An id as it is compared: the same id may be written in several ways, and an answer may write it
 /// otherwise than the request.

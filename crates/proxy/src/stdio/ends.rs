@@ -3,11 +3,7 @@
 //! Pipes are waited for by the system; anything else (a terminal, a file, a socket) is served by threads,
 //! for which nothing has to be changed that other programs see.
 
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use tokio::io::{AsyncRead, AsyncWrite};
+use crate::prelude::*;
 
 /// What our client says.
 pub fn standard_input() -> Box<dyn AsyncRead + Send + Unpin> {

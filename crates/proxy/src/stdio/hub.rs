@@ -1,21 +1,10 @@
 //! What both directions of one stdio proxy and the calls that met faults share. The requests of the server to the
 //! client have ids of their own, and are never looked up here.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use bytes::Bytes;
-use mcprove_recording::{Peer, RecordedRequest, Recording};
 use mcprove_servers::hosting::serve_stdio::DRAIN_TIME;
-use tokio::sync::watch;
 
-use super::ending::End;
-use super::lane::Lane;
-use crate::answers::Answers;
-use crate::faulted::{FaultTransport, strike};
-use crate::faulted_calls::{GRACE, PendingCall};
-use crate::message::{Seen, id_in_head, may_matter};
-use crate::watch::{Decision, Session, Verdict, Watch};
+use super::*;
+use crate::message::{id_in_head, may_matter};
 
 /// How many requests are remembered until they are answered.
 const OPEN_MAX: usize = 100_000;

@@ -1,12 +1,9 @@
 //! One direction's way out, shared by what passes and by what faults say: never two of them within one
 //! line.
 
-use std::sync::Arc;
+use tokio::sync::{Mutex, MutexGuard};
 
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Mutex, MutexGuard, watch};
-
-use crate::report::Count;
+use super::*;
 
 /// Counts what passed.
 pub fn count_lines(count: &Count, bytes: &[u8]) {

@@ -16,14 +16,9 @@ mod pump;
 mod tests;
 
 use std::process::ExitStatus;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use mcprove_client::process::{Child, SpawnError, StderrLog, Tee};
 use mcprove_client::server::Server;
-use mcprove_recording::Peer;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use self::ending::{End, both};
@@ -31,8 +26,7 @@ use self::flow::{Flow, Scanned};
 use self::hub::Hub;
 use self::lane::{Lane, count_lines};
 use self::pump::pump;
-use super::report::{CRASHED, Count, ProxySummary};
-use super::watch::{Settings, Watch};
+use crate::prelude::*;
 
 pub use super::report::Ended;
 pub use ends::{standard_input, standard_output};
@@ -41,6 +35,7 @@ pub use ends::{standard_input, standard_output};
 const COPY_BYTES: usize = 64 * 1024;
 /// How long a server that was asked to end may take, if it is the user who asked.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
+
 /// A server that was started, and waits for its client.
 pub struct Started {
     child: Child,
