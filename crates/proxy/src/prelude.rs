@@ -27,6 +27,6 @@ pub use crate::answers::{Answers, Ending, Observer};
 pub use crate::faulted::{FaultTransport, strike};
 pub use crate::faulted_calls::{GRACE, PendingCall};
 pub use crate::message::{IdKey, Seen};
-pub use crate::report::{CRASHED, Count, ProxySummary};
+pub use crate::report::{CRASHED, Count, Ended, ProxySummary};
 pub use crate::summary::SeenCalls;
 pub use crate::watch::{Decision, Session, Settings, Verdict, Watch};

@@ -5,6 +5,7 @@ use mcprove_client::session::ConnectError;
 use mcprove_lab::audit::ReplayError;
 use mcprove_load::run::{CompareError, FormatError, RecomputeError, RecordingError};
 use mcprove_proxy::http::ListenError;
+use mcprove_servers::hosting;
 
 use crate::prelude::*;
 
@@ -41,12 +42,14 @@ impl Failure {
         }
     }
 
-    /// A file that cannot be written.
-    pub fn unwritten(path: &Path, error: &io::Error) -> Self {
-        Self::new(
-            format!("cannot write {}: {error}", path.display()),
-            "check that the folder exists and can be written to",
-        )
+    /// Makes a failure of what keeps a file from being written.
+    pub fn unwritten(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| {
+            Self::new(
+                format!("cannot write {}: {error}", path.display()),
+                "check that the folder exists and can be written to, and the disk space",
+            )
+        }
     }
 
     /// The user interrupted before there was anything to report.
@@ -154,6 +157,14 @@ with_hint! {
 impl From<TestError> for Failure {
     fn from(error: TestError) -> Self {
         Self::new(error.message, error.hint)
+    }
+}
+
+/// A server of ours cannot listen.
+impl From<hosting::ListenError> for Failure {
+    fn from(error: hosting::ListenError) -> Self {
+        let hint = "check that the address is one of this machine and that its port is free; port 0 takes any";
+        Self::new(error.to_string(), hint)
     }
 }
 

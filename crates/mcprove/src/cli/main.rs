@@ -7,7 +7,6 @@ mod explain;
 mod failure;
 mod fault_arguments;
 mod interrupt;
-mod listen_address;
 mod load_arguments;
 mod load_run;
 mod losses;

@@ -24,12 +24,12 @@ pub use mcprove_trace::prelude::*;
 
 pub use crate::exit::ExitCode;
 pub use crate::failure::Failure;
-pub use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
+pub use crate::fault_arguments::{FaultArguments, kinds_of_faults};
 pub use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, SettingFlags};
 pub use crate::load_run::stop_on_interrupt;
 pub use crate::output_file::{OutputFile, keep_apart};
 pub use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
 pub use crate::serving::ListenArguments;
-pub use crate::target::{ServerArguments, SessionArguments, supervised};
+pub use crate::target::{TargetArguments, supervised};
 pub use crate::terminal::StatusLine;
-pub(crate) use crate::{interrupt, listen_address, losses, serving, terminal};
+pub(crate) use crate::{interrupt, losses, serving, terminal};

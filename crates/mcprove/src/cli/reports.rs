@@ -157,8 +157,8 @@ impl Reports {
             keep_apart((&flag, Some(file)), &[(&other.name(), Some(path))])?;
         }
         let reserved = OutputFile::reserve(file);
-        let reserved = reserved.map_err(|error| Failure::unwritten(file, &error))?;
-        self.reserved.push(reserved);
+        self.reserved
+            .push(reserved.map_err(Failure::unwritten(file))?);
         self.written.push((format, file.to_owned()));
         Ok(self)
     }

@@ -54,15 +54,13 @@ pub struct ProxyBody {
 }
 
 impl ProxyBody {
-    fn with(set: impl FnOnce(&mut Self)) -> Self {
-        let mut body = Self::default();
-        set(&mut body);
-        body
-    }
-
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
-        let bytes = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        Self::with(|body| body.ready.extend(bytes))
+        let mut body = Self::default();
+        let bytes = bytes.into();
+        if !bytes.is_empty() {
+            body.ready.push_back(bytes);
+        }
+        body
     }
 
     /// What was read of a client's body already, then the rest.
@@ -70,10 +68,6 @@ impl ProxyBody {
         let mut body = Self::whole(read);
         body.incoming = Some(rest);
         body
-    }
-
-    pub fn made(said: mpsc::Receiver<Said>) -> Self {
-        Self::with(|body| body.said = Some(said))
     }
 
     /// These bytes, then the connection breaks.
@@ -89,15 +83,14 @@ impl ProxyBody {
         sender: SendRequest<Self>,
         upstream: Arc<Upstream>,
     ) -> Self {
-        Self::with(|body| {
-            let is_over = incoming.is_end_stream();
-            body.incoming = Some(incoming);
-            body.home = Some((sender, upstream));
-            // A body that is empty may never be asked for.
-            if is_over {
-                body.finish(Ending::Whole);
-            }
-        })
+        let is_over = incoming.is_end_stream();
+        let mut body = Self::client(Bytes::new(), incoming);
+        body.home = Some((sender, upstream));
+        // A body that is empty may never be asked for.
+        if is_over {
+            body.finish(Ending::Whole);
+        }
+        body
     }
 
     pub fn with_tap(mut self, mut tap: Tap) -> Self {

@@ -100,7 +100,7 @@ impl Answer {
             let mut parts = self.head_of("text/event-stream");
             let no_cache = HeaderValue::from_static("no-cache");
             parts.headers.entry(CACHE_CONTROL).or_insert(no_cache);
-            self.respond(parts, ProxyBody::made(receiver));
+            self.respond(parts, ProxyBody::default().with_said(receiver));
             self.said = Some(said);
         }
         self.said.clone()
@@ -247,7 +247,7 @@ impl FaultTransport for Exchange {
         let body = ProxyBody::whole(call.message.clone());
         let request = Request::from_parts(self.parts.clone(), body);
         let stream = self.stream.as_ref();
-        let reply = stream.map(|stream| stream.answers.take_answer(&call.key.1, call.serial));
+        let reply = stream.map(|stream| stream.answers.take_answer(call));
         match (self.hub.upstream.send(request).await, reply) {
             (Ok(response), None) => self.reply_in(call, response).await,
             (Ok(response), Some(reply)) if response.status().is_success() => reply.await.ok(),
@@ -331,8 +331,7 @@ impl FaultTransport for Exchange {
 
     fn over(&self, call: &PendingCall) {
         if let Some(stream) = &self.stream {
-            let (key, serial) = (&call.key.1, call.serial);
-            stream.answers.stop_taking(key, serial, call.is_lost);
+            stream.answers.stop_taking(call);
         }
         call.fail_recorded(ErrorCategory::Disconnected, BROKE_OFF);
     }

@@ -146,23 +146,11 @@ impl Hub {
 /// The way of calls that met faults, by lines.
 struct Lines(Arc<Hub>);
 
-/// Gives back the claim on an answer, when it came or nobody waits for it any more.
-struct Claim<'a>(&'a Hub, &'a PendingCall);
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        let Self(hub, call) = self;
-        hub.answers
-            .stop_taking(&call.key.1, call.serial, call.is_lost);
-    }
-}
-
 impl FaultTransport for Lines {
     async fn execute(&self, call: &PendingCall) -> Option<Bytes> {
         let hub = &self.0;
         hub.watch.faulted.forget(&call.key);
-        let answer = hub.answers.take_answer(&call.key.1, call.serial);
-        let _claim = Claim(hub, call);
+        let answer = hub.answers.take_answer(call);
         if !hub.to_server.write_apart(&call.message).await {
             return None;
         }
@@ -179,5 +167,9 @@ impl FaultTransport for Lines {
 
     async fn crash(&self) {
         self.0.end(End::Crashed);
+    }
+
+    fn over(&self, call: &PendingCall) {
+        self.0.answers.stop_taking(call);
     }
 }

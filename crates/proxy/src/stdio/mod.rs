@@ -28,7 +28,6 @@ use self::lane::{Lane, count_lines};
 use self::pump::pump;
 use crate::prelude::*;
 
-pub use super::report::Ended;
 pub use ends::{standard_input, standard_output};
 
 /// How much is copied at once where nobody looks.

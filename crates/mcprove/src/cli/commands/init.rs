@@ -39,26 +39,30 @@ pub struct Arguments {
     allow_writes: bool,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let is_printed = arguments.out == Path::new("-");
     if !is_printed {
         check_place(&arguments.out, arguments.force)?;
     }
-    let mut session = arguments.session.options(&arguments.server);
-    session.call_timeout = arguments.session.call_timeout.unwrap_or(CALL_TIMEOUT);
+    let mut session = arguments.target.options();
+    session.call_timeout = arguments
+        .target
+        .session
+        .call_timeout
+        .unwrap_or(CALL_TIMEOUT);
     let options = DraftOptions {
         probe_timeout: session.call_timeout,
         session,
-        accepts_requests: arguments.session.accept_requests,
-        place: place(&arguments.out, arguments.server.working_dir.as_deref()),
+        accepts_requests: arguments.target.session.accept_requests,
+        place: place(
+            &arguments.out,
+            arguments.target.server.working_dir.as_deref(),
+        ),
         allowance: Allowance {
             writes: arguments.allow_writes,
             names: arguments.allow.clone(),
@@ -72,8 +76,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(&draft.text);
     } else {
         check_free(&arguments.out, arguments.force)?;
-        write_whole(&arguments.out, &draft.text)
-            .map_err(|error| Failure::unwritten(&arguments.out, &error))?;
+        write_whole(&arguments.out, &draft.text).map_err(Failure::unwritten(&arguments.out))?;
         terminal::print(&summary(&draft, &arguments.out));
     }
     // Nothing was tested, because nothing may be called.
@@ -96,9 +99,7 @@ fn describe(error: DraftError) -> Failure {
 fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
     check_free(path, is_forced)?;
     let reserved = OutputFile::reserve(path);
-    reserved
-        .map(drop)
-        .map_err(|error| Failure::unwritten(path, &error))
+    reserved.map(drop).map_err(Failure::unwritten(path))
 }
 
 fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {

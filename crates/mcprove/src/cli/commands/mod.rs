@@ -75,7 +75,7 @@ pub async fn run(command: Command, matches: &ArgMatches) -> Result<ExitCode, Fai
         Command::Init(arguments) => init::run(&arguments).await,
         Command::Mock(arguments) => mock::run(&arguments).await,
         Command::Probe(arguments) => probe::run(&arguments).await,
-        Command::Proxy(arguments) => proxy::run(&arguments).await,
+        Command::Proxy(arguments) => proxy::run(arguments).await,
         Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
         Command::Run(arguments) => run::run(&arguments, typed).await,
         Command::Validate(arguments) => validate::run(&arguments),

@@ -27,18 +27,15 @@ pub struct Arguments {
     trace: Option<PathBuf>,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reports = arguments.report.resolve(arguments.json)?;
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let options = ProbeOptions {
-        session: arguments.session.options(&arguments.server),
+        session: arguments.target.options(),
         allowance: Allowance {
             writes: arguments.allow_writes,
             names: Vec::new(),
@@ -81,16 +78,11 @@ fn trace_file(
     arguments: &Arguments,
     redactor: &Redactor,
 ) -> Result<Option<Arc<TraceFile>>, Failure> {
-    let Some(path) = &arguments.trace else {
-        return Ok(None);
-    };
-    let trace = TraceFile::create(path).map_err(|error| {
-        Failure::new(
-            format!("cannot write the trace {}: {error}", path.display()),
-            "check that the folder exists and can be written to",
-        )
-    })?;
-    Ok(Some(Arc::new(trace.with_redactor(redactor.clone()))))
+    let trace = arguments.trace.as_ref().map(|path| {
+        let trace = TraceFile::create(path).map_err(Failure::unwritten(path))?;
+        Ok(Arc::new(trace.with_redactor(redactor.clone())))
+    });
+    trace.transpose()
 }
 
 /// Why the probe could not be done, with the hint that fits.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mcprove_client::server::{Server, Transport};
 use mcprove_fault::FaultSpec;
-use mcprove_proxy::{Settings, http};
+use mcprove_proxy::{Ended, Settings, http};
 use mcprove_recording::{Origin, Recording};
 use mcprove_servers::mock::{Kind, Listening};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ enum ProxyProcess {
     /// It listens in this process.
     Own {
         stop: oneshot::Sender<()>,
-        task: JoinHandle<http::Ended>,
+        task: JoinHandle<Ended>,
         /// The mock behind it, which goes when this is dropped.
         _mock: Option<Listening>,
     },
@@ -172,14 +172,14 @@ async fn before_address(
         counts_calls: false,
     };
     let headers = headers.clone().into_iter().collect();
-    let proxy = http::listen(ANY_PORT, url, headers, settings).await;
+    let proxy = http::listen(ANY_PORT, url, headers).await;
     let proxy = proxy.map_err(|error| {
         let message = format!("the proxy of the server {name:?} cannot listen: {error}");
         TestError::new(message, error.hint())
     })?;
     let entry = json!({ "type": transport.name(), "url": proxy.url() });
     let (stop, stopped) = oneshot::channel();
-    let task = tokio::spawn(proxy.run(async move {
+    let task = tokio::spawn(proxy.run(settings, async move {
         // Dropped is stopped too.
         let _ = stopped.await;
     }));

@@ -51,10 +51,7 @@ pub struct Arguments {
     load: LoadArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// What is allowed.
@@ -86,7 +83,7 @@ struct LimitArguments {
 pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let read = &arguments.directories;
     let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
-    if arguments.server.is_given() {
+    if arguments.target.is_given() {
         if !arguments.directories.is_empty() {
             return Err(Failure::new(
                 "directories and servers were given",

@@ -13,7 +13,7 @@ pub async fn run(
     matches: &ArgMatches,
     reports: &Reports,
 ) -> Result<ExitCode, Failure> {
-    let mut servers = arguments.server.resolve_all(&arguments.session)?;
+    let mut servers = arguments.target.resolve_all()?;
     // Commands and addresses are different lists: what stood first is known from the place on the command line only.
     let place = |name: &str| matches.indices_of(name)?.next();
     let places = place("url").zip(place("server"));
@@ -67,7 +67,7 @@ fn template(
     };
     config
         .run(server, &described)
-        .with_session(arguments.session.options(&arguments.server))
+        .with_session(arguments.target.options())
         .on_progress(Arc::new(move |progress| {
             let turn = lock(&live.turn);
             let room = StatusLine::WIDTH.saturating_sub(turn.len());

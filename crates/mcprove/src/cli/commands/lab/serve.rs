@@ -48,7 +48,7 @@ fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
 
 /// Runs the command.
 pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
-    let address = arguments.listen.address()?;
+    let address = arguments.listen.given()?;
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
     let is_open = api_keys.is_empty();
@@ -56,7 +56,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let store = Arc::new(store.with_secrets(api_keys.secrets()));
     store.on_loss(|error| terminal::warn(&format!("{error}; the lab goes on")));
     let options = Options {
-        eras: arguments.listen.era,
+        eras: arguments.listen.address.era,
         page_size: arguments.page_size,
         api_keys,
         conformance_fixtures: arguments.conformance_fixtures,
@@ -70,9 +70,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             lab::serve(&options, stop).await
         }
         Some((kind, address)) => {
-            let listening = lab::listen(&options, kind, address)
-                .await
-                .map_err(|error| serving::cannot_listen(&error))?;
+            let listening = lab::listen(&options, kind, address).await?;
             serving::announce(&listening.url(), listening.limits());
             if is_open && !address.ip().is_loopback() {
                 terminal::warn(

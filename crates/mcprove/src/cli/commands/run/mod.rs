@@ -54,10 +54,7 @@ pub struct Arguments {
     report: ReportArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 impl Arguments {
@@ -208,11 +205,11 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
     let files = arguments.all_files();
     let flags = flags(arguments);
     if files.is_empty() {
-        let session = arguments.session.options(&arguments.server);
-        let servers = arguments.server.resolve_all(&arguments.session)?;
+        let session = arguments.target.options();
+        let servers = arguments.target.resolve_all()?;
         let job = |server: Server| {
             let mut config = flags.config(&server)?;
-            config.session = arguments.session.settings(&arguments.server);
+            config.session = arguments.target.settings();
             let session = session.clone();
             Ok(Job {
                 config,
@@ -228,13 +225,13 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
         for warning in &config.warnings {
             terminal::warn(warning);
         }
-        let servers = if arguments.server.is_given() {
-            arguments.server.resolve_all(&arguments.session)?
+        let servers = if arguments.target.is_given() {
+            arguments.target.resolve_all()?
         } else {
             vec![supervised(config.server.clone())]
         };
         let session = config.session.options();
-        let session = arguments.session.over(session, &servers, &arguments.server);
+        let session = arguments.target.over(session, &servers);
         jobs.extend(servers.into_iter().map(|server| Job {
             config: config.clone(),
             server,

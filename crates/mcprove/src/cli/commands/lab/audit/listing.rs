@@ -66,16 +66,11 @@ pub fn export(
                     "give -o another file",
                 ));
             }
-            let failed = |error: io::Error| {
-                Failure::new(
-                    format!("cannot write {}: {error}", output.display()),
-                    "check that the folder exists and can be written to, and the disk space",
-                )
-            };
-            let mut target = WholeFile::create(output).map_err(failed)?;
+            let failed = Failure::unwritten(output);
+            let mut target = WholeFile::create(output).map_err(&failed)?;
             let write = |line: &[u8]| target.write_all(line);
-            write_rows(reader, &filter, format, &mut count, write).map_err(failed)??;
-            target.finish().map_err(failed)?;
+            write_rows(reader, &filter, format, &mut count, write).map_err(&failed)??;
+            target.finish().map_err(&failed)?;
         }
     }
     if count == 0 {

@@ -43,10 +43,7 @@ pub struct ReplayArguments {
     ignore: Vec<String>,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Shows one row.
@@ -81,9 +78,9 @@ pub async fn replay(
     reports: &Reports,
 ) -> Result<ExitCode, Failure> {
     check_places(&arguments.ignore)?;
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let replay = Replay::new(reader.row(arguments.id)?)?;
-    let mut options = arguments.session.options(&arguments.server);
+    let mut options = arguments.target.options();
     if let (ProtocolChoice::Auto, Some(revision)) = (options.protocol, replay.protocol()) {
         options.protocol = ProtocolChoice::Revision(revision);
     }
