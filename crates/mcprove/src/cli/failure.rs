@@ -3,7 +3,7 @@
 use mcprove_client::process::SpawnError;
 use mcprove_client::session::ConnectError;
 use mcprove_lab::audit::ReplayError;
-use mcprove_load::run::{CompareError, FormatError, RecomputeError, RecordingError};
+use mcprove_load::run::{RecomputeError, RecordingError};
 use mcprove_proxy::http::ListenError;
 use mcprove_servers::hosting;
 
@@ -13,6 +13,14 @@ use crate::prelude::*;
 const MESSAGE_MAX: usize = 2000;
 /// The longest line of a server's stderr that is shown whole.
 const LINE_MAX: usize = 500;
+
+/// What a command, or a part of it, comes to: by default, an exit code.
+pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
+
+/// Ends a command with what is wrong, and what to try next.
+pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
+    Err(Failure::new(message, hint))
+}
 
 /// A command that could not do its work.
 #[derive(Debug)]
@@ -87,8 +95,7 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         // What a reader of files says is many lines, each made printable, and says "error" itself.
         let mut text = if self.message.starts_with("error: ") {
-            let lines = self.message.lines();
-            lines.map(|line| printable(line, LINE_MAX) + "\n").collect()
+            printable_lines(&self.message, LINE_MAX)
         } else {
             format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
         };

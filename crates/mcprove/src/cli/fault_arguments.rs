@@ -1,15 +1,10 @@
 //! What the commands that inject faults share: the kinds of faults in their help, reading those that are given, and
 //! the recording of what passes.
 
-use mcprove_document::terminal::wrap;
 use mcprove_fault::{FaultKind, file, kinds, settings_of};
 
+use crate::explain::explained;
 use crate::prelude::*;
-
-/// The widest line.
-const COLUMNS: usize = 80;
-/// Where explanations begin.
-const INDENT: usize = 30;
 
 const AIMING: &str = "\
 Aim with tool=NAME, server=NAME, calls=1-3,7 (in order of arrival), rate=0.2,
@@ -21,17 +16,7 @@ A hang ends after ten minutes.";
 pub fn kinds_of_faults() -> String {
     let mut help = String::from("Faults, as after --fault:\n");
     for kind in kinds() {
-        let mut start = format!("  {}", written(kind));
-        for line in wrap(kind.about(), COLUMNS - INDENT, ("", "")).lines() {
-            if start.len() >= INDENT {
-                help.push_str(&start);
-                help.push('\n');
-                start.clear();
-            }
-            // Writing to a text cannot fail.
-            let _ = writeln!(help, "{start:<INDENT$}{line}");
-            start.clear();
-        }
+        help.push_str(&explained(&written(kind), 30, kind.about()));
     }
     help.push_str(AIMING);
     help
@@ -55,7 +40,7 @@ pub struct FaultArguments {
 
 impl FaultArguments {
     /// The faults of the file, then those of flags.
-    pub fn read(&self) -> Result<Vec<FaultSpec>, Failure> {
+    pub fn read(&self) -> Result<Vec<FaultSpec>> {
         let of_file = self.faults.as_deref().map(file::read_file).transpose()?;
         let mut all = of_file.unwrap_or_default();
         for text in &self.fault {
@@ -77,7 +62,7 @@ impl FaultArguments {
         origin: Origin,
         faults: &[FaultSpec],
         redactor: &Redactor,
-    ) -> Result<Recording, Failure> {
+    ) -> Result<Recording> {
         let origin = Origin {
             seed: Some(self.seed),
             faults: faults.iter().map(ToString::to_string).collect(),

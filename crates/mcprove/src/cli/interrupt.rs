@@ -18,9 +18,7 @@ pub fn requested() -> impl Future<Output = ()> {
 }
 
 /// What some work gives, unless the user interrupts it.
-pub fn unless_requested<T>(
-    work: impl Future<Output = T>,
-) -> impl Future<Output = Result<T, Failure>> {
+pub fn unless_requested<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T>> {
     let work = Box::pin(work);
     async move {
         tokio::select! {

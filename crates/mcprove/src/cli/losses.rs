@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use mcprove_settings::whole_file::write_whole;
-
 use crate::prelude::*;
 
 /// The longest message that is shown whole.

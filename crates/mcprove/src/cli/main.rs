@@ -41,7 +41,7 @@ fn main() -> std::process::ExitCode {
     let matches = matches.unwrap_or_else(|error| leave(&error));
     if let Some(explanation) = explain::asked_for(&matches) {
         terminal::print(&explanation);
-        return losses::report(ExitCode::SUCCESS).number().into();
+        return losses::report(ExitCode::Passed).number().into();
     }
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| leave(&error));
     own_limits::raise_descriptor_limit();

@@ -60,15 +60,15 @@ impl Drop for OutputFile {
 pub fn keep_apart(
     (flag, path): (&str, Option<&Path>),
     others: &[(&str, Option<&Path>)],
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let place = resolved(path);
     for (other, others) in others {
         if others.is_some_and(|others| resolved(others) == place) {
-            return Err(Failure::new(
+            return refuse(
                 format!("{flag} {} is the file of {other}", path.display()),
                 format!("give {flag} a file of its own"),
-            ));
+            );
         }
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::num::ParseIntError;
 
 use mcprove_servers::hosting::host::Eras;
 use mcprove_servers::hosting::listener::Kind;
-use mcprove_servers::hosting::names::PublicHost;
 use mcprove_settings::own_limits::LimitWatch;
 
 use crate::prelude::*;
@@ -48,12 +47,12 @@ pub struct ListenArguments {
 
 impl AddressArguments {
     /// The address that was given, if any; what does not go with it is refused.
-    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>, Failure> {
+    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
         if self.sse.is_some() && self.era == Eras::Stateless {
-            return Err(Failure::new(
+            return refuse(
                 "--sse and --era stateless cannot be combined: HTTP+SSE is only for protocol revisions before 2026-07-28",
                 "serve the stateless era with --http, or leave out --era",
-            ));
+            );
         }
         let all = [
             (Kind::Http, self.http),
@@ -67,13 +66,13 @@ impl AddressArguments {
 
 impl ListenArguments {
     /// As [`AddressArguments::given`].
-    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>, Failure> {
+    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
         let given = self.address.given()?;
         if given.is_none() && !self.public_hosts.is_empty() {
-            return Err(Failure::new(
+            return refuse(
                 "--public-host is for a server over the network",
                 "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
-            ));
+            );
         }
         Ok(given)
     }

@@ -3,7 +3,7 @@
 use mcprove_client::session::Accept;
 use mcprove_client::transport::BytesHandler;
 use mcprove_load::config::SessionSettings;
-use mcprove_settings::quantity::{parse_duration, parse_size};
+use mcprove_settings::quantity::parse_size;
 use mcprove_settings::secret::{is_given_secret, redact_text, redact_urls};
 
 use crate::prelude::*;
@@ -119,14 +119,14 @@ impl TargetArguments {
     }
 
     /// The one server that was named.
-    pub fn resolve(&self) -> Result<Server, Failure> {
+    pub fn resolve(&self) -> Result<Server> {
         let mut servers = self.resolve_all()?;
         match (servers.pop(), servers.is_empty()) {
             (Some(server), true) => Ok(server),
-            _ => Err(Failure::new(
+            _ => refuse(
                 "this command takes one server",
                 "give one --server or --url; `mcprove run` and `mcprove compare` take several",
-            )),
+            ),
         }
     }
 
@@ -141,7 +141,7 @@ impl TargetArguments {
     }
 
     /// All servers that were named: commands first, then addresses.
-    pub fn resolve_all(&self) -> Result<Vec<Server>, Failure> {
+    pub fn resolve_all(&self) -> Result<Vec<Server>> {
         let given = &self.server;
         let mut servers = Vec::new();
         for text in &given.server {
@@ -154,16 +154,16 @@ impl TargetArguments {
             servers.push(started_by(&given.command)?);
         }
         if servers.is_empty() {
-            return Err(Failure::new(
+            return refuse(
                 "no server given",
                 "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
-            ));
+            );
         }
         let complete = |server| self.complete(server);
         servers.into_iter().map(complete).collect()
     }
 
-    fn complete(&self, mut server: Server) -> Result<Server, Failure> {
+    fn complete(&self, mut server: Server) -> Result<Server> {
         let Self {
             server: given,
             session,
@@ -174,19 +174,19 @@ impl TargetArguments {
         }
         // clap lets these pass beside --server, with which they would do nothing.
         if given.url.is_empty() && (!given.header.is_empty() || given.transport.is_some()) {
-            return Err(Failure::new(
+            return refuse(
                 "--header and --transport are for a server at an address",
                 "leave them out, or give --url instead of a command",
-            ));
+            );
         }
         for header in &given.header {
             let (name, value) = split_header(header)?;
             if !is_header(name, value) {
                 let untrimmed = header.split(':').next().unwrap_or_default();
-                return Err(Failure::new(
+                return refuse(
                     format!("--header {untrimmed:?} holds what HTTP does not allow in a header"),
                     "write --header \"Name: value\", in visible characters",
-                ));
+                );
             }
             server = server.header(name, value);
         }
@@ -242,7 +242,7 @@ impl TargetArguments {
 }
 
 impl ServerArguments {
-    fn at_address(&self, url: &str) -> Result<Server, Failure> {
+    fn at_address(&self, url: &str) -> Result<Server> {
         let shown = redact_urls(url);
         let scheme = url
             .split_once("://")
@@ -252,32 +252,31 @@ impl ServerArguments {
             Some("http" | "https") => false,
             Some("ws" | "wss") => true,
             _ => {
-                return Err(Failure::new(
+                return refuse(
                     format!("--url {shown:?} is not an address that mcprove supports"),
                     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
-                ));
+                );
             }
         };
         match (self.transport, is_websocket) {
             (None | Some(TransportName::Ws), true) => Ok(Server::websocket(url)),
             (None | Some(TransportName::Http), false) => Ok(Server::http(url)),
             (Some(TransportName::Sse), false) => Ok(Server::sse(url)),
-            (Some(TransportName::Ws), false) => Err(Failure::new(
+            (Some(TransportName::Ws), false) => refuse(
                 format!("--transport ws does not fit the address {shown:?}"),
                 "use ws:// or wss://",
-            )),
-            (Some(_), true) => Err(Failure::new(
+            ),
+            (Some(_), true) => refuse(
                 format!("the address {shown:?} is for WebSocket only"),
                 "leave out --transport, or use http://",
-            )),
+            ),
         }
     }
 }
 
 fn show_stderr(lines: &[u8]) {
     let text = String::from_utf8_lossy(lines);
-    let lines = text.lines().map(|line| printable(line, usize::MAX) + "\n");
-    terminal::print_error(&lines.collect::<String>());
+    terminal::print_error(&printable_lines(&text, usize::MAX));
 }
 
 /// The server, which this very program ends with all it started, whatever ends us.
@@ -304,7 +303,7 @@ fn is_header(name: &str, value: &str) -> bool {
     name.bytes().all(is_in_name) && value.chars().all(is_in_value)
 }
 
-pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
+pub fn split_command(text: &str) -> Result<Vec<String>> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
             format!(
@@ -316,15 +315,15 @@ pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
     })
 }
 
-fn started_by(words: &[String]) -> Result<Server, Failure> {
+fn started_by(words: &[String]) -> Result<Server> {
     match words.split_first() {
         Some((program, rest)) if !program.trim().is_empty() => {
             Ok(Server::stdio(program).args(rest.iter().cloned()))
         }
-        _ => Err(Failure::new(
+        _ => refuse(
             "the command that starts the server is empty",
             "give a program: -s \"python -m my_mcp\"",
-        )),
+        ),
     }
 }
 
@@ -336,7 +335,7 @@ pub fn given_secrets(pairs: &[String], separator: char) -> impl Iterator<Item = 
 }
 
 /// A header as it is given, in two.
-pub fn split_header(text: &str) -> Result<(&str, &str), Failure> {
+pub fn split_header(text: &str) -> Result<(&str, &str)> {
     let (name, value) = split_pair(text, ':', "--header", "\"Name: value\"")?;
     Ok((name.trim(), value.trim()))
 }
@@ -346,7 +345,7 @@ fn split_pair<'a>(
     separator: char,
     flag: &str,
     form: &str,
-) -> Result<(&'a str, &'a str), Failure> {
+) -> Result<(&'a str, &'a str)> {
     text.split_once(separator)
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| {

@@ -66,6 +66,12 @@ pub fn print_error(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// A text whose lines are printable, each no longer than this.
+pub fn printable_lines(text: &str, line_max: usize) -> String {
+    let lines = text.lines().map(|line| printable(line, line_max) + "\n");
+    lines.collect()
+}
+
 /// Tells what is odd, but harmless.
 pub fn warn(warning: &dyn Display) {
     print_error(&format!("warning: {warning}\n"));

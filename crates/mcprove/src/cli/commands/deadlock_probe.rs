@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.output.json)?;
     let server = arguments.target.resolve()?;
     let load = LoadArguments {

@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
     let is_given = arguments.target.is_given();
     let server = is_given.then(|| arguments.target.resolve());

@@ -20,12 +20,12 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let Some(mode) = &arguments.mode else {
         for entry in ENTRIES {
             terminal::print(&format!("{:<14} {}\n", entry.name, entry.explanation));
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Passed);
     };
     let options = Options {
         eras: arguments.address.era,
@@ -48,7 +48,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     std::process::exit(i32::from(status))
 }
 
-fn settings(given: &[String]) -> Result<Map<String, Value>, Failure> {
+fn settings(given: &[String]) -> Result<Map<String, Value>> {
     given
         .iter()
         .map(|text| {

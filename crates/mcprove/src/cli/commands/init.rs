@@ -2,9 +2,7 @@
 
 use std::path::Component;
 
-use mcprove_client::permission::Allowance;
 use mcprove_settings::phrase::count;
-use mcprove_settings::whole_file::write_whole;
 use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
 
 use super::probe;
@@ -43,7 +41,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let server = arguments.target.resolve()?;
     let is_printed = arguments.out == Path::new("-");
     if !is_printed {
@@ -96,18 +94,18 @@ fn describe(error: DraftError) -> Failure {
 
 /// Finds out whether the file can be written. It is not left there meanwhile: an empty one would be in the way of the
 /// next try if this one is killed.
-fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
+fn check_place(path: &Path, is_forced: bool) -> Result<()> {
     check_free(path, is_forced)?;
     let reserved = OutputFile::reserve(path);
     reserved.map(drop).map_err(Failure::unwritten(path))
 }
 
-fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
+fn check_free(path: &Path, is_forced: bool) -> Result<()> {
     if !is_forced && path.symlink_metadata().is_ok() {
-        return Err(Failure::new(
+        return refuse(
             format!("{} already exists", path.display()),
             "give another file with --out, or --force to overwrite it",
-        ));
+        );
     }
     Ok(())
 }

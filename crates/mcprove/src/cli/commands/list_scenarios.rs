@@ -3,7 +3,6 @@
 use mcprove_load::drive::LoadSettings;
 use mcprove_load::drive::scenario::ENTRIES;
 use mcprove_settings::kind::properties;
-use mcprove_settings::setting::{Setting, Settings};
 
 use crate::prelude::*;
 
@@ -20,7 +19,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let text = if arguments.json {
         let entries: Vec<_> = ENTRIES
             .iter()
@@ -35,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         list(arguments.settings)
     };
     terminal::print(&text);
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 fn list(with_settings: bool) -> String {

@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let file = mock::read(&arguments.tools_from)?;
     for warning in &file.warnings {
         terminal::warn(warning);

@@ -1,8 +1,6 @@
 //! `mcprove probe`.
 
-use mcprove_check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, Progress};
-use mcprove_check::report::probe_document;
-use mcprove_client::permission::Allowance;
+use mcprove_check::health::{ProbeError, ProbeOutcome, Progress};
 use mcprove_client::session::CallError;
 use mcprove_trace::stream::TraceFile;
 
@@ -31,7 +29,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
     let server = arguments.target.resolve()?;
     let options = ProbeOptions {
@@ -74,10 +72,7 @@ pub fn progress(server: &Server) -> impl FnMut(Progress<'_>) + use<> {
     }
 }
 
-fn trace_file(
-    arguments: &Arguments,
-    redactor: &Redactor,
-) -> Result<Option<Arc<TraceFile>>, Failure> {
+fn trace_file(arguments: &Arguments, redactor: &Redactor) -> Result<Option<Arc<TraceFile>>> {
     let trace = arguments.trace.as_ref().map(|path| {
         let trace = TraceFile::create(path).map_err(Failure::unwritten(path))?;
         Ok(Arc::new(trace.with_redactor(redactor.clone())))

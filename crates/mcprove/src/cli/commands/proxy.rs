@@ -3,8 +3,6 @@
 use mcprove_fault::file::same_name;
 use mcprove_fault::tell_apart;
 use mcprove_proxy::{Ended, Settings, http, stdio, summary_document};
-use mcprove_servers::hosting::PublicHost;
-use mcprove_settings::quantity::parse_duration;
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
 use crate::patient_stderr::PatientStderr;
@@ -111,7 +109,7 @@ struct OfSuite {
 }
 
 /// Runs the command.
-pub async fn run(mut arguments: Box<Arguments>) -> Result<ExitCode, Failure> {
+pub async fn run(mut arguments: Box<Arguments>) -> Result {
     arguments.set_up().await?;
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
@@ -139,7 +137,7 @@ async fn between_http(
     faults: Vec<FaultSpec>,
     (listen, url): (SocketAddr, &str),
     stop: impl Future<Output = ()>,
-) -> Result<(Ended, bool), Failure> {
+) -> Result<(Ended, bool)> {
     let mut headers = Vec::new();
     let mut server = Server::http(url);
     for header in &arguments.header {
@@ -167,16 +165,16 @@ async fn between_pipes(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     stop: impl Future<Output = ()>,
-) -> Result<Ended, Failure> {
+) -> Result<Ended> {
     let command = match &arguments.server {
         Some(text) => split_command(text)?,
         None => arguments.command.clone(),
     };
     let Some((program, rest)) = command.split_first() else {
-        return Err(Failure::new(
+        return refuse(
             "no server given",
             "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
-        ));
+        );
     };
     let mut server = supervised(Server::stdio(program))
         .args(rest.iter().cloned())
@@ -218,7 +216,7 @@ async fn between_pipes(
 
 impl Arguments {
     /// Takes over what the file of `--setup` says.
-    async fn set_up(&mut self) -> Result<(), Failure> {
+    async fn set_up(&mut self) -> Result<()> {
         let Some(path) = &self.setup else {
             return Ok(());
         };
@@ -246,20 +244,20 @@ impl Arguments {
         Ok(())
     }
 
-    fn all_faults(&self) -> Result<Vec<FaultSpec>, Failure> {
+    fn all_faults(&self) -> Result<Vec<FaultSpec>> {
         let mut all = self.faults.read()?;
         tell_apart(all.iter_mut());
         match same_name(&all) {
-            Some(name) => Err(Failure::new(
+            Some(name) => refuse(
                 format!("two faults are called {name:?}"),
                 "give one of them another name: --fault slow:500,name=slower",
-            )),
+            ),
             None => Ok(all),
         }
     }
 
     /// The file of the recording, which keeps what it holds until there is something to write.
-    fn reserve(&self) -> Result<Option<OutputFile>, Failure> {
+    fn reserve(&self) -> Result<Option<OutputFile>> {
         let record = self.record.as_deref();
         let faults = ("--faults", self.faults.faults.as_deref());
         keep_apart(("--record", record), &[faults])?;
@@ -269,7 +267,7 @@ impl Arguments {
     }
 
     /// The reports at its end; what goes through it has standard output.
-    fn reports(&self) -> Result<Reports, Failure> {
+    fn reports(&self) -> Result<Reports> {
         let file = &self.faults.faults;
         let faults = ("--faults", file.as_deref());
         let record = ("--record", self.record.as_deref());
@@ -281,14 +279,14 @@ impl Arguments {
                 reports.and(ReportFormat::Json, file, &read)
             }
             (None | Some(ReportFormat::Terminal), None) => Ok(reports),
-            (Some(format), _) => Err(Failure::new(
+            (Some(format), _) => refuse(
                 "standard output carries messages, and no report",
                 format!("write it to a file: --report {}=FILE", format.name()),
-            )),
+            ),
         }
     }
 
-    fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings, Failure> {
+    fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings> {
         let recording = self.record.as_ref().map(|path| {
             let file = (path.as_path(), self.append);
             let origin = Origin {

@@ -1,18 +1,14 @@
 //! The half of `mcprove compare` that makes runs: two servers, in turns.
 
-use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
+use mcprove_load::run::{Comparer, ComparisonProgress, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
 
 use super::{Arguments, code, show};
-use crate::load_run::describe;
+use crate::load_run::{describe, run_on};
 use crate::prelude::*;
 
 /// Compares the servers that were named.
-pub async fn run(
-    arguments: &Arguments,
-    matches: &ArgMatches,
-    reports: &Reports,
-) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports) -> Result {
     let mut servers = arguments.target.resolve_all()?;
     // Commands and addresses are different lists: what stood first is known from the place on the command line only.
     let place = |name: &str| matches.indices_of(name)?.next();
@@ -61,12 +57,7 @@ fn template(
     live: &Arc<LiveView>,
 ) -> Run {
     let live = Arc::clone(live);
-    let described = LoadConfig {
-        server: server.clone(),
-        ..config.clone()
-    };
-    config
-        .run(server, &described)
+    run_on(config, server)
         .with_session(arguments.target.options())
         .on_progress(Arc::new(move |progress| {
             let turn = lock(&live.turn);

@@ -1,7 +1,6 @@
 //! Where the API keys of the lab come from.
 
 use mcprove_lab::ApiKeys;
-use mcprove_settings::input;
 
 use crate::prelude::*;
 
@@ -14,59 +13,55 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 const FORM: &str = "write NAME=KEY or KEY, without spaces";
 
 /// The keys of the arguments, of a file and of the environment, where a network needs them.
-pub fn read(
-    given: &[String],
-    file: Option<&PathBuf>,
-    over_network: bool,
-) -> Result<ApiKeys, Failure> {
+pub fn read(given: &[String], file: Option<&PathBuf>, over_network: bool) -> Result<ApiKeys> {
     if !over_network {
         if given.is_empty() && file.is_none() {
             // The variable may be there for another lab.
             return Ok(ApiKeys::default());
         }
-        return Err(Failure::new(
+        return refuse(
             "API keys have no effect over stdio: the only client is the process that started the server",
             "serve over the network: --http 127.0.0.1:0",
-        ));
+        );
     }
     let mut keys = ApiKeys::default();
     for key in given {
         keys.add(key)
-            .map_err(|problem| refuse("--api-key", &problem))?;
+            .map_err(|problem| unusable("--api-key", &problem))?;
     }
     if let Some(path) = file {
         let place = format!("--api-keys-file {}", path.display());
         keys.add_lines(&read_file(path)?)
-            .map_err(|problem| refuse(&place, &problem))?;
+            .map_err(|problem| unusable(&place, &problem))?;
         if keys.is_empty() {
             // Letting everybody in is not what a file of keys is for.
-            return Err(refuse(&place, &"there is no key in it"));
+            return Err(unusable(&place, &"there is no key in it"));
         }
     }
     let Some(text) = std::env::var_os(VARIABLE) else {
         return Ok(keys);
     };
     let Some(text) = text.to_str() else {
-        return Err(Failure::new(format!("{VARIABLE} is not UTF-8"), FORM));
+        return refuse(format!("{VARIABLE} is not UTF-8"), FORM);
     };
     let before = keys.names().count();
     keys.add_lines(&text.replace(',', "\n"))
-        .map_err(|error| refuse(VARIABLE, &error.problem))?;
+        .map_err(|error| unusable(VARIABLE, &error.problem))?;
     if keys.names().count() == before {
         // As a file of keys: who sets it wants a closed door, also when a script left it empty.
-        return Err(Failure::new(
+        return refuse(
             format!("{VARIABLE} is set, and there is no key in it"),
             format!("{FORM}, separated by commas; or unset it to accept everyone"),
-        ));
+        );
     }
     Ok(keys)
 }
 
-fn refuse(place: &str, problem: &dyn std::fmt::Display) -> Failure {
+fn unusable(place: &str, problem: &dyn std::fmt::Display) -> Failure {
     Failure::new(format!("{place}: {problem}"), FORM)
 }
 
-fn read_file(path: &Path) -> Result<String, Failure> {
+fn read_file(path: &Path) -> Result<String> {
     let cannot = |problem: String| {
         let text = format!("cannot read the API keys in {}: {problem}", path.display());
         Failure::new(text, "a line for each key: NAME=KEY or KEY")

@@ -28,7 +28,7 @@ enum LabCommand {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     match &arguments.command {
         Some(LabCommand::Audit(arguments)) => audit::run(arguments).await,
         None => serve::run(&arguments.serve).await,

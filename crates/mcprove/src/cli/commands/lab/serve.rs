@@ -1,7 +1,6 @@
 //! `mcprove lab`: serves the lab.
 
 use std::num::NonZero;
-use std::str::FromStr;
 
 use mcprove_lab as lab;
 use mcprove_lab::Options;
@@ -47,7 +46,7 @@ fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &ServeArguments) -> Result {
     let address = arguments.listen.given()?;
     let keys_file = arguments.api_keys_file.as_ref();
     let api_keys = keys::read(&arguments.api_keys, keys_file, address.is_some())?;
@@ -88,7 +87,7 @@ pub async fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::of_server(status))
 }
 
-fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore, Failure> {
+fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore> {
     let options = AuditOptions {
         rows: rows.map(NonZero::get),
         ..AuditOptions::default()

@@ -4,8 +4,7 @@
 
 use mcprove_load::drive::StopLevel;
 
-use super::files::mocks_of;
-use crate::prelude::*;
+use super::*;
 
 /// How often files are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);

@@ -3,7 +3,6 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mcprove_import::Format;
 use mcprove_settings::error::ConfigError;
-use mcprove_settings::input;
 
 use crate::prelude::*;
 

@@ -7,7 +7,6 @@ use input::ChosenFormat;
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
 use mcprove_score::report::document::ScoreDocument;
-use mcprove_score::report::{Scored, score_document};
 use mcprove_suite::junit::{score_junit, unread_junit};
 
 use crate::prelude::*;
@@ -30,12 +29,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write the gates and how they ended to a file that CI systems read
-    #[arg(
-        long,
-        value_name = "FILE",
-        help = "Write the gates and how they ended to this file, as JUnit XML"
-    )]
+    /// Write the gates and how they ended to this file, as JUnit XML
+    #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 
     #[command(flatten)]
@@ -70,16 +65,16 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     if let Some(half_width) = arguments.recommend_runs {
         return recommend(half_width, arguments.confidence.unwrap_or(CONFIDENCE));
     }
     // The parser does not say so of a flag that excludes what else is given.
     if arguments.confidence.is_some() {
-        return Err(Failure::new(
+        return refuse(
             "--confidence does nothing without --recommend-runs",
             "leave it out, or ask how many runs to make: --recommend-runs 0.05",
-        ));
+        );
     }
     let read_files: Vec<PathBuf> = arguments
         .traces
@@ -115,7 +110,7 @@ fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> 
 }
 
 /// Prints and writes what came of it; the exit code is the verdict.
-fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result<ExitCode, Failure> {
+fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result {
     let report = match gates {
         Some(gates) => traces.score(gates),
         None => traces.score(&Gates::default()),
@@ -140,7 +135,7 @@ fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result<Exi
 }
 
 /// Prints how many runs to make: the number alone, for scripts; people are told what it means.
-fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
+fn recommend(half_width: f64, confidence: u32) -> Result {
     let runs = recommend_runs(half_width, confidence).map_err(|error| {
         Failure::new(
             error.to_string(),
@@ -155,7 +150,7 @@ fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
              confidence, whatever it is.\n"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 fn parse_half_width(text: &str) -> Result<f64, String> {

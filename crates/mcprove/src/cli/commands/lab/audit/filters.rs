@@ -2,7 +2,7 @@
 
 use mcprove_lab::audit::{ArgumentFilter, parse_time};
 
-use crate::prelude::*;
+use super::*;
 
 /// Which rows are wanted. Every condition that is given must hold.
 #[derive(Debug, Args)]

@@ -2,13 +2,12 @@
 
 use std::io::{BufWriter, Write};
 
-use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES, ExportFormat};
+use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES};
 use mcprove_lab::report::audit_document;
 use mcprove_settings::whole_file::WholeFile;
 
-use super::filters::FilterArguments;
+use super::*;
 use crate::output_file::resolved;
-use crate::prelude::*;
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;
@@ -19,7 +18,7 @@ pub fn list(
     file: &Path,
     filters: &FilterArguments,
     reports: &Reports,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     let filter = filters.filter(Some(LISTED), Order::NewestFirst);
     let rows = reader.rows(filter.clone()).collect::<Result<Vec<_>, _>>()?;
     let mut document = audit_document(&rows, &file.display().to_string());
@@ -43,7 +42,7 @@ pub fn list(
     if rows.is_empty() {
         tell_slips(reader, &filter)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Writes rows to a file or to standard output.
@@ -53,7 +52,7 @@ pub fn export(
     filters: &FilterArguments,
     format: ExportFormat,
     output: Option<&Path>,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     let filter = filters.filter(None, Order::OldestFirst);
     let mut count = 0;
     match output {
@@ -61,10 +60,10 @@ pub fn export(
         Some(output) => {
             if is_part_of(file, output) {
                 let path = output.display();
-                return Err(Failure::new(
+                return refuse(
                     format!("{path}: this is the audit itself, or a part of it"),
                     "give -o another file",
-                ));
+                );
             }
             let failed = Failure::unwritten(output);
             let mut target = WholeFile::create(output).map_err(&failed)?;
@@ -76,7 +75,7 @@ pub fn export(
     if count == 0 {
         tell_slips(reader, &filter)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Writes the head and the rows, a line each, and counts the rows.
@@ -109,7 +108,7 @@ fn export_to_stdout(
     filter: &Filter,
     format: ExportFormat,
     count: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let is_terminal = io::stdout().is_terminal();
     let mut target = BufWriter::new(io::stdout().lock());
     let write = |line: &[u8]| {
@@ -129,10 +128,10 @@ fn export_to_stdout(
             *count += 1;
             Ok(())
         }
-        Err(error) => Err(Failure::new(
+        Err(error) => refuse(
             format!("not all rows could be written to standard output: {error}"),
             "check the disk or device that it goes to",
-        )),
+        ),
     }
 }
 

@@ -5,7 +5,8 @@ mod follow;
 mod listing;
 mod rows;
 
-use mcprove_lab::audit::ExportFormat;
+use filters::FilterArguments;
+use mcprove_lab::audit::{ExportFormat, Filter, Order};
 
 use crate::prelude::*;
 
@@ -22,7 +23,7 @@ pub struct Arguments {
     file: PathBuf,
 
     #[command(flatten)]
-    filters: filters::FilterArguments,
+    filters: FilterArguments,
 
     /// Show the last rows, then each one as it is written
     #[arg(short, long, conflicts_with_all = ["export", "order", "until"])]
@@ -82,23 +83,23 @@ impl From<ExportName> for ExportFormat {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let Arguments { file, filters, .. } = arguments;
     let read = std::slice::from_ref(file);
     let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
     if arguments.report.is_given() && (arguments.follow || arguments.export.is_some()) {
-        return Err(Failure::new(
+        return refuse(
             "--report cannot be combined with --follow or --export",
             "leave one of them out",
-        ));
+        );
     }
     if let Some(command) = &arguments.command {
         // What chooses among many rows does nothing for one that is named.
         if filters.is_given() || arguments.follow || arguments.export.is_some() {
-            return Err(Failure::new(
+            return refuse(
                 "filters, --follow and --export cannot be combined with show, replay or compare",
                 "leave them out, or leave out show, replay or compare",
-            ));
+            );
         }
         let reader = AuditReader::open(file)?;
         return match command {
