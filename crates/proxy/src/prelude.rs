@@ -20,7 +20,7 @@ pub use mcprove_trace::protocol::sse::Event;
 pub use mcprove_trace::protocol::{Envelope, split_batch};
 pub use mcprove_trace::{Execution, FaultKind, Special};
 pub use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-pub use tokio::sync::{mpsc, oneshot, watch};
+pub use tokio::sync::{SetOnce, mpsc, oneshot};
 
 pub use crate::LOOK_BYTES_MAX;
 pub use crate::answers::{Answers, Ending, Observer};

@@ -119,7 +119,7 @@ impl Watch {
         seen: &Seen<'_>,
         message: &[u8],
     ) -> Decision {
-        seen.note(Peer::Client, session.recorded.as_ref());
+        seen.note(Peer::Client, session);
         if let Some(id) = seen.cancelled()
             && !self.cancel(&(Arc::clone(&session.name), id))
         {
@@ -207,7 +207,7 @@ impl Watch {
         let mut all = Vec::new();
         for member in split_batch(batch).unwrap_or_default() {
             let seen = Seen::of(member.as_bytes());
-            seen.note(Peer::Client, session.recorded.as_ref());
+            seen.note(Peer::Client, session);
             let Seen::Request(request) = seen else {
                 continue;
             };
@@ -280,7 +280,7 @@ impl Watch {
     /// A server says something on a stream on which answers come.
     pub fn hear(&self, session: &Session, answers: &Answers, message: &[u8]) -> Verdict {
         let seen = Seen::of(message);
-        seen.note(Peer::Server, session.recorded.as_ref());
+        seen.note(Peer::Server, session);
         match seen {
             Seen::Answer { id } => match answers.answer(&IdKey::new(id), message) {
                 Expected::Taken => return Verdict::Hold,

@@ -13,6 +13,8 @@ use crate::prelude::*;
 const MESSAGE_MAX: usize = 2000;
 /// The longest line of a server's stderr that is shown whole.
 const LINE_MAX: usize = 500;
+/// How many lines of it are shown, the last.
+const STDERR_LINES_MAX: usize = 10;
 
 /// What a command, or a part of it, comes to: by default, an exit code.
 pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
@@ -101,7 +103,8 @@ impl Failure {
         };
         if !self.stderr.trim().is_empty() {
             text.push_str("the server's stderr ends with:\n");
-            for line in last_lines(&self.stderr, 10) {
+            let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+            for line in &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..] {
                 let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
             }
         }
@@ -180,10 +183,4 @@ impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         Self::new(error.to_string(), error.hint()).with_stderr(error.stderr())
     }
-}
-
-/// The last `count` lines of a text.
-pub fn last_lines(text: &str, count: usize) -> Vec<&str> {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(count)..].to_vec()
 }

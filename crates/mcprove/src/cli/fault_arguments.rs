@@ -55,14 +55,15 @@ impl FaultArguments {
         Ok(all)
     }
 
-    /// Opens a recording, new or gone on with, of what `origin` says, with these faults.
+    /// Opens a recording, if there is to be one, new or gone on with, of what `origin` says, with these faults.
     pub fn open_recording(
         &self,
-        (path, is_appended): (&Path, bool),
+        (path, is_appended): (Option<&Path>, bool),
         origin: Origin,
         faults: &[FaultSpec],
         redactor: &Redactor,
-    ) -> Result<Recording> {
+    ) -> Result<Option<Recording>> {
+        let Some(path) = path else { return Ok(None) };
         let origin = Origin {
             seed: Some(self.seed),
             faults: faults.iter().map(ToString::to_string).collect(),
@@ -73,7 +74,8 @@ impl FaultArguments {
         } else {
             Recording::create
         };
-        open(path, &origin, redactor).map_err(Failure::unwritten(path))
+        let recording = open(path, &origin, redactor);
+        recording.map(Some).map_err(Failure::unwritten(path))
     }
 }
 

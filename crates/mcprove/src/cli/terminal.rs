@@ -85,20 +85,18 @@ pub fn print_json(json: &str) {
 /// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
 /// full disk is.
 pub fn print(text: &str) {
-    use std::io::Write;
-    let text = escape_hidden(text);
-    let mut output = std::io::stdout().lock();
-    let written = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush());
-    printed(written);
+    losses::written(Path::new("standard output"), try_print(text).map(drop));
 }
 
-/// Notes that standard output did not take all that was printed.
-pub fn printed(written: std::io::Result<()>) {
-    match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        written => losses::written(Path::new("standard output"), written),
+/// As [`print`]; false where the reader went away.
+pub fn try_print(text: &str) -> io::Result<bool> {
+    use std::io::Write;
+    let text = escape_hidden(text);
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 

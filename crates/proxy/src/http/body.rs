@@ -207,6 +207,11 @@ impl ProxyBody {
         }
     }
 
+    /// Whether it may become more or less than what arrives.
+    const fn may_change(&self) -> bool {
+        self.tap.is_some() || self.said.is_some() || self.is_cut
+    }
+
     /// Whether that much time has passed since it was first asked.
     fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
         let timer = || Box::pin(tokio::time::sleep(time));
@@ -251,15 +256,13 @@ impl Body for ProxyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        let is_untouched = self.tap.is_none() && self.said.is_none() && !self.is_cut;
         let is_received = self.incoming.as_ref().is_none_or(Body::is_end_stream);
-        self.ready.is_empty() && (self.is_over || is_untouched && is_received)
+        self.ready.is_empty() && (self.is_over || !self.may_change() && is_received)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let is_changed = self.tap.is_some() || self.said.is_some() || self.is_cut;
         match &self.incoming {
-            _ if is_changed => SizeHint::default(),
+            _ if self.may_change() => SizeHint::default(),
             None => {
                 let sizes = self.ready.iter().map(Bytes::len);
                 SizeHint::with_exact(sizes.sum::<usize>() as u64)

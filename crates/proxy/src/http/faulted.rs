@@ -200,7 +200,7 @@ impl Exchange {
                 answer.begin_stream()
             }
         };
-        let mut events = RawEvents::new();
+        let mut events = RawEvents::default();
         let mut has_long = false;
         while let Some(chunk) = body.next_chunk().await {
             let Ok(chunk) = chunk else {
@@ -266,7 +266,7 @@ impl FaultTransport for Exchange {
         let mut answer = self.answer().await;
         if let Some(said) = answer.said.take() {
             let like = answer.like.as_ref().unwrap_or(&answer.usual);
-            let event = encode(&message, Some(like));
+            let event = encode(&message, like);
             let _ = said.send(Said::Bytes(event)).await;
         } else {
             let parts = answer.head_of("application/json");
@@ -277,7 +277,7 @@ impl FaultTransport for Exchange {
     async fn send(&self, message: Bytes) {
         let (said, event) = {
             let mut answer = self.answer().await;
-            (answer.begin_stream(), encode(&message, Some(&answer.usual)))
+            (answer.begin_stream(), encode(&message, &answer.usual))
         };
         if let Some(said) = said {
             let _ = said.send(Said::Bytes(event)).await;
@@ -310,7 +310,7 @@ impl FaultTransport for Exchange {
 
     async fn crash(&self) {
         self.answer().await.close();
-        self.hub.crash();
+        let _ = self.hub.crashed.set(());
     }
 
     async fn refuse(&self, call: &PendingCall, status: u16, retry_after_s: u64) -> bool {

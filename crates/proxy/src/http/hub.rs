@@ -28,7 +28,8 @@ pub struct Hub {
     next_session: AtomicU32,
     next_connection: AtomicU64,
     streams: Mutex<HashMap<String, Arc<OldStream>>>,
-    has_crashed: watch::Sender<bool>,
+    /// Set when a fault ended it all.
+    pub crashed: SetOnce<()>,
 }
 
 /// An event stream of the transport of 2024-11-05, or one that only listens.
@@ -47,7 +48,7 @@ impl Hub {
             next_session: AtomicU32::default(),
             next_connection: AtomicU64::default(),
             streams: Mutex::default(),
-            has_crashed: watch::Sender::new(false),
+            crashed: SetOnce::new(),
         })
     }
 
@@ -66,17 +67,6 @@ impl Hub {
 
     pub fn close_stream(&self, endpoint: &str) {
         lock(&self.streams).remove(endpoint);
-    }
-
-    /// A fault ends it all.
-    pub fn crash(&self) {
-        self.has_crashed.send_replace(true);
-    }
-
-    /// Resolves when a fault ended it all.
-    pub async fn crashed(&self) {
-        let mut crashed = self.has_crashed.subscribe();
-        let _ = crashed.wait_for(|has_crashed| *has_crashed).await;
     }
 }
 

@@ -148,7 +148,7 @@ impl HttpProxy {
             let mut connections = JoinSet::new();
             tokio::select! {
                 () = self.accept(&hub, &mut connections) => false,
-                () = hub.crashed() => false,
+                _ = hub.crashed.wait() => false,
                 () = stop => true,
             }
         };

@@ -71,7 +71,7 @@ impl Tap {
     fn new(hub: Arc<Hub>, subject: Subject) -> Self {
         Self {
             hub,
-            events: RawEvents::new(),
+            events: RawEvents::default(),
             subject,
         }
     }
@@ -172,8 +172,7 @@ impl Tap {
         let changed = match &self.subject {
             Subject::Events(look) if look.is_answer(&event.data) => look.answer(watch, &event.data),
             Subject::Events(look) => {
-                let session = look.session.recorded.as_ref();
-                Seen::of(&event.data).note(Peer::Server, session);
+                Seen::of(&event.data).note(Peer::Server, &look.session);
                 None
             }
             Subject::Stream {
@@ -185,7 +184,7 @@ impl Tap {
             },
             Subject::Stream { .. } | Subject::Body { .. } => None,
         };
-        Some(changed.map_or(raw, |changed| encode(&changed, Some(event))))
+        Some(changed.map_or(raw, |changed| encode(&changed, event)))
     }
 
     /// The server says where to post: that must lead here.
@@ -223,7 +222,7 @@ impl Tap {
         let remark = "the server named its endpoint by a whole address, which was changed \
                       to a path so that it leads to the proxy";
         journal.remark(remark);
-        encode(local.as_bytes(), Some(event))
+        encode(local.as_bytes(), event)
     }
 }
 

@@ -126,8 +126,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Writes down what one side says by itself, and what a client answers.
-    pub fn note(&self, from: Peer, session: Option<&RecordedSession>) {
-        match (self, session) {
+    pub fn note(&self, from: Peer, session: &Session) {
+        match (self, &session.recorded) {
             (Self::Request(request), Some(session)) if from == Peer::Server => {
                 session.server_request(request.id, &request.method, request.params);
             }

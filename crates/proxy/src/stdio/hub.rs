@@ -16,7 +16,8 @@ pub struct Hub {
     pub to_server: Lane,
     pub to_client: Lane,
     answers: Answers,
-    end: watch::Sender<Option<End>>,
+    /// Set when a fault ended it all.
+    pub end: SetOnce<End>,
 }
 
 impl Hub {
@@ -32,7 +33,7 @@ impl Hub {
             to_server,
             to_client,
             answers: Answers::new(OPEN_MAX),
-            end: watch::Sender::new(None),
+            end: SetOnce::new(),
         })
     }
 
@@ -84,25 +85,6 @@ impl Hub {
             if let Some(session) = &self.session.recorded {
                 session.remark(&remark);
             }
-        }
-    }
-
-    /// A fault ends it all.
-    fn end(&self, end: End) {
-        self.end.send_modify(|ended| {
-            ended.get_or_insert(end);
-        });
-    }
-
-    /// Resolves when a fault ended it all.
-    pub async fn ended(&self) -> End {
-        let mut ended = self.end.subscribe();
-        let end = ended.wait_for(Option::is_some).await;
-        let end = end.ok().and_then(|end| *end);
-        match end {
-            Some(end) => end,
-            // The sender is held by `self`, so this is never.
-            None => std::future::pending().await,
         }
     }
 
@@ -161,12 +143,14 @@ impl FaultTransport for Lines {
         self.0.to_client.write_line(&message).await;
     }
 
+    // The first fault that ends it all decides how.
+
     async fn disconnect(&self) {
-        self.0.end(End::Disconnected);
+        let _ = self.0.end.set(End::Disconnected);
     }
 
     async fn crash(&self) {
-        self.0.end(End::Crashed);
+        let _ = self.0.end.set(End::Crashed);
     }
 
     fn over(&self, call: &PendingCall) {

@@ -193,7 +193,7 @@ async fn relay(
         tokio::select! {
             end = both(upwards, downwards, exited, (&flow, patience)) => end,
             () = stop => End::Stopped,
-            end = hub.ended() => end,
+            end = hub.end.wait() => *end,
         }
     };
     hub.to_client.close().await;

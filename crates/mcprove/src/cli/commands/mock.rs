@@ -64,18 +64,13 @@ pub async fn run(arguments: &Arguments) -> Result {
         Some((kind, address)) => Some((kind, Bound::to(address).await?)),
     };
     // Last, because an old log is emptied: by now nothing else can keep the mock from starting.
-    let recording = arguments.log.as_ref().map(|path| {
-        let file = (path.as_path(), arguments.append);
-        let origin = Origin {
-            target: arguments.tools_from.display().to_string(),
-            ..Origin::new("mock", &server)
-        };
-        let redactor = Redactor::of_process();
-        arguments
-            .faults
-            .open_recording(file, origin, &faults, &redactor)
-    });
-    let recording = recording.transpose()?;
+    let origin = Origin {
+        target: arguments.tools_from.display().to_string(),
+        ..Origin::new("mock", &server)
+    };
+    let file = (arguments.log.as_deref(), arguments.append);
+    let (flags, redactor) = (&arguments.faults, Redactor::of_process());
+    let recording = flags.open_recording(file, origin, &faults, &redactor)?;
     if let Some(recording) = &recording {
         recording.on_failure(|reason| {
             terminal::warn(&format!(

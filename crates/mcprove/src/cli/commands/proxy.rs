@@ -187,13 +187,8 @@ async fn between_pipes(
     let stderr = PatientStderr::new();
     let shown = Arc::clone(&stderr);
     let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
-    let started = match stdio::start(&server, on_stderr).await {
-        Ok(started) => started,
-        Err(error) => {
-            arguments.tell_suite(&server, &error.to_string());
-            return Err(error.into());
-        }
-    };
+    let started = stdio::start(&server, on_stderr).await;
+    let started = started.inspect_err(|error| arguments.tell_suite(&server, &error.to_string()))?;
     let settings = match arguments.settings(faults, &server) {
         Ok(settings) => settings,
         Err(failure) => {
@@ -287,16 +282,15 @@ impl Arguments {
     }
 
     fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings> {
-        let recording = self.record.as_ref().map(|path| {
-            let file = (path.as_path(), self.append);
-            let origin = Origin {
-                target: server.describe(),
-                ..Origin::new("proxy", &self.server_name)
-            };
-            let redactor = self.redactor(server);
-            self.faults.open_recording(file, origin, &faults, &redactor)
-        });
-        let recording = recording.transpose()?;
+        let origin = Origin {
+            target: server.describe(),
+            ..Origin::new("proxy", &self.server_name)
+        };
+        let file = (self.record.as_deref(), self.append);
+        let redactor = self.redactor(server);
+        let recording = self
+            .faults
+            .open_recording(file, origin, &faults, &redactor)?;
         if let (Some(recording), Some(suite)) = (&recording, &self.of_suite) {
             recording.write_at_once();
             suite.report.begun();

@@ -128,7 +128,7 @@ async fn watch(
         let cassettes = Snapshot::of_cassettes(&suites);
         terminal::print_error("\nwaiting for changes; Ctrl-C ends\n");
         let now = || again(arguments, &suites);
-        let Some(changed) = wait_for_change(&sources, &cassettes, now, stop).await else {
+        let Some(changed) = wait_for_change([sources, cassettes], now, stop).await else {
             return Ok(ExitCode::Passed);
         };
         suites = again(arguments, &suites);

@@ -17,7 +17,7 @@ const CASSETTES: &str = "cassettes";
 type Look = Option<(Option<SystemTime>, u64)>;
 
 /// What files looked like.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Snapshot(BTreeMap<PathBuf, Look>);
 
 impl Snapshot {
@@ -59,15 +59,13 @@ impl Snapshot {
     }
 }
 
-/// Waits until something has changed, and nothing changes any more; none when the user stops. The suites may
-/// become more or fewer meanwhile, so they are asked for each time.
+/// Waits until something has changed of the sources and the cassettes that were seen before, and nothing changes any
+/// more; none when the user stops. The suites may become more or fewer meanwhile, so they are asked for each time.
 pub async fn wait_for_change(
-    sources: &Snapshot,
-    cassettes: &Snapshot,
+    mut before: [Snapshot; 2],
     suites: impl Fn() -> Vec<PathBuf>,
     stop: &Stop,
 ) -> Option<Vec<PathBuf>> {
-    let mut before = [sources.clone(), cassettes.clone()];
     let mut changed = BTreeSet::new();
     loop {
         tokio::select! {

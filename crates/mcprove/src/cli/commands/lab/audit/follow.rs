@@ -1,7 +1,5 @@
 //! Rows as they are written, across the ends and starts of the one who writes them.
 
-use std::io::Write;
-
 use mcprove_lab::audit::AuditRow;
 use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
 
@@ -111,17 +109,5 @@ impl<'a> Follower<'a> {
 
 /// Writes to standard output; false when its reader went away.
 fn show(text: &str) -> Result<bool> {
-    let mut output = io::stdout().lock();
-    let text = escape_hidden(text);
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => refuse(
-            format!("a row could not be written to standard output: {error}"),
-            "check the disk or device that it goes to",
-        ),
-    }
+    terminal::try_print(text).map_err(unprinted)
 }

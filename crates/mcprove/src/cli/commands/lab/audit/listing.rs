@@ -128,10 +128,7 @@ fn export_to_stdout(
             *count += 1;
             Ok(())
         }
-        Err(error) => refuse(
-            format!("not all rows could be written to standard output: {error}"),
-            "check the disk or device that it goes to",
-        ),
+        Err(error) => Err(unprinted(error)),
     }
 }
 

@@ -120,3 +120,12 @@ pub async fn run(arguments: &Arguments) -> Result {
         }
     }
 }
+
+/// Standard output does not take a row.
+#[allow(clippy::needless_pass_by_value)] // As `map_err` gives it.
+fn unprinted(error: io::Error) -> Failure {
+    Failure::new(
+        format!("not all rows could be written to standard output: {error}"),
+        "check the disk or device that it goes to",
+    )
+}
