@@ -14,7 +14,7 @@ pub use mcprove_client::session::{ProtocolChoice, SessionOptions};
 pub use mcprove_document::block::Section;
 pub use mcprove_document::style::Style;
 pub use mcprove_fault::FaultSpec;
-pub use mcprove_lab::audit::{AuditError, AuditReader, RowComparison};
+pub use mcprove_lab::audit::{AuditError, AuditReader, Filter, Order, RowComparison};
 pub use mcprove_load::config::LoadConfig;
 pub use mcprove_load::drive::Stop;
 pub use mcprove_load::report::progress_line;

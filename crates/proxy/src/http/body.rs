@@ -6,7 +6,7 @@ use hyper::body::{Frame, SizeHint};
 use mcprove_servers::hosting::http_limits::BODY_PAUSE_MAX;
 use tokio::time::Sleep;
 
-use super::*;
+use super::prelude::*;
 
 /// Why a body breaks off.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;

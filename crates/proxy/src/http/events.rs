@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, TE, UPGRADE};
 use mcprove_trace::protocol::sse::EventParser;
 
-use super::*;
+use super::prelude::*;
 
 /// Cuts a stream into events, keeping their bytes.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use mcprove_servers::hosting::exchange::kept_with;
 use mcprove_servers::hosting::http_limits::{Read, read};
 use mcprove_servers::hosting::names::Refused;
 
-use super::*;
+use super::prelude::*;
 
 /// How many things faults may say on a stream that nobody reads.
 const SAID_MAX: usize = 1024;

@@ -6,7 +6,7 @@ use http::header::{CACHE_CONTROL, RETRY_AFTER};
 use http::response;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::*;
+use super::prelude::*;
 
 /// How many pieces of a stream wait for a client that does not read.
 const SAID_MAX: usize = 64;

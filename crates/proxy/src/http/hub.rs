@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU32;
 
 use mcprove_servers::hosting::http_limits::REQUEST_BYTES_MAX;
 
-use super::*;
+use super::prelude::*;
 
 /// How many streams are told apart.
 const STREAMS_MAX: usize = 10_000;

@@ -13,6 +13,7 @@ mod events;
 mod exchange;
 mod faulted;
 mod hub;
+mod prelude;
 mod tap;
 mod upstream;
 
@@ -21,14 +22,8 @@ mod tests;
 
 use std::net::SocketAddr;
 
-use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::uri::PathAndQuery;
-use hyper::body::Body;
-use hyper::client::conn::http1::SendRequest;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use mcprove_client::transport::Failure;
-use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX, Gathered};
+use mcprove_servers::hosting::http_limits::CONNECTIONS_MAX;
 use mcprove_servers::hosting::{PublicHost, names};
 use mcprove_settings::message::assignment;
 use mcprove_settings::secret::redact_urls;
@@ -36,14 +31,7 @@ use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::body::{BodyError, ProxyBody, Said, Unread};
-use self::events::{BodyKind, Piece, RawEvents, body_kind, encode, remove_hop_by_hop};
-use self::exchange::{bad_gateway, plain};
-use self::faulted::{Answered, Presence, answer_struck};
-use self::hub::{Hub, OldStream, SESSION_ID};
-use self::tap::{TOO_LONG, Tap};
-use self::upstream::Upstream;
-use crate::prelude::*;
+use self::prelude::*;
 
 /// The most headers of a request or a response. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
@@ -148,7 +136,7 @@ impl HttpProxy {
             let mut connections = JoinSet::new();
             tokio::select! {
                 () = self.accept(&hub, &mut connections) => false,
-                _ = hub.crashed.wait() => false,
+                () = hub.crashed.wait() => false,
                 () = stop => true,
             }
         };

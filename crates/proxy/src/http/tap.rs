@@ -4,7 +4,7 @@
 use http::uri::Authority;
 use mcprove_client::transport::http::address::resolve;
 
-use super::*;
+use super::prelude::*;
 
 /// Why the end of a request that is written down is not known.
 pub const TOO_LONG: &str = "the answer was too long to be looked at";

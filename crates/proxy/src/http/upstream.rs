@@ -7,7 +7,8 @@ use hyper::client::conn::http1;
 use mcprove_client::transport::http::HttpOptions;
 use mcprove_client::transport::http::address::Address;
 
-use super::*;
+use super::HEADERS_MAX;
+use super::prelude::*;
 
 /// How many connections are kept that nobody uses.
 const IDLE_MAX: usize = 1024;

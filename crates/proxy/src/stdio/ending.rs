@@ -1,6 +1,6 @@
 //! How long things pass, and how what is still open ends.
 
-use super::*;
+use super::prelude::*;
 
 /// How long the output of a server that has exited may be silent before it counts as over: something else
 /// may hold it open. Also, how long a server whose output is over may take to exit before it counts as one

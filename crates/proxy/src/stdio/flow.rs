@@ -8,7 +8,7 @@
 use tokio::io::ReadBuf;
 
 use super::outline::{Outline, Scanner};
-use super::*;
+use super::prelude::*;
 
 /// What is known of a server's streams.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 
 use mcprove_servers::hosting::serve_stdio::DRAIN_TIME;
 
-use super::*;
+use super::prelude::*;
 use crate::message::{id_in_head, may_matter};
 
 /// How many requests are remembered until they are answered.

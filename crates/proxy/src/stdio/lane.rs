@@ -3,7 +3,7 @@
 
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::*;
+use super::prelude::*;
 
 /// Counts what passed.
 pub fn count_lines(count: &Count, bytes: &[u8]) {
@@ -107,7 +107,7 @@ impl LaneGuard<'_> {
         let is_written = tokio::select! {
             biased;
             written = written => written.is_ok(),
-            _ = self.lane.is_closed.wait() => false,
+            () = self.lane.is_closed.wait() => false,
         };
         if is_written {
             self.way.is_within_line = bytes.last() != Some(&b'\n');

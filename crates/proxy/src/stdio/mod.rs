@@ -10,6 +10,7 @@ mod flow;
 mod hub;
 mod lane;
 mod outline;
+mod prelude;
 mod pump;
 
 #[cfg(test)]
@@ -21,12 +22,7 @@ use mcprove_client::process::{Child, SpawnError, StderrLog, Tee};
 use mcprove_client::server::Server;
 use tokio::process::{ChildStdin, ChildStdout};
 
-use self::ending::{End, both};
-use self::flow::{Flow, Scanned};
-use self::hub::Hub;
-use self::lane::{Lane, count_lines};
-use self::pump::pump;
-use crate::prelude::*;
+use self::prelude::*;
 
 pub use ends::{standard_input, standard_output};
 

@@ -6,7 +6,7 @@
 
 use bytes::Buf;
 
-use super::*;
+use super::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;

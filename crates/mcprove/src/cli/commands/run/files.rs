@@ -2,7 +2,8 @@
 
 use mcprove_settings::tree::{Document, Wanted};
 
-use super::*;
+use crate::commands::folder::{Found, is_yaml, yaml_files};
+use crate::prelude::*;
 
 /// Suites, and what was found beside them.
 pub struct Suites {

@@ -6,8 +6,8 @@
 use clap::parser::ValueSource;
 use mcprove_suite::run::{Filter, Shard, TagRule};
 
-use super::*;
 use crate::load_arguments::flag_of;
+use crate::prelude::*;
 
 /// The most repetitions of a test.
 const REPEAT_MAX: i64 = 100_000;

@@ -10,10 +10,9 @@ use mcprove_load::drive::scenario::find;
 use mcprove_load::report::side_by_side_document;
 use mcprove_load::run::ServerRun;
 
-use self::files::{mocks_of, recognise};
+use self::files::recognise;
 use self::flags::{Given, SuiteArguments};
-use self::watch::{Snapshot, wait_for_change};
-use crate::commands::folder::{Found, is_yaml, tell_passed_over, yaml_files};
+use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
 use crate::load_arguments::ThresholdArguments;

@@ -12,7 +12,10 @@ use mcprove_suite::run::{
     SuiteOptions, SuiteProblem, TestKind, TestOf, run_suites, tests_of,
 };
 
-use super::*;
+use super::Arguments;
+use super::files::recognise;
+use super::watch::{Snapshot, wait_for_change};
+use crate::prelude::*;
 use crate::target::supervisor;
 
 /// The fewest tests at once unless it is said: most of the time they wait.

@@ -4,7 +4,8 @@
 
 use mcprove_load::drive::StopLevel;
 
-use super::*;
+use super::files::mocks_of;
+use crate::prelude::*;
 
 /// How often files are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);

@@ -29,8 +29,12 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Write the gates and how they ended to this file, as JUnit XML
-    #[arg(long, value_name = "FILE")]
+    /// Write the gates and how they ended to a file that CI systems read
+    #[arg(
+        long,
+        value_name = "FILE",
+        help = "Write the gates and how they ended to this file, as JUnit XML"
+    )]
     junit: Option<PathBuf>,
 
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use mcprove_lab::audit::{ArgumentFilter, parse_time};
 
-use super::*;
+use crate::prelude::*;
 
 /// Which rows are wanted. Every condition that is given must hold.
 #[derive(Debug, Args)]

@@ -3,7 +3,9 @@
 use mcprove_lab::audit::AuditRow;
 use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
 
-use super::*;
+use super::filters::FilterArguments;
+use super::unprinted;
+use crate::prelude::*;
 
 /// How often the file is looked into.
 const INTERVAL: Duration = Duration::from_millis(200);

@@ -2,12 +2,14 @@
 
 use std::io::{BufWriter, Write};
 
-use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES};
+use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES, ExportFormat};
 use mcprove_lab::report::audit_document;
 use mcprove_settings::whole_file::WholeFile;
 
-use super::*;
+use super::filters::FilterArguments;
+use super::unprinted;
 use crate::output_file::resolved;
+use crate::prelude::*;
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;

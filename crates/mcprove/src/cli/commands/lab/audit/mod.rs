@@ -6,7 +6,7 @@ mod listing;
 mod rows;
 
 use filters::FilterArguments;
-use mcprove_lab::audit::{ExportFormat, Filter, Order};
+use mcprove_lab::audit::ExportFormat;
 
 use crate::prelude::*;
 
