@@ -122,7 +122,7 @@ async fn before_address(
         counts_calls: false,
     };
     let headers = headers.clone().into_iter().collect();
-    let proxy = http::listen(ANY_PORT, url, headers, settings).await;
+    let proxy = http::listen(ANY_PORT, url, headers).await;
     let proxy = proxy.map_err(|error| {
         let message = format!("the proxy of the server {name:?} cannot listen: {error}");
         TestError::new(message, error.hint())
@@ -133,7 +133,7 @@ async fn before_address(
             // Dropped is stopped too.
             let _ = stopped.await;
         };
-        let ended = proxy.run(stopped).await;
+        let ended = proxy.run(settings, stopped).await;
         // The mock behind it goes with it.
         drop(mock);
         let failure = ended.summary.recording.and_then(|it| it.failure);
