@@ -67,8 +67,9 @@ fn identity(call: CallSite<'_>) -> u64 {
     } else {
         call.arguments
     };
-    let canonical = mcprove_trace::canonical::canonical(given);
-    let arguments = canonical.as_deref().unwrap_or(given);
+    let arguments = mcprove_trace::canonical::canonical(given)
+        .as_deref()
+        .unwrap_or(given);
     let hash = decide(0, call.server, 0);
     decide(decide(hash, call.tool, 1), arguments, 2)
 }
@@ -182,8 +183,8 @@ impl Injector {
                 let identity = told_apart(spec.identity(), &mut equals);
                 // The settings were checked when they were set.
                 let effect = Effect::new(&spec)?;
-                let of_kind = setting_of(spec.kind, "rate");
-                let rate = of_kind.and_then(|it| it.default_value()?.as_f64());
+                let rate =
+                    setting_of(spec.kind, "rate").and_then(|it| it.default_value()?.as_f64());
                 Some(Arc::new(Armed {
                     rate: spec.rate.or(rate),
                     spec,
@@ -215,8 +216,10 @@ impl Injector {
         let mut state = lock(&self.state);
         for (armed, counts) in self.faults.iter().zip(&mut state.counts) {
             let target = &armed.spec.target;
-            let calls = past.calls.iter();
-            let meant = calls.filter(|((server, tool), _)| target.matches(server, tool));
+            let meant = past
+                .calls
+                .iter()
+                .filter(|((server, tool), _)| target.matches(server, tool));
             counts.aimed += meant.map(|(_, count)| count).sum::<u64>();
             counts.struck += past.struck.get(&armed.spec.name).unwrap_or(&0);
         }

@@ -192,9 +192,12 @@ fn list_calls(calls: &CallSummary) -> Vec<Line> {
         lines.push(fault(&struck.fault).and(text).and_code(&struck.tool));
     }
     for total in &calls.fault_totals {
-        let by_tool = calls.faults.iter();
-        let by_tool = by_tool.filter(|struck| struck.fault == total.fault);
-        let told: u64 = by_tool.map(|struck| struck.calls).sum();
+        let told: u64 = calls
+            .faults
+            .iter()
+            .filter(|struck| struck.fault == total.fault)
+            .map(|struck| struck.calls)
+            .sum();
         if total.struck == 0 {
             let aimed = counted(total.aimed, "call");
             lines.push(fault(&total.fault).and(format!(" struck none of {aimed}")));

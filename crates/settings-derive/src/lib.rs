@@ -196,8 +196,7 @@ fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
                 "flag" => flag = Some(Some(literal(&value)?).filter(|flag| flag != "false")),
                 "short" => short = quote!(Some(#value)),
                 "elsewhere" => {
-                    let text = literal(&value)?;
-                    let instead = text.split_once('.');
+                    let instead = literal(&value)?.split_once('.');
                     elsewhere = instead.map_or_else(
                         || quote!(Elsewhere::Ignored),
                         |(table, name)| quote!(Elsewhere::Instead(#table, #name)),

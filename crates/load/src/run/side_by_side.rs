@@ -74,8 +74,12 @@ impl SideBySide {
     /// Writes it beside the directories of the runs, under the name of the first of them. Nothing
     /// is written, and there is no path, where no run was made.
     pub fn write_beside(&self) -> Result<Option<PathBuf>, Loss> {
-        let first = self.servers.iter().find_map(|run| run.directory.as_deref());
-        let Some(path) = first.and_then(beside) else {
+        let Some(path) = self
+            .servers
+            .iter()
+            .find_map(|run| run.directory.as_deref())
+            .and_then(beside)
+        else {
             return Ok(None);
         };
         write_private(&path, self.to_json()).map_err(|error| Loss::of_file(&path, &error))?;

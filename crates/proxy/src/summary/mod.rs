@@ -234,8 +234,11 @@ fn follow<'a>(
     later: impl Iterator<Item = &'a SeenCall>,
     repeatable: &BTreeSet<String>,
 ) -> FaultedCallReport {
-    let known = [call.ended, call.cancelled].into_iter().flatten().min();
-    let from = known.unwrap_or(call.at + SILENCE_MIN);
+    let from = [call.ended, call.cancelled]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(call.at + SILENCE_MIN);
     let mut same_tool = None;
     let mut other_tool = None;
     let mut retry = None;

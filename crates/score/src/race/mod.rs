@@ -58,8 +58,9 @@ pub fn compare(
     let at_once: BTreeSet<&String> = concurrent.iter().collect();
     let expected = before.first();
     let differing = expected.and_then(|expected| {
-        let of_baseline = baseline().find(|reply| *reply != expected);
-        of_baseline.or_else(|| concurrent.iter().find(|reply| *reply != expected))
+        baseline()
+            .find(|reply| *reply != expected)
+            .or_else(|| concurrent.iter().find(|reply| *reply != expected))
     });
     let is_unconfirmed = differing.is_some() && after.is_empty();
     let outcome = if alone.len() != 1 || at_once.is_empty() || is_unconfirmed {

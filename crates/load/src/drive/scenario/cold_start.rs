@@ -92,8 +92,11 @@ impl ScenarioType for ColdStart {
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let starts: Vec<ColdStartFact> = facts.all()?;
-        let counted = starts.iter().filter(|start| !start.discarded);
-        let samples: Vec<_> = counted.map(|start| start.sample).collect();
+        let samples: Vec<_> = starts
+            .iter()
+            .filter(|start| !start.discarded)
+            .map(|start| start.sample)
+            .collect();
         let judged = cold_start::judge(&samples);
         report.verdicts.push(cold_start::verdict(&judged));
         report.cold_start = Some(judged);

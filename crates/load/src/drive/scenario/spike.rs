@@ -145,8 +145,10 @@ impl ScenarioType for Spike {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let phase = |name: &str| {
             let mut phases = report.phases.iter();
-            let found = phases.find(|phase| phase.name == name);
-            found.map(phase_calls).unwrap_or_default()
+            phases
+                .find(|phase| phase.name == name)
+                .map(phase_calls)
+                .unwrap_or_default()
         };
         let after = facts.tools_in(RECOVERY);
         let before = facts.tools_in(BASELINE);

@@ -44,8 +44,7 @@ impl RunFacts<'_> {
     /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
     fn conclude(&self, report: &mut Report) -> Result<(), FactError> {
         let scenario = &self.header.scenario.kind;
-        let concluded = contain_call(|| scenario.as_type().conclude(self, report));
-        concluded.unwrap_or_else(|words| {
+        contain_call(|| scenario.as_type().conclude(self, report)).unwrap_or_else(|words| {
             let name = scenario.name();
             report.verdicts.push(Verdict::critical(
                 "scenario",
@@ -117,8 +116,11 @@ impl RunFacts<'_> {
             late.iter()
                 .any(|category| calls.errors.contains_key(category))
         });
-        let all = self.metrics.tools_of(|_| self.tells_unanswered());
-        let unanswered = all.iter().filter(|(_, calls)| without_answer(calls) > 0);
+        let unanswered = self
+            .metrics
+            .tools_of(|_| self.tells_unanswered())
+            .iter()
+            .filter(|(_, calls)| without_answer(calls) > 0);
         let tools: BTreeSet<String> = measured
             .chain(unanswered)
             .map(|(name, _)| name.clone())

@@ -253,8 +253,10 @@ impl Report {
 
     /// What to do where the generator was the limit.
     pub(crate) fn generator_advice(&self) -> String {
-        let advice = self.generator.advice.as_ref();
-        advice.map_or("lower the load".to_owned(), Message::text)
+        self.generator
+            .advice
+            .as_ref()
+            .map_or("lower the load".to_owned(), Message::text)
     }
 
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.

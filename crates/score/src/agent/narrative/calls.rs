@@ -164,8 +164,7 @@ impl<'a> Mentions<'a> {
         if let Some(mention) = self.known.get(name) {
             return *mention;
         }
-        let words = tokens(name);
-        let mut salient = words
+        let mut salient = tokens(name)
             .iter()
             .filter(|word| word.chars().count() >= SALIENT_CHARS_MIN);
         let mention = Mention {

@@ -161,8 +161,7 @@ fn validate(
     plan: &Plan,
     calls: &[ToolCall],
 ) -> Result<TrajectoryReport, TrajectoryError> {
-    let resolved = plan.resolve(calls);
-    let plan = resolved.as_ref().unwrap_or(plan);
+    let plan = plan.resolve(calls).as_ref().unwrap_or(plan);
     let mismatches = compare(mode, plan, calls, Fit::Yes)?;
     let mut certainty = if mismatches.is_at_most {
         Certainty::AtMost

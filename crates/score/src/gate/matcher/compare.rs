@@ -54,8 +54,10 @@ fn missing<'a>(expected: &'a [Value], actual: &[Value]) -> Vec<&'a Value> {
         .collect();
     wanting.reverse();
     let fits = |place: usize, partner: usize| is_in(wanting[place], rest[partner]);
-    let places = unmatched(wanting.len(), rest.len(), fits);
-    places.into_iter().map(|place| wanting[place]).collect()
+    unmatched(wanting.len(), rest.len(), fits)
+        .into_iter()
+        .map(|place| wanting[place])
+        .collect()
 }
 
 /// Where a value differs from the given one; `is_part` where it may have more than that.

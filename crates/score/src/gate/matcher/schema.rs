@@ -130,8 +130,9 @@ pub fn difference(given: &Value, validator: &Validator, actual: &Value) -> Optio
 fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, String) {
     let pointer = error.schema_path().as_str();
     let keyword = pointer.rsplit('/').next().unwrap_or_default();
-    let broken = given.pointer(pointer);
-    let expected = broken.map_or_else(|| given.clone(), |value| json!({ keyword: value }));
+    let expected = given
+        .pointer(pointer)
+        .map_or_else(|| given.clone(), |value| json!({ keyword: value }));
     let words =
         words(&expected).unwrap_or_else(|| format!("what the schema allows ({})", error.masked()));
     (expected, phrase::text(&words))

@@ -168,8 +168,11 @@ pub struct ToolExchange {
 /// A duration as a cassette has it: whole microseconds. What is recorded is told the same, so that a replay has
 /// the same numbers.
 pub fn microseconds(duration: Duration) -> u64 {
-    let micros = duration.min(DURATION_MAX).as_micros();
-    micros.try_into().unwrap_or_default()
+    duration
+        .min(DURATION_MAX)
+        .as_micros()
+        .try_into()
+        .unwrap_or_default()
 }
 
 /// A duration in whole milliseconds.

@@ -208,8 +208,11 @@ impl CassetteInputs {
             }
         }
         let names = |inputs: &Self| -> Value {
-            let servers = inputs.servers.iter();
-            servers.map(|server| server.name.as_str()).collect()
+            inputs
+                .servers
+                .iter()
+                .map(|server| server.name.as_str())
+                .collect()
         };
         compare("servers", &names(self), &names(&now));
         for server in &self.servers {

@@ -40,8 +40,7 @@ pub async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
     let variables = Variables::default();
     let environment = variables.watch(&options.environment);
     let filled = fill_texts(task, &environment)?;
-    let found = servers_of(test)?;
-    let servers: Vec<&ServerPlan> = found.iter().collect();
+    let servers: Vec<&ServerPlan> = servers_of(test)?.iter().collect();
     let live = Live {
         test,
         filled: &filled,
