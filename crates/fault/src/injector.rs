@@ -67,9 +67,8 @@ fn identity(call: CallSite<'_>) -> u64 {
     } else {
         call.arguments
     };
-    let arguments = mcprove_trace::canonical::canonical(given)
-        .as_deref()
-        .unwrap_or(given);
+    let canonical = mcprove_trace::canonical::canonical(given);
+    let arguments = canonical.as_deref().unwrap_or(given);
     let hash = decide(0, call.server, 0);
     decide(decide(hash, call.tool, 1), arguments, 2)
 }
@@ -159,7 +158,7 @@ pub struct Injection {
 }
 
 /// How often a fault struck, in all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[schemars(rename = "FaultTotal")]
 pub struct FaultCount {
     /// The fault.

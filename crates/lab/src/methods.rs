@@ -167,7 +167,8 @@ fn check_prompt(given: &Fields, prompt: &Value) -> Result<(), Refusal> {
 /// What an argument of a prompt can be.
 fn prompt_values(prompt: &str, argument: &str, lab: &Lab) -> Option<Vec<String>> {
     if (prompt, argument) == ("reading", "uri") {
-        let uris = resources::listed(lab)
+        let listed = resources::listed(lab);
+        let uris = listed
             .iter()
             .map(|resource| catalogue::text(resource, "uri"));
         return Some(uris.map(str::to_owned).collect());

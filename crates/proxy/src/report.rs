@@ -14,7 +14,7 @@ use crate::prelude::*;
 const SHOWN_MAX: usize = 20;
 
 /// What passed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 pub struct Traffic {
     /// Bytes from clients to the server.
     pub bytes_to_server: u64,
@@ -76,7 +76,7 @@ pub struct Ended {
 }
 
 /// What a proxy did and saw, from start to end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ProxySummary {
     /// The format, `proxy-summary.v1`.
     pub schema: String,

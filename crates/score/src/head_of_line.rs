@@ -37,7 +37,7 @@ pub struct MixInput {
 }
 
 /// The medians of a mix, in milliseconds, over the samples that are finite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct HeadOfLineReport {
     /// Median of the fast tool alone.
     pub fast_alone_p50: Option<f64>,

@@ -42,7 +42,7 @@ pub struct Allowance {
 }
 
 /// A tool that was not called, because that might do harm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct SkippedTool {
     /// Its name.
     pub name: String,

@@ -135,7 +135,8 @@ pub async fn read_lines(
         if length == room {
             read_bytes = (read_bytes * 2).min(READ_BYTES_MAX);
         }
-        let inbox = inbox.held().as_deref().unwrap_or(inbox);
+        let held = inbox.held();
+        let inbox = held.as_deref().unwrap_or(inbox);
         while let Some(line) = splitter.next_line() {
             match line {
                 Ok(line) => inbox.deliver(line),

@@ -79,8 +79,8 @@ pub async fn rounds(call: Call<'_>, tool: &Entry) -> Answered {
         answers.insert("name".to_owned(), name.into());
         return Ok(said(&tool.says, &answers));
     }
-    let name = Value::Object(ask(call, slice::from_ref(first), Some("first")).await?)
-        .pointer("/step1/content/name");
+    let answers = Value::Object(ask(call, slice::from_ref(first), Some("first")).await?);
+    let name = answers.pointer("/step1/content/name");
     let name = name.and_then(Value::as_str).unwrap_or_default();
     Err(require(call, second, Some(&format!("{SECOND}{name}"))))
 }

@@ -87,7 +87,7 @@ impl Scenario {
 
 /// How the load is made, whatever the scenario.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 #[serde(default)]
 pub struct LoadSettings {
     /// Connections, over which the calls in flight are spread; each is a process over stdio.

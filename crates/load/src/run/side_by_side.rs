@@ -7,7 +7,7 @@ use mcprove_settings::whole_file::write_private;
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
 
 /// The same load on several servers. Serialised it is of the format `side-by-side.v1`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct SideBySide {
     /// The format: `side-by-side.v1`.
     pub schema: String,
@@ -19,7 +19,7 @@ pub struct SideBySide {
 
 /// The run on one server.
 #[sparse(marked)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ServerRun {
     /// The command or address.
     pub server: String,

@@ -465,7 +465,8 @@ impl LoadFlags<'_> {
     pub fn over(&self, file: &Path) -> Result<LoadConfig> {
         let mut document = LoadConfig::document(file)?;
         if let Some(other) = self.load.settings.text("type") {
-            let name = LoadConfig::from_document(&document)?.scenario.kind.name();
+            let own = LoadConfig::from_document(&document)?;
+            let name = own.scenario.kind.name();
             if find(other).is_none_or(|entry| entry.name != name) {
                 return refuse(
                     format!("the file is about the scenario {name}, and --scenario about {other}"),

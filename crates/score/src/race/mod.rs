@@ -15,7 +15,7 @@ pub const EXAMPLE_CHARS_MAX: usize = 200;
 const CONTEXT_CHARS: usize = 40;
 
 /// What the replies say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum RaceOutcome {
     /// Every concurrent reply equals the baseline.
@@ -27,7 +27,7 @@ pub enum RaceOutcome {
 }
 
 /// Replies alone against replies at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct RaceReport {
     /// What the replies say.
     pub outcome: RaceOutcome,

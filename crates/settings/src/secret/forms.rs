@@ -64,7 +64,8 @@ fn in_base64(value: &str) -> Vec<String> {
         let begin = (before * 8).div_ceil(6);
         let end = bytes.len() * 8 / 6;
         for engine in [&STANDARD, &URL_SAFE] {
-            let inside = engine.encode(&bytes).get(begin..end).unwrap_or_default();
+            let encoded = engine.encode(&bytes);
+            let inside = encoded.get(begin..end).unwrap_or_default();
             if inside.len() >= BASE64_CHARS_MIN {
                 forms.push(inside.to_owned());
             }

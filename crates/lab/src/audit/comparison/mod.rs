@@ -77,7 +77,8 @@ impl Difference {
 
     /// Whether the difference is at this place or within it.
     fn is_within(&self, place: &str) -> bool {
-        let rest = self.place().strip_prefix(place);
+        let own = self.place();
+        let rest = own.strip_prefix(place);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     }
 }

@@ -10,7 +10,7 @@ const PHASE: u16 = 1;
 const WARMUP_PHASE: u16 = 2;
 
 /// A fresh process for each iteration: start, greet, first call, second call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct ColdStart {
     /// How often the server is started.
     #[setting(default = 5)]

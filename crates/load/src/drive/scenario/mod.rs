@@ -77,7 +77,7 @@ pub struct Entry {
 macro_rules! scenarios {
     ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
         /// A scenario and its settings.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[data]
         #[serde(tag = "kind")]
         pub enum ScenarioKind {
             $(#[doc = concat!("`", $name, "`")] $variant($type),)*

@@ -14,7 +14,7 @@ const STEPS: u32 = 10;
 
 /// More and more calls in flight, step by step.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Ramp {
     /// Calls in flight in the first step.
     #[setting(

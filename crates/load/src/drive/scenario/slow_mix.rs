@@ -19,7 +19,7 @@ const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
 /// A fast and a slow tool mixed: does the slow one hold up the fast one?
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct SlowMix {
     /// Calls in flight.
     #[setting(default = 10, elsewhere = "ignored")]

@@ -18,7 +18,7 @@ const MULTIPLIER: f64 = 10.0;
 
 /// A steady load with a sharp burst in it.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 #[allow(clippy::struct_field_names, reason = "the names of the specification")]
 pub struct Spike {
     /// Calls in flight outside the burst.

@@ -116,11 +116,8 @@ impl RunFacts<'_> {
             late.iter()
                 .any(|category| calls.errors.contains_key(category))
         });
-        let unanswered = self
-            .metrics
-            .tools_of(|_| self.tells_unanswered())
-            .iter()
-            .filter(|(_, calls)| without_answer(calls) > 0);
+        let all = self.metrics.tools_of(|_| self.tells_unanswered());
+        let unanswered = all.iter().filter(|(_, calls)| without_answer(calls) > 0);
         let tools: BTreeSet<String> = measured
             .chain(unanswered)
             .map(|(name, _)| name.clone())

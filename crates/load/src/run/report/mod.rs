@@ -24,7 +24,7 @@ pub use parts::*;
 /// What a run found.
 #[sparse]
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Report {
     /// The format: `metrics.v1`.
     pub schema: String,

@@ -164,7 +164,8 @@ impl<'a> Mentions<'a> {
         if let Some(mention) = self.known.get(name) {
             return *mention;
         }
-        let mut salient = tokens(name)
+        let words = tokens(name);
+        let mut salient = words
             .iter()
             .filter(|word| word.chars().count() >= SALIENT_CHARS_MIN);
         let mention = Mention {

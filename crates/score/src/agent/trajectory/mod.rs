@@ -161,7 +161,8 @@ fn validate(
     plan: &Plan,
     calls: &[ToolCall],
 ) -> Result<TrajectoryReport, TrajectoryError> {
-    let plan = plan.resolve(calls).as_ref().unwrap_or(plan);
+    let resolved = plan.resolve(calls);
+    let plan = resolved.as_ref().unwrap_or(plan);
     let mismatches = compare(mode, plan, calls, Fit::Yes)?;
     let mut certainty = if mismatches.is_at_most {
         Certainty::AtMost

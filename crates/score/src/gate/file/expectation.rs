@@ -75,7 +75,8 @@ pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
 /// Where in the file a place of a matcher is, such as `all_of[1].regex`. Where a matcher should be and
 /// is none, its name is meant.
 fn span_of(matcher: &Node, place: &str) -> Range<usize> {
-    let steps = Path::parse(place).as_ref().map_or(&[][..], Path::steps);
+    let path = Path::parse(place);
+    let steps = path.as_ref().map_or(&[][..], Path::steps);
     let spelled = |field: &Field| field.name.replace('-', "_");
     let mut found = matcher;
     for step in steps {

@@ -151,7 +151,7 @@ const COMMON_CHARS_MAX: usize = 60;
 const CONTEXT_CHARS: usize = 20;
 
 /// Where and how a value differs from what it must be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Difference {
     /// What must be at the path.
     pub expected: Value,

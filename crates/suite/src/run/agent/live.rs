@@ -40,7 +40,8 @@ pub async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
     let variables = Variables::default();
     let environment = variables.watch(&options.environment);
     let filled = fill_texts(task, &environment)?;
-    let servers: Vec<&ServerPlan> = servers_of(test)?.iter().collect();
+    let found = servers_of(test)?;
+    let servers: Vec<&ServerPlan> = found.iter().collect();
     let live = Live {
         test,
         filled: &filled,

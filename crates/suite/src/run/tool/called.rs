@@ -202,7 +202,8 @@ impl FailedCall {
 
 /// The end of what a server wrote to stderr, to be put behind a message.
 pub fn stderr_end(tail: &str) -> String {
-    let lines = last_lines(tail, STDERR_LINES_MAX)
+    let last = last_lines(tail, STDERR_LINES_MAX);
+    let lines = last
         .lines()
         .map(|line| shorten(line, STDERR_CHARACTERS_MAX));
     with_stderr("", &lines.collect::<Vec<String>>().join("\n"))

@@ -154,10 +154,8 @@ fn advice(failure: &FailedCall) -> String {
 
 /// Whether the target of an expectation begins with these keys.
 pub fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
-    let steps = Path::parse(&expectation.target)
-        .as_ref()
-        .map(Path::steps)
-        .unwrap_or_default();
+    let path = Path::parse(&expectation.target);
+    let steps = path.as_ref().map(Path::steps).unwrap_or_default();
     let is_key = |(step, wanted): (&Step, &&str)| matches!(step, Step::Key(key) if key == wanted);
     steps.len() >= wanted.len() && steps.iter().zip(wanted).all(is_key)
 }

@@ -33,7 +33,7 @@ pub fn payload_names() -> Vec<&'static str> {
 
 /// Malformed messages, and whether the server survives each.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Fuzzer {
     /// How often all payloads are sent.
     #[setting(default = 1)]

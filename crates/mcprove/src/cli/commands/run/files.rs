@@ -99,13 +99,9 @@ fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
 pub fn mocks_of(suite: &Path) -> Vec<PathBuf> {
     let folder = suite.parent().unwrap_or(Path::new(""));
     let read = || Document::read(suite, Document::from_yaml, Wanted::ANY).ok();
-    let servers = is_yaml(suite)
-        .then(read)
-        .flatten()
-        .iter()
-        .filter_map(|it| it.root.get("servers"));
-    let mocks = servers
-        .flat_map(|servers| servers.value.fields())
-        .filter_map(|it| it.value.get("mock")?.value.text());
+    let document = is_yaml(suite).then(read).flatten();
+    let servers = document.iter().filter_map(|it| it.root.get("servers"));
+    let servers = servers.flat_map(|servers| servers.value.fields());
+    let mocks = servers.filter_map(|it| it.value.get("mock")?.value.text());
     mocks.map(|path| folder.join(path)).collect()
 }
