@@ -77,11 +77,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let context = make_context(run, header.seed, stream, directory, stop, &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
-        let names = run
-            .faults
-            .iter()
-            .map(|fault| fault.spec.name.clone())
-            .collect();
+        let names = run.faults.iter().map(|it| it.spec.name.clone()).collect();
         context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
