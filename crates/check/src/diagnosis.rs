@@ -2,7 +2,7 @@
 
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
-use mcprove_settings::message::assignment;
+use mcprove_settings::message::{assignment, sentence};
 use mcprove_trace::prelude::*;
 
 /// With more runs than this in one folder, old ones are in the way.
@@ -26,7 +26,7 @@ pub struct Item {
     /// What was found.
     pub found: String,
     /// How to mend it.
-    pub fix: Option<String>,
+    pub fix: Option<Message>,
     /// Lines that show it, such as the server's stderr.
     #[sparse]
     pub evidence: Vec<String>,
@@ -48,7 +48,7 @@ impl Item {
     fn bad(name: &str, found: impl Into<String>, fix: impl Into<Message>) -> Self {
         Self {
             passed: false,
-            fix: Some(fix.into().text()),
+            fix: Some(fix.into()),
             ..Self::good(name, found)
         }
     }
@@ -141,7 +141,7 @@ fn descriptors() -> Item {
         Some(limit) => Item::bad(
             "open files",
             format!("only {limit}, too few for many connections"),
-            format!("raise the hard limit, such as `ulimit -n {DESCRIPTORS_MIN}` as root"),
+            sentence!("raise the hard limit, such as `ulimit -n {DESCRIPTORS_MIN}` as root"),
         ),
     }
 }

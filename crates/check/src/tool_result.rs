@@ -2,15 +2,16 @@
 //! for it.
 
 use mcprove_arguments::{ArgumentsError, SchemaCheck};
+use mcprove_settings::message::{Message, sentence};
 use mcprove_trace::protocol::find_fault;
 use serde_json::Value;
 
 /// What is wrong with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    pub message: String,
+    pub message: Message,
     /// The same, without a word of what the tool answered.
-    pub unquoted: String,
+    pub unquoted: Message,
     /// Whether it is its form, and not that it does not fit the schema of the tool.
     pub is_of_form: bool,
 }
@@ -25,7 +26,7 @@ impl Fault {
             None => misfit(result, output_schema?)?,
         };
         Some(Self {
-            unquoted: unquoted.unwrap_or(&message).to_owned(),
+            unquoted: unquoted.unwrap_or_else(|| message.clone()),
             message,
             is_of_form,
         })
@@ -34,23 +35,24 @@ impl Fault {
 
 /// Where and why the structured content does not fit the schema that the tool gives for it, and the same without a word
 /// of what the tool answered, where that is another.
-fn misfit(result: &Value, schema: &Value) -> Option<(String, Option<&'static str>)> {
+fn misfit(result: &Value, schema: &Value) -> Option<(Message, Option<Message>)> {
     let content = result.get("structuredContent");
     let Some(content) = content.filter(|content| !content.is_null()) else {
-        let message = "the tool has an output schema, but its result has no `structuredContent`";
-        return Some((message.to_owned(), None));
+        let message =
+            sentence!("the tool has an output schema, but its result has no `structuredContent`");
+        return Some((message, None));
     };
     match SchemaCheck::new(schema) {
         Ok(check) => {
             let why = check.failure(content)?;
-            let short = "`structuredContent` does not fit the outputSchema of the tool";
-            Some((format!("{short}: {why}"), Some(short)))
+            let short = sentence!("`structuredContent` does not fit the outputSchema of the tool");
+            Some((sentence!("{short}: {why}"), Some(short)))
         }
         Err(
             error @ (ArgumentsError::InvalidSchema { .. }
             | ArgumentsError::UnresolvedReference { .. }),
         ) => Some((
-            format!("the outputSchema of the tool is not valid: {error}"),
+            sentence!("the outputSchema of the tool is not valid: {error}"),
             None,
         )),
         // Beyond our limits, nothing can be said.

@@ -88,10 +88,10 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// What is to be known of them: who they are and why, and what to do.
-    fn sentence_and_hint(&self) -> (String, Message) {
+    fn sentence_and_hint(&self) -> (Message, Message) {
         if self.tools.is_empty() {
             return (
-                String::new(),
+                Message::default(),
                 message![
                     "name the fast tool, then a slow one (",
                     setting("tool_call"),
@@ -99,7 +99,7 @@ impl LeftOut {
                 ],
             );
         }
-        let sentence = format!(
+        let sentence = sentence!(
             " {} {} left out, because no answer came within {} when it was tried.",
             quoted_names(&self.tools),
             were(count(self.tools.len())),
@@ -152,7 +152,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
             let (why, hint) = left_out.sentence_and_hint();
             Verdict::inconclusive(
                 "head_of_line",
-                format!(
+                sentence!(
                     "There is no slow tool in the mix ({slow}, the fast one {alone}), so it cannot show whether fast calls wait.{why}"
                 ),
                 hint,

@@ -6,13 +6,15 @@ pub use std::collections::{BTreeMap, BTreeSet};
 pub use std::sync::Arc;
 
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::message::{Message, message, setting, tee_stderr};
+pub use mcprove_settings::message::{
+    Message, code, message, name as quoted, names as quoted_names, sentence, setting, tee_stderr,
+};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, median, ratio, share, truncated, truncated_len,
 };
 pub use mcprove_settings::phrase::{
-    self, are, count as counted, decimal, milliseconds, name as quoted, names as quoted_names,
-    percent, places as named_places, were, whole,
+    self, are, count as counted, decimal, milliseconds, percent, places as named_places, were,
+    whole,
 };
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;

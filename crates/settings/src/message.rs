@@ -1,5 +1,5 @@
-//! A sentence for users. Settings in it are identities, which a front end spells as flags or as keys; only a
-//! renderer can read the text.
+//! A sentence for users. Names and values in it are parts of their own, settings are identities, which a front end
+//! spells as flags or as keys; only a renderer can read the text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,6 +7,10 @@ use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use mcprove_settings_derive::sentence;
+
+use crate::phrase;
 
 /// A sentence for users.
 #[derive(Clone, Default)]
@@ -17,6 +21,8 @@ pub struct Message(Vec<Part>);
 pub enum Part {
     /// Words.
     Text(Cow<'static, str>),
+    /// A name, a value or a command.
+    Code(Cow<'static, str>),
     /// A setting, by its name.
     Setting(Cow<'static, str>),
     /// A setting with a value for it.
@@ -26,6 +32,18 @@ pub enum Part {
     /// What only a flag can do, by its setting, with the words before and after it: left out where there are no
     /// flags.
     FlagOnly(&'static str, &'static str, &'static str),
+}
+
+/// A part of a sentence as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    Text(String),
+    Code(String),
+}
+
+/// What can fill a hole of a `sentence!`.
+pub trait Fill {
+    fn fill(&self, message: &mut Message);
 }
 
 /// How this process spells settings: the program says flags, everyone else gets keys.
@@ -46,6 +64,21 @@ pub enum Spelling {
     Yaml,
     /// As flags, which a function finds; a setting without one is spelled as a key.
     Flags(fn(&str) -> Option<String>),
+}
+
+/// A name, a value or a command in a sentence.
+pub fn code(text: impl Into<Cow<'static, str>>) -> Part {
+    Part::Code(text.into())
+}
+
+/// A name that a server chose: on one line, and not longer than it is worth.
+pub fn name(name: &str) -> Part {
+    code(phrase::short_name(name))
+}
+
+/// `a`, `b` and `c`; the first five, then how many more.
+pub fn names<Name: AsRef<str>>(names: &[Name]) -> Message {
+    phrase::listed(names, |each| name(each.as_ref()).into())
 }
 
 /// A setting in a sentence, by its name.
@@ -113,63 +146,200 @@ impl Message {
         self
     }
 
+    /// Adds a part.
+    pub fn push(&mut self, part: impl Into<Part>) {
+        self.0.push(part.into());
+    }
+
+    /// Messages in one, with words between them.
+    pub fn join(messages: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
+        let joined = messages
+            .into_iter()
+            .reduce(|all, message| all.then(between).and(&message));
+        joined.unwrap_or_default()
+    }
+
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        let is_nothing = |part: &Part| matches!(part, Part::Text(text) if text.is_empty());
+        self.0.iter().all(is_nothing)
+    }
+
+    /// As a sentence of its own: with a capital and a full stop.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        let is_said = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
+        self.0.retain(is_said);
+        if let Some(Part::Text(first)) = self.0.first_mut() {
+            let mut letters = first.trim_start().chars();
+            let capital = letters.next().into_iter().flat_map(char::to_uppercase);
+            *first = capital.chain(letters).collect();
+        }
+        if let Some(Part::Text(last)) = self.0.last_mut() {
+            *last = last.trim_end().to_owned().into();
+        }
+        match self.0.last() {
+            Some(Part::Text(last)) if last.ends_with(['.', '?', '!', '…']) => self,
+            None => self,
+            Some(_) => self.then("."),
+        }
+    }
+
+    /// The same with its settings spelled for good.
+    #[must_use]
+    pub fn fixed(&self, spelling: Spelling) -> Self {
+        Self::from_parts(self.spelled_pieces(spelling).map(Part::from))
+    }
+
+    /// What follows these words, where it begins with them.
+    pub fn without(&self, words: &str) -> Option<Self> {
+        let (first, rest) = self.0.split_first()?;
+        let Part::Text(first) = first else {
+            return None;
+        };
+        let first = Part::from(first.strip_prefix(words)?.to_owned());
+        Some(Self::from_parts(
+            [first].into_iter().chain(rest.iter().cloned()),
+        ))
+    }
+
+    /// The same after a change of its text, such as what takes out secrets: where that finds something, it is a text.
+    #[must_use]
+    pub fn edited(&self, edit: impl FnOnce(&str) -> String) -> Self {
+        let text = self.text();
+        let edited = edit(&text);
+        if edited == text {
+            self.clone()
+        } else {
+            edited.into()
+        }
+    }
+
+    /// On one line, and not longer than a text of a server in a sentence is worth.
+    #[must_use]
+    pub fn short(self) -> Self {
+        let (mut short, mut left) = (Self::default(), phrase::TEXT_CHARS_MAX);
+        for piece in self.pieces() {
+            let text = Self::from_parts([piece.clone().into()]).text();
+            let length = text.chars().count();
+            let (cut, is_cut) = (|text: &str| phrase::one_line(text, left), length > left);
+            short.push(match piece {
+                // A name that does not fit as a whole is left out.
+                Piece::Code(_) if is_cut => Part::from("…"),
+                Piece::Code(code) => Part::Code(cut(&code).into()),
+                Piece::Text(text) if is_cut => Part::from(cut(&text)),
+                Piece::Text(text) => Part::from(text.replace(char::is_control, " ")),
+            });
+            if is_cut {
+                break;
+            }
+            left -= length;
+        }
+        short
     }
 
     /// The sentence, with its settings spelled as this process does.
     pub fn text(&self) -> String {
-        self.spelled(SPELLING.get().copied().unwrap_or(Spelling::Toml))
+        self.spelled(Spelling::own())
     }
 
-    /// The sentence, with its settings spelled.
+    /// The sentence, with its settings spelled. Names stand between backticks.
     pub fn spelled(&self, spelling: Spelling) -> String {
-        let parts = self.0.iter().map(|part| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Setting(name) => spelling.setting(name),
-            Part::Assignment(name, value) => spelling.assignment(name, value),
+        let pieces = self.spelled_pieces(spelling);
+        let texts = pieces.map(|piece| match piece {
+            Piece::Text(text) => text,
+            Piece::Code(code) => phrase::marked(&code),
+        });
+        texts.collect()
+    }
+
+    /// The pieces of the sentence, with its settings spelled as this process does.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        self.spelled_pieces(Spelling::own())
+    }
+
+    fn spelled_pieces(&self, spelling: Spelling) -> impl Iterator<Item = Piece> {
+        self.0.iter().flat_map(move |part| match part {
+            Part::Text(text) => vec![Piece::Text(text.to_string())],
+            Part::Code(code) => vec![Piece::Code(code.to_string())],
+            Part::Setting(name) => vec![spelling.setting(name)],
+            Part::Assignment(name, value) => vec![spelling.assignment(name, value)],
             Part::Section(path) => spelling.section(path),
             Part::FlagOnly(before, name, after) => match spelling {
                 Spelling::Flags(flag) => {
-                    flag(name).map_or_else(String::new, |flag| format!("{before}{flag}{after}"))
+                    let flag = flag(name).into_iter();
+                    let texts = flag.map(|flag| Piece::Text(format!("{before}{flag}{after}")));
+                    texts.collect()
                 }
-                _ => String::new(),
+                _ => Vec::new(),
             },
-        });
-        parts.collect()
+        })
     }
 }
 
 impl Spelling {
-    fn setting(self, name: &str) -> String {
+    /// How this process spells settings.
+    fn own() -> Self {
+        SPELLING.get().copied().unwrap_or(Self::Toml)
+    }
+
+    fn setting(self, name: &str) -> Piece {
         match self {
-            Self::Flags(flag) => flag(name).unwrap_or_else(|| Self::Toml.setting(name)),
-            _ => format!("`{name}`"),
+            Self::Flags(flag) => flag(name).map_or_else(|| Self::Toml.setting(name), Piece::Text),
+            _ => Piece::Code(name.to_owned()),
         }
     }
 
-    fn assignment(self, name: &str, value: &str) -> String {
+    fn assignment(self, name: &str, value: &str) -> Piece {
         match self {
-            Self::Toml => format!("`{name} = {value}`"),
-            Self::Yaml => format!("`{name}: {value}`"),
+            Self::Toml => Piece::Code(format!("{name} = {value}")),
+            Self::Yaml => Piece::Code(format!("{name}: {value}")),
             Self::Flags(flag) => flag(name).map_or_else(
                 || Self::Toml.assignment(name, value),
-                |flag| format!("{flag} {value}"),
+                |flag| Piece::Text(format!("{flag} {value}")),
             ),
         }
     }
 
-    fn section(self, path: &str) -> String {
+    fn section(self, path: &str) -> Vec<Piece> {
+        let code = |name: &str| Piece::Code(name.to_owned());
         match self {
-            Self::Toml => match path.strip_suffix("[]") {
+            Self::Toml => vec![Piece::Text(match path.strip_suffix("[]") {
                 Some(path) => format!("[[{path}]]"),
                 None => format!("[{path}]"),
-            },
+            })],
             Self::Yaml | Self::Flags(_) => match path.trim_end_matches("[]").split_once('.') {
-                Some((outer, inner)) => format!("`{inner}` of `{outer}`"),
-                None => format!("`{path}`"),
+                Some((outer, inner)) => vec![code(inner), Piece::Text(" of ".into()), code(outer)],
+                None => vec![code(path)],
             },
+        }
+    }
+}
+
+/// Words.
+impl<Text: fmt::Display + ?Sized> Fill for Text {
+    fn fill(&self, message: &mut Message) {
+        message.push(self.to_string());
+    }
+}
+
+impl Fill for Part {
+    fn fill(&self, message: &mut Message) {
+        message.push(self.clone());
+    }
+}
+
+impl Fill for Message {
+    fn fill(&self, message: &mut Message) {
+        message.0.extend(self.0.iter().cloned());
+    }
+}
+
+impl From<Piece> for Part {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Text(text) => text.into(),
+            Piece::Code(code) => Self::Code(code.into()),
         }
     }
 }
@@ -189,6 +359,18 @@ impl From<String> for Part {
 impl From<&'static str> for Message {
     fn from(text: &'static str) -> Self {
         Self(vec![text.into()])
+    }
+}
+
+impl From<Part> for Message {
+    fn from(part: Part) -> Self {
+        Self(vec![part])
+    }
+}
+
+impl From<&Self> for Message {
+    fn from(message: &Self) -> Self {
+        message.clone()
     }
 }
 

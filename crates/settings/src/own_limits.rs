@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::message::{Message, sentence};
+
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Below this, memory may run out in ordinary runs.
@@ -124,28 +126,28 @@ impl OwnLimit {
     }
 
     /// What to raise or lower.
-    pub const fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Message {
         match self.resource {
             LimitedResource::Descriptors => {
-                "raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once"
+                sentence!("raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once")
             }
             LimitedResource::SystemDescriptors => {
-                "raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once"
+                sentence!("raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once")
             }
             LimitedResource::Processes => {
-                "raise the limits on processes (`ulimit -u`, or that of the container) and on memory \
-                 (`ulimit -v`), or use fewer sessions and calls at once"
+                sentence!("raise the limits on processes (`ulimit -u`, or that of the container) and on memory \
+                 (`ulimit -v`), or use fewer sessions and calls at once")
             }
             LimitedResource::Memory => {
-                "raise the limit on memory (`ulimit -v`, or that of the container), or use fewer sessions and \
-                 calls at once"
+                sentence!("raise the limit on memory (`ulimit -v`, or that of the container), or use fewer sessions and \
+                 calls at once")
             }
             LimitedResource::Ports => {
-                "wait a minute until used ports are free again, widen their range (`sysctl \
-                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once"
+                sentence!("wait a minute until used ports are free again, widen their range (`sysctl \
+                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once")
             }
             LimitedResource::Supervisor => {
-                "something else killed it, such as the system for lack of memory: see its log, and run the command again"
+                "something else killed it, such as the system for lack of memory: see its log, and run the command again".into()
             }
         }
     }
@@ -365,7 +367,7 @@ mod tests {
         };
         let text = "mcprove ran out of file descriptors (limit 1024)";
         assert_eq!(limit.to_string(), text);
-        assert!(limit.hint().contains("`ulimit -n 4096`"));
+        assert!(limit.hint().text().contains("`ulimit -n 4096`"));
     }
 
     #[tokio::test]

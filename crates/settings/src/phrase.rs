@@ -1,12 +1,13 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
+use crate::message::{self, Message};
 use crate::text::shorten;
 
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;
 
 /// Characters of a server's own text before it is cut.
-const TEXT_CHARS_MAX: usize = 200;
+pub(crate) const TEXT_CHARS_MAX: usize = 200;
 
 /// Characters of a name before it is cut.
 const NAME_CHARS_MAX: usize = 80;
@@ -41,14 +42,14 @@ fn grouped(number: &str) -> String {
 }
 
 /// `a, b and c`; the first five, then how many more.
-fn listed<T>(all: &[T], show: impl FnMut(&T) -> String) -> String {
-    let mut shown: Vec<String> = all.iter().take(LISTED_MAX).map(show).collect();
+pub(crate) fn listed<T>(all: &[T], show: impl FnMut(&T) -> Message) -> Message {
+    let mut shown: Vec<Message> = all.iter().take(LISTED_MAX).map(show).collect();
     if all.len() > LISTED_MAX {
-        shown.push(format!("{} more", all.len() - LISTED_MAX));
+        shown.push(format!("{} more", all.len() - LISTED_MAX).into());
     }
-    match shown.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => shown.concat(),
+    match shown.pop() {
+        Some(last) if !shown.is_empty() => Message::join(shown, ", ").then(" and ").and(&last),
+        last => last.unwrap_or_default(),
     }
 }
 
@@ -57,7 +58,10 @@ pub fn places(noun: &str, places: &[usize]) -> String {
     match places.len() {
         0 => format!("no {noun}"),
         1 => format!("{noun} {}", places[0]),
-        _ => format!("{noun}s {}", listed(places, usize::to_string)),
+        _ => format!(
+            "{noun}s {}",
+            listed(places, |place| place.to_string().into()).text()
+        ),
     }
 }
 
@@ -121,8 +125,17 @@ pub fn text(text: &str) -> String {
 
 /// A name that a server chose, marked as Markdown marks code: between more backticks than stand together in it.
 pub fn name(name: &str) -> String {
-    let name = one_line(name, NAME_CHARS_MAX);
-    let fence = fence(&name, 1);
+    marked(&short_name(name))
+}
+
+/// A name that a server chose, on one line and not longer than it is worth.
+pub(crate) fn short_name(name: &str) -> String {
+    one_line(name, NAME_CHARS_MAX)
+}
+
+/// A name between more backticks than stand together in it.
+pub(crate) fn marked(name: &str) -> String {
+    let fence = fence(name, 1);
     let pad = if name.contains('`') { " " } else { "" };
     format!("{fence}{pad}{name}{pad}{fence}")
 }
@@ -133,24 +146,13 @@ pub fn fence(text: &str, least: usize) -> String {
     "`".repeat(runs.max().map_or(1, |longest| longest + 1).max(least))
 }
 
-fn one_line(text: &str, max: usize) -> String {
+pub(crate) fn one_line(text: &str, max: usize) -> String {
     shorten(text.trim(), max).replace(char::is_control, " ")
-}
-
-/// Words as a sentence of their own: with a capital and a full stop.
-pub fn sentence(words: &str) -> String {
-    let mut letters = words.trim().chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    let mut sentence: String = first.chain(letters).collect();
-    if !sentence.is_empty() && !sentence.ends_with(['.', '?', '!', '…']) {
-        sentence.push('.');
-    }
-    sentence
 }
 
 /// `` `a`, `b` and `c` ``; the first five, then how many more.
 pub fn names<Name: AsRef<str>>(names: &[Name]) -> String {
-    listed(names, |each| name(each.as_ref()))
+    message::names(names).text()
 }
 
 #[cfg(test)]
@@ -210,7 +212,7 @@ mod tests {
             ("`a` failed; why?", "`a` failed; why?"),
             ("ärger ", "Ärger."),
         ] {
-            assert_eq!(sentence(words), text);
+            assert_eq!(Message::from(words).whole().text(), text);
         }
     }
 

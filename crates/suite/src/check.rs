@@ -9,7 +9,7 @@ use mcprove_fault::file as faults;
 use mcprove_load::config::LoadConfig;
 use mcprove_servers::tools_file as mock;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::message::Message;
+use mcprove_settings::message::{Message, sentence};
 use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
 use schemars::JsonSchema;
@@ -65,7 +65,7 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 /// What a file is.
@@ -129,7 +129,7 @@ pub fn check_empty_folder(path: &Path) -> (CheckedFile, Option<ConfigErrors>) {
     checked.refuse(Some(errors))
 }
 
-fn unusable(file: &str, message: impl Into<Message>, hint: &'static str) -> ConfigErrors {
+fn unusable(file: &str, message: impl Into<Message>, hint: impl Into<Message>) -> ConfigErrors {
     ConfigErrors::of(ConfigError::of_file(file, message, hint))
 }
 
@@ -180,7 +180,9 @@ impl CheckedFile {
                 return Err(unusable(
                     &document.file,
                     format!("is not a suite: it is {}", other.describe()),
-                    "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
+                    sentence!(
+                        "leave it out; a suite has `servers`, and `tools`, `agents` or `load`"
+                    ),
                 ));
             }
         };
@@ -222,7 +224,9 @@ impl CheckedFile {
                     return Err(unusable(
                         &document.file,
                         "it is empty",
-                        "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
+                        sentence!(
+                            "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`"
+                        ),
                     ));
                 }
                 self.note(&[("faults", faults)], &[]);

@@ -1,19 +1,19 @@
 //! Why a test cannot be carried out, in words: the server, the model or the recording that it needs is not there.
 
 use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::Message;
+use mcprove_settings::message::{Message, sentence};
 use thiserror::Error;
 
 use crate::plan::FillError;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
+#[error("{}", message.text())]
 pub struct TestError {
     /// What happened.
-    pub message: String,
+    pub message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 /// What to do about a variable that is not set.
@@ -21,19 +21,19 @@ pub(crate) const SET_VARIABLE: &str = "set the variable, or write ${NAME:-otherw
 
 impl TestError {
     /// With what to try.
-    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            hint: hint.into().text(),
+            hint: hint.into(),
         }
     }
 }
 
 /// What to do about a text that cannot be filled in; for a variable that is not set, with another way.
-pub(crate) fn fill_hint(error: &FillError, or: impl Fn(&str) -> String) -> String {
+pub(crate) fn fill_hint(error: &FillError, or: impl Fn(&str) -> Message) -> Message {
     match error {
-        FillError::Unset(name) => format!("set {name} in the environment{}", or(name)),
-        FillError::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
+        FillError::Unset(name) => sentence!("set {name} in the environment{}", or(name)),
+        FillError::Open(_) => sentence!("close it with `}}`, or write `$${{` for the characters"),
     }
 }
 
@@ -57,10 +57,10 @@ pub(crate) fn last_lines(text: &str, most: usize) -> String {
 }
 
 /// A message, and what a program wrote to stderr, if it wrote anything.
-pub(crate) fn with_stderr(message: impl Into<String>, stderr: &str) -> String {
+pub(crate) fn with_stderr(message: impl Into<Message>, stderr: &str) -> Message {
     let message = message.into();
     if stderr.trim().is_empty() {
         return message;
     }
-    format!("{message}; its stderr ends with:\n{stderr}")
+    sentence!("{message}; its stderr ends with:\n{stderr}")
 }

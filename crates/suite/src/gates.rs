@@ -1,5 +1,6 @@
 //! Gates files: what `mcprove score --gates` and the agents of a suite hold traces to.
 
+use mcprove_settings::message::sentence;
 use std::path::Path;
 
 use mcprove_score::gate::Gates;
@@ -14,8 +15,10 @@ use mcprove_settings::tree::{Document, Wanted};
 /// Reads a gates file.
 pub fn read(path: &Path) -> Result<Gates, ConfigErrors> {
     let wanted = Wanted {
-        when_missing: "check the path of the gates",
-        when_too_large: "are these gates at all? `mcprove schema gates` describes them",
+        when_missing: || "check the path of the gates".into(),
+        when_too_large: || {
+            sentence!("are these gates at all? `mcprove schema gates` describes them")
+        },
     };
     from_document(&Document::read(path, Document::from_yaml, wanted)?)
 }

@@ -139,7 +139,7 @@ fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
         None => health(ToolOutcome::Ok),
         Some(fault) => ToolHealth {
             category: Some(ErrorCategory::Malformed),
-            message: Some(format!("{}: {fault}", ErrorCategory::Malformed)),
+            message: Some(sentence!("{}: {fault}", ErrorCategory::Malformed)),
             ..health(ToolOutcome::Error)
         },
     }
@@ -279,8 +279,7 @@ impl<'a> Prober<'a> {
                     format!("{error}; "),
                     setting("accept_requests"),
                     " answers it"
-                ]
-                .text();
+                ];
                 return ToolHealth::skipped(name, reason);
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),
@@ -292,7 +291,7 @@ impl<'a> Prober<'a> {
         }
         self.reconnect_if_closed().await;
         ToolHealth {
-            message: Some(message),
+            message: Some(message.into()),
             category: Some(category),
             ..ToolHealth::new(name, outcome, Some(elapsed))
         }
@@ -356,7 +355,8 @@ impl<'a> Prober<'a> {
                 {
                     self.findings.push(Finding {
                         kind: "unresponsive".into(),
-                        message: format!("does not answer any more after the last call: {error}"),
+                        message: format!("does not answer any more after the last call: {error}")
+                            .into(),
                     });
                     self.first.note_stderr(&session.stderr_tail());
                 }
@@ -407,6 +407,6 @@ fn finding(violation: &Violation) -> Finding {
     let kind = serde_json::to_value(violation.kind).unwrap_or_default();
     Finding {
         kind: kind.as_str().unwrap_or_default().to_owned(),
-        message: format!("{}: {}", violation.kind.explanation(), violation.message),
+        message: sentence!("{}: {}", violation.kind.explanation(), violation.message),
     }
 }

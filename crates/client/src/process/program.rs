@@ -7,6 +7,8 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use mcprove_settings::message::sentence;
+
 use super::SpawnError;
 use crate::server::Server;
 
@@ -33,9 +35,9 @@ pub fn check_program(server: &Server) -> Result<(), SpawnError> {
     };
     let candidate = candidate.display();
     let hint = if is_directory {
-        format!("`{candidate}` is a directory")
+        sentence!("`{candidate}` is a directory")
     } else {
-        format!("`{candidate}` is not executable; `chmod +x` it, or start its interpreter")
+        sentence!("`{candidate}` is not executable; `chmod +x` it, or start its interpreter")
     };
     Err(SpawnError::not_executable(program, hint))
 }
@@ -83,11 +85,11 @@ fn check_interpreter(program: &str, file: &Path) -> Result<(), SpawnError> {
             // Windows line ends are the usual reason; make them visible.
             let interpreter = interpreter.escape_debug().to_string();
             Err(SpawnError::new(
-                format!(
+                sentence!(
                     "cannot run the script `{program}`: its first line asks for `{interpreter}`, which does \
                      not exist"
                 ),
-                format!("install `{interpreter}`, or correct the first line of the script"),
+                sentence!("install `{interpreter}`, or correct the first line of the script"),
             ))
         }
         _ => Ok(()),

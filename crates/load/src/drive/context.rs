@@ -210,7 +210,7 @@ pub(crate) struct CheckFact {
     pub critical: bool,
     #[serde(default)]
     pub inconclusive: bool,
-    pub sentence: String,
+    pub sentence: Message,
     pub hint: Message,
     #[serde(default)]
     pub numbers: BTreeMap<String, Value>,

@@ -9,7 +9,7 @@ use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
 use mcprove_client::permission::Allowance;
 use mcprove_client::session::{Request, Session};
-use mcprove_settings::message::{Diagnostic, message, setting};
+use mcprove_settings::message::{Diagnostic, message, sentence, setting};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_trace::decision::decide_share;
 use mcprove_trace::protocol::Tool;
@@ -26,8 +26,8 @@ const LEFT_OUT_MAX: usize = 100;
 pub(crate) fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let hint = match mcprove_settings::registry::nearest(names, name) {
-        Some(near) => format!("did you mean {near:?}?"),
-        None => "`mcprove probe` with the same server shows its tools".to_owned(),
+        Some(near) => sentence!("did you mean {near:?}?"),
+        None => sentence!("`mcprove probe` with the same server shows its tools"),
     };
     RunError::Config(Diagnostic::new(what, hint))
 }
@@ -120,7 +120,7 @@ impl PreparedCall {
 /// Arguments of a tool, or why none can be made.
 fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
     let folder = context.folder().map_err(|error| {
-        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint()));
+        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint().text()));
         let why = limit.unwrap_or_else(|| error.to_string());
         format!("no temporary folder can be made: {why}")
     })?;
@@ -157,7 +157,9 @@ pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<Tool
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
-            "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)",
+            sentence!(
+                "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)"
+            ),
         ));
     }
     let token = context.tokens.token(0);

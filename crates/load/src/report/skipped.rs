@@ -14,8 +14,8 @@ pub fn skipped_section(tools: &[SkippedTool]) -> Section {
 }
 
 /// Names and reasons.
-pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, &'a str)>) -> Section {
-    let rows = tools.map(|(name, reason)| cells![Line::code(name), reason]);
+pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, impl Into<Line>)>) -> Section {
+    let rows = tools.map(|(name, reason)| [Line::code(name), reason.into()]);
     let table = Table::new(["", ""]).rows(rows).at_most(LISTED_MAX);
     let title = message![
         "Not called, as they may write (",

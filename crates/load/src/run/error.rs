@@ -57,22 +57,22 @@ impl RunError {
                 None => "check the command: is the program installed and on the PATH?".into(),
             },
             Self::ServerExit(_) | Self::ServerStderr(_) => {
-                "run the command by hand; `mcprove doctor` shows what it says".into()
+                sentence!("run the command by hand; `mcprove doctor` shows what it says")
             }
             Self::Handshake(_) | Self::ToolsList(_) => {
-                "`mcprove doctor` with the same server shows what goes wrong".into()
+                sentence!("`mcprove doctor` with the same server shows what goes wrong")
             }
             Self::Config(_) => {
-                "`mcprove list-scenarios` and `mcprove example-config` show the settings".into()
+                sentence!("`mcprove list-scenarios` and `mcprove example-config` show the settings")
             }
             Self::Io(_) => message![
                 "check the path, its permissions and the space on the disk, or write elsewhere: ",
                 setting("report_dir")
             ],
-            Self::OwnLimit(limit) => limit.hint().into(),
+            Self::OwnLimit(limit) => limit.hint(),
             Self::Internal(_) => "please report this, with the command that led to it".into(),
         };
-        let hint = self.own_limit().map_or(hint, |limit| limit.hint().into());
+        let hint = self.own_limit().map_or(hint, |limit| limit.hint());
         match self {
             Self::Config(own) | Self::Handshake(own) => Diagnostic::new(self.message(own), hint),
             Self::Io(error) => Diagnostic::new(error.to_string(), hint),

@@ -23,7 +23,7 @@ const SHOWN_BYTES_MAX: usize = 4096;
 /// let held = judge(&expectation("is_error", json!({ "exact": false })), &document, &[]);
 /// assert_eq!(held, Ok(None));
 /// let failure = judge(&expectation("is_error", json!({ "exact": true })), &document, &[]);
-/// assert_eq!(failure.unwrap().unwrap().message, "expected true, got false");
+/// assert_eq!(failure.unwrap().unwrap().message.text(), "expected true, got false");
 /// let nowhere = expectation("result.contents", json!({ "not": { "exact": 1 } }));
 /// assert!(judge(&nowhere, &document, &[]).is_err());
 /// ```
@@ -78,11 +78,11 @@ pub fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<G
         Answer::Nothing => {
             return Err(ScoreError::new(
                 target,
-                format!(
+                sentence!(
                     "the value is {}, and the matcher ({}) is about another kind of value, so \
                      that it would prove nothing",
                     kind(value),
-                    phrase::text(&matcher.describe()),
+                    matcher.describe().short(),
                 ),
                 hint_for_kind(value),
             ));
@@ -111,15 +111,19 @@ fn shown(value: Value) -> Value {
     Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
 }
 
-fn hint_for_kind(value: &Value) -> &'static str {
+fn hint_for_kind(value: &Value) -> Message {
     match value {
         Value::Array(_) => {
-            "of a list, `contains` asks for an element and `schema: { items: … }` asks all of them"
+            sentence!(
+                "of a list, `contains` asks for an element and `schema: {{ items: … }}` asks all of them"
+            )
         }
-        Value::Object(_) => "of a map, `contains: { key: … }` asks for some of its keys",
+        Value::Object(_) => {
+            sentence!("of a map, `contains: {{ key: … }}` asks for some of its keys")
+        }
         Value::Number(_) => {
-            "of a number, `exact`, `one_of` and `schema: { minimum: … }` say something"
+            sentence!("of a number, `exact`, `one_of` and `schema: {{ minimum: … }}` say something")
         }
-        _ => "of a text, `contains`, `regex` and `exact` say something",
+        _ => sentence!("of a text, `contains`, `regex` and `exact` say something"),
     }
 }

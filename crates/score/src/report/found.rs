@@ -12,10 +12,13 @@ const SENTENCES_MAX: usize = 5;
 
 /// What no failure tells already, run by run.
 pub fn findings(scored: &Scored<'_>) -> Vec<Finding> {
-    let mut messages: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    let mut messages: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for failure in &scored.report.failures {
         if let Some(run) = failure.run {
-            messages.entry(run).or_default().push(&failure.message);
+            messages
+                .entry(run)
+                .or_default()
+                .push(failure.message.text());
         }
     }
     let runs = scored.report.runs.iter().enumerate();
@@ -28,7 +31,9 @@ pub fn findings(scored: &Scored<'_>) -> Vec<Finding> {
     for (run, sentences) in told.by_ref().take(RUNS_MAX) {
         let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
         let shown = sentences.iter().take(SENTENCES_MAX);
-        finding.lines.extend(shown.map(Line::sentence));
+        finding
+            .lines
+            .extend(shown.map(|sentence| Line::of(sentence)));
         if sentences.len() > SENTENCES_MAX {
             finding = finding.line(format!("and more{}", json_has_all()));
         }
@@ -42,13 +47,12 @@ pub fn findings(scored: &Scored<'_>) -> Vec<Finding> {
 }
 
 /// The sentences that are in none of the messages.
-fn untold<'a>(found: &'a [String], messages: &[&str]) -> Vec<&'a str> {
+fn untold<'a>(found: &'a [Message], messages: &[String]) -> Vec<&'a Message> {
     let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
     let messages: Vec<String> = messages.iter().map(|message| plain(message)).collect();
-    let is_told = |sentence: &&str| {
-        let sentence = plain(sentence);
+    let is_told = |sentence: &&Message| {
+        let sentence = plain(&sentence.text());
         messages.iter().any(|message| message.contains(&sentence))
     };
-    let found = found.iter().map(String::as_str);
-    found.filter(|sentence| !is_told(sentence)).collect()
+    found.iter().filter(|sentence| !is_told(sentence)).collect()
 }

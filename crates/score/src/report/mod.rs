@@ -138,7 +138,7 @@ fn json_has_all() -> String {
 }
 
 fn notes(report: &ScoreReport) -> Vec<Line> {
-    let notes = report.notes.iter().take(NOTES_MAX).map(Line::sentence);
+    let notes = report.notes.iter().take(NOTES_MAX).map(Line::of);
     let more = count(report.notes.len().saturating_sub(NOTES_MAX));
     let more = (more > 0).then(|| format!("and {} more{}", counted(more, "note"), json_has_all()));
     notes.chain(more.map(Line::plain)).collect()
@@ -165,7 +165,9 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
             message![
                 "to fail a build on any of these numbers, write gates and give them with ",
                 assignment("gates", "FILE"),
-                " (`narrative: {}` alone catches an agent that claims what it did not do)"
+                " (",
+                code("narrative: {}"),
+                " alone catches an agent that claims what it did not do)"
             ],
         ),
         (
@@ -179,5 +181,5 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
         (numbers::has_unknown(report), unknown.into()),
     ];
     let said = steps.into_iter().filter(|(is_said, _)| *is_said);
-    said.map(|(_, step)| Line::sentence(step.text())).collect()
+    said.map(|(_, step)| Line::of(&step)).collect()
 }

@@ -46,7 +46,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
     for failure in gate.failures.values().take(RUNS_PER_GATE).flatten() {
         let place = failure.run.map(|run| scored.run_name(run).into());
         let target = (targets.len() > 1).then(|| Line::plain(&failure.target));
-        let message = Line::sentence(&failure.message);
+        let message = Line::of(&failure.message);
         let parts = place.into_iter().chain(target).chain([message]);
         finding = finding.line(Line::join(parts, ": "));
     }
@@ -60,7 +60,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
 pub fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     first_few(&scored.report.errors, ("error", "error"), |error| {
         let place = error.run.map(|run| scored.run_name(run).into());
-        let message = Line::sentence(&error.message);
+        let message = Line::of(&error.message);
         let message = Line::join(place.into_iter().chain([message]), ": ");
         Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
             .line(message)

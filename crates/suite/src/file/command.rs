@@ -1,5 +1,6 @@
 //! A program to start: a server's, or an agent's.
 
+use mcprove_settings::message::sentence;
 use std::path::{Path, PathBuf};
 
 use mcprove_load::config::read_env;
@@ -43,7 +44,7 @@ pub(super) fn one_of<'n>(
 ) -> Option<&'n Field> {
     let second = section.get(other);
     if let (Some(_), Some(second)) = (section.get(name), second) {
-        let message = format!("`{name}` and `{other}` are the same");
+        let message = sentence!("`{name}` and `{other}` are the same");
         reader.problem(&second.span, message, "leave one of them out");
     }
     section.get(name).or(second)

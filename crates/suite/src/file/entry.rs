@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mcprove_fault::FaultSpec;
-use mcprove_settings::message::{message, setting};
+use mcprove_settings::message::{message, sentence, setting};
 use mcprove_settings::reader::{Reader, Section};
 use mcprove_settings::setting::{Settings, fill};
 use mcprove_settings::table;
@@ -34,7 +34,7 @@ pub(super) fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> 
     let Some(field) = field.filter(|field| field.value.data != Data::Null) else {
         return &[];
     };
-    let nodes = reader.list(field, "write `- name: …` for each test");
+    let nodes = reader.list(field, sentence!("write `- name: …` for each test"));
     if let Some(node) = nodes.get(TESTS_MAX) {
         let message = format!("there are more than {TESTS_MAX} tests");
         reader.problem(&node.span, message, "make several suites of it");
@@ -87,7 +87,7 @@ pub(super) fn server(
     }
     if servers.only().is_none() {
         let message = message![section.label.clone(), " has no ", setting("server")];
-        let hint = "add `server: …` with the name of one of the `servers`";
+        let hint = sentence!("add `server: …` with the name of one of the `servers`");
         reader.problem(section.span(), message, hint);
     }
     servers.only().map(str::to_owned)

@@ -1,6 +1,7 @@
 //! Where a suite may name variables of the environment: only where they are filled in when a test runs.
 //! Everywhere else they would be taken as they stand, so there they are problems.
 
+use mcprove_settings::message::sentence;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -113,8 +114,10 @@ impl Rewrite for Settling<'_, '_> {
                         let name = shorten(name, SHOWN_MAX);
                         let message =
                             format!("nothing is filled in here from the environment: {name:?}");
-                        let hint = "name it under `variables`, or write $${ for the characters \
-                                    themselves";
+                        let hint = sentence!(
+                            "name it under `variables`, or write $${{ for the characters \
+                                    themselves"
+                        );
                         self.reader.problem(span, message, hint);
                     }
                 }
@@ -134,12 +137,12 @@ impl Settling<'_, '_> {
         let (message, hint) = match part {
             Part::Variable { name, .. } if !is_name(name) => {
                 let name = shorten(name, SHOWN_MAX);
-                (format!("`${{…}}` names no variable: {name:?}"), WRITE)
+                (sentence!("`${{…}}` names no variable: {name:?}"), WRITE)
             }
-            Part::Open(_) => ("`${` has no end".to_owned(), WRITE),
+            Part::Open(_) => (sentence!("`${{` has no end"), WRITE),
             Part::Nested(whole) => {
                 let whole = shorten(whole, SHOWN_MAX);
-                let message = format!("a variable cannot stand within a variable: {whole:?}");
+                let message = sentence!("a variable cannot stand within a variable: {whole:?}");
                 (message, UNNEST)
             }
             _ => return,
@@ -160,12 +163,12 @@ pub(super) fn warn_of_unset(
         if !seen.insert(name) || environment.get(name).is_some() {
             continue;
         }
-        let mut message = format!(
+        let mut message = sentence!(
             "the variable {:?} is neither under `variables` nor in the environment",
             shorten(name, SHOWN_MAX)
         );
         if let Some(close) = near(&variables.names(), name) {
-            message = format!("{message}; did you mean {close:?}?");
+            message = sentence!("{message}; did you mean {close:?}?");
         }
         reader.warn(span, message);
     }

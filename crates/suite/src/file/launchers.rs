@@ -1,6 +1,7 @@
 //! Programs that start what their arguments say: there, a variable of the environment chooses what is run,
 //! as much as if it were the program. That may be meant, so it is a warning.
 
+use mcprove_settings::message::sentence;
 use std::ops::Range;
 
 use mcprove_settings::reader::Reader;
@@ -48,7 +49,7 @@ fn check(reader: &mut Reader<'_>, entry: &Node) {
             .filter(|name| !name.starts_with('-') && !name.contains(char::is_whitespace));
         let is_harmless = value_of == Some(Value::Setting) || set.is_some_and(is_setting);
         if !is_harmless && has_variable(text) {
-            let message = format!(
+            let message = sentence!(
                 "a variable of the environment chooses what `{name}` runs; write it out if the file is meant \
                  for others"
             );

@@ -4,6 +4,7 @@ use mcprove_client::server::Server;
 use mcprove_load::config::sections::SECTIONS;
 use mcprove_load::config::{LoadConfig, SessionSettings, read_parts};
 use mcprove_settings::kind::Kind;
+use mcprove_settings::message::sentence;
 use mcprove_settings::reader::Reader;
 use mcprove_settings::setting::Setting;
 use mcprove_settings::tree::{Data, Node};
@@ -47,7 +48,7 @@ pub(super) fn read(
                 "the fault {:?} is aimed at {target:?}, and the load is on {server:?}",
                 fault.spec.name
             );
-            reader.problem(&field.span, message, "leave out its `server`");
+            reader.problem(&field.span, message, sentence!("leave out its `server`"));
         }
     }
     let reached = match plan.map(|plan| &plan.reach) {

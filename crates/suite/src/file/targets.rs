@@ -1,6 +1,7 @@
 //! The targets of a tool test: what can be said about the one call, and about the bad requests.
 
-use mcprove_score::gate::{Path, PathError, Step};
+use mcprove_score::gate::{Path, PathError, ScoreError, Step};
+use mcprove_settings::message::{Message, sentence};
 use mcprove_settings::reader::near;
 use mcprove_settings::text::shorten;
 
@@ -19,7 +20,7 @@ const OF_ERROR: [&str; 4] = ["category", "code", "message", "data"];
 /// What there is about the bad requests.
 pub(crate) const OF_NEGATIVE_PATH: [&str; 3] = ["checks_run", "failures", "gate_passed"];
 
-type Resolved = Result<String, (String, String)>;
+type Resolved = Result<String, (Message, Message)>;
 
 /// The target of a test as it is known, with `_` for `-`; else what is wrong with it, and what to try.
 pub(super) fn resolve(target: &str) -> Resolved {
@@ -31,8 +32,9 @@ pub(super) fn resolve(target: &str) -> Resolved {
         _ => return Err(unknown(target, first)),
     };
     let path = Path::parse(&spelled).map_err(|error: PathError| {
-        let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
-        (message, error.hint)
+        let shown = shorten(target, SHOWN_MAX);
+        let ScoreError { message, hint, .. } = error.about(target);
+        (sentence!("{shown:?} is not a path: {message}"), hint)
     })?;
     match (family.as_str(), path.steps().get(1)) {
         ("result", _) | ("is_error" | "duration_ms" | "error", None) => Ok(spelled),
@@ -41,22 +43,22 @@ pub(super) fn resolve(target: &str) -> Resolved {
             let target = within(&spelled, "negative_path", step, &OF_NEGATIVE_PATH)?;
             if path.steps().len() > 2 {
                 return Err((
-                    format!(
+                    sentence!(
                         "{:?} is a number, with nothing in it",
                         shorten(&target, SHOWN_MAX)
                     ),
-                    "leave out what follows it".to_owned(),
+                    "leave out what follows it".into(),
                 ));
             }
             Ok(target)
         }
         ("negative_path", None) => Err((
-            "\"negative_path\" is not a target by itself".to_owned(),
-            format!("add one of .{}", OF_NEGATIVE_PATH.join(", .")),
+            "\"negative_path\" is not a target by itself".into(),
+            sentence!("add one of .{}", OF_NEGATIVE_PATH.join(", .")),
         )),
         (family, Some(_)) => Err((
-            format!("{family:?} has nothing in it"),
-            format!("write {family:?} alone"),
+            sentence!("{family:?} has nothing in it"),
+            sentence!("write {family:?} alone"),
         )),
         (_, None) => Ok(spelled),
     }
@@ -66,8 +68,8 @@ pub(super) fn resolve(target: &str) -> Resolved {
 pub(super) fn resolve_of_call(target: &str) -> Resolved {
     let target = resolve(target)?;
     if target.starts_with("negative_path") {
-        let message = format!("{target:?}, but the test has no `negative_path`");
-        return Err((message, "add `negative_path: {}`".to_owned()));
+        let message = sentence!("{target:?}, but the test has no `negative_path`");
+        return Err((message, sentence!("add `negative_path: {{}}`")));
     }
     Ok(target)
 }
@@ -78,12 +80,12 @@ pub(super) fn resolve_of_negative_path(target: &str) -> Resolved {
     if resolved.starts_with("negative_path") {
         return Ok(resolved);
     }
-    let message = format!(
+    let message = sentence!(
         "{:?} is not about the bad requests",
         shorten(target, SHOWN_MAX)
     );
-    let hint = "put it under the `expect` of the test";
-    Err((message, hint.to_owned()))
+    let hint = sentence!("put it under the `expect` of the test");
+    Err((message, hint))
 }
 
 /// The first name of a target, and what follows it.
@@ -105,10 +107,11 @@ fn within(target: &str, family: &str, step: &Step, known: &[&str]) -> Resolved {
         |close| format!("did you mean \"{family}.{close}\"?"),
     );
     let target = shorten(target, SHOWN_MAX);
-    Err((format!("a tool test has no target {target:?}"), hint))
+    let message = sentence!("a tool test has no target {target:?}");
+    Err((message, hint.into()))
 }
 
-fn unknown(target: &str, first: &str) -> (String, String) {
+fn unknown(target: &str, first: &str) -> (Message, Message) {
     let hint = near(&BEGINNINGS, first).map_or_else(
         || {
             let example = "such as result.content[0].text";
@@ -120,5 +123,6 @@ fn unknown(target: &str, first: &str) -> (String, String) {
         |close| format!("did you mean {close:?}?"),
     );
     let target = shorten(target, SHOWN_MAX);
-    (format!("a tool test has no target {target:?}"), hint)
+    let message = sentence!("a tool test has no target {target:?}");
+    (message, hint.into())
 }

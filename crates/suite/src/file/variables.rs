@@ -1,6 +1,7 @@
 //! The `variables` of a suite: `${name}` stands for the value of `name`, wherever it is in the texts of the
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
+use mcprove_settings::message::sentence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -97,8 +98,9 @@ impl Variables {
         for field in unnamed {
             let name = shorten(&field.name, SHOWN_MAX);
             let message = format!("{name:?} cannot be the name of a variable");
-            let hint =
-                "use the letters A to Z and a to z, digits and `_`, not beginning with a digit";
+            let hint = sentence!(
+                "use the letters A to Z and a to z, digits and `_`, not beginning with a digit"
+            );
             reader.problem(&field.span, message, hint);
         }
         variables.settle(reader, named);

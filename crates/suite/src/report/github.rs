@@ -16,7 +16,7 @@ pub(super) fn render(report: &SuiteReport) -> String {
             _ => "failed",
         };
         let message: Vec<String> = problems(test).iter().map(of_problem).collect();
-        let notes = test.notes.iter().map(|note| line(note));
+        let notes = test.notes.iter().map(|note| line(&note.text()));
         let details = test.details.iter();
         let notes = notes.chain(details.map(|details| format!("see {}", line(details))));
         let message: Vec<String> = message.into_iter().chain(notes).collect();
@@ -65,7 +65,7 @@ fn unusable(lines: &mut String, problem: &SuiteProblem) {
     properties.push("title=mcprove cannot run".to_owned());
     let mut message = line(&problem.message);
     if let Some(hint) = &problem.hint {
-        let _ = write!(message, "\nhint: {}", line(hint));
+        let _ = write!(message, "\nhint: {}", line(&hint.text()));
     }
     let (properties, message) = (properties.join(","), escape_data(&message));
     let _ = writeln!(lines, "::error {properties}::{message}");
@@ -78,12 +78,12 @@ fn of_file(file: &str) -> String {
 }
 
 fn of_problem(problem: &Problem) -> String {
-    let mut text = problem.sentence();
+    let mut text = line(&problem.sentence().text());
     if let Some((expected, actual)) = &problem.values {
         let _ = write!(text, "\nexpected: {expected}\nactual: {actual}");
     }
     if let Some(hint) = &problem.hint {
-        let _ = write!(text, "\nhint: {hint}");
+        let _ = write!(text, "\nhint: {}", line(&hint.text()));
     }
     text
 }

@@ -1,6 +1,8 @@
 //! Repetitions of one test as one row: it passes only if it always did, and what did not hold says in
 //! which repetition.
 
+use mcprove_settings::message::{Message, sentence};
+
 use super::report::{Repeated, TestOutcome, TestReport};
 
 /// One row for all repetitions, which are at least one. The values are those of the first repetition that
@@ -17,14 +19,14 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     let mut errors = Vec::new();
     let mut losses = Vec::new();
     for (place, report) in reports.iter_mut().enumerate() {
-        let which = |message: &str| format!("repetition {} of {times}: {message}", place + 1);
+        let which = |message: &Message| sentence!("repetition {} of {times}: {message}", place + 1);
         for failure in &mut report.failures {
             failure.message = which(&failure.message);
         }
         for error in &mut report.errors {
             // An inconclusive error still begins with that word.
-            error.message = match error.message.strip_prefix("inconclusive: ") {
-                Some(message) => format!("inconclusive: {}", which(message)),
+            error.message = match error.message.without("inconclusive: ") {
+                Some(message) => sentence!("inconclusive: {}", which(&message)),
                 None => which(&error.message),
             };
         }
@@ -51,7 +53,7 @@ pub(super) fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     if flaky {
         merged
             .notes
-            .insert(0, format!("flaky: it passed {passed} of {times} times"));
+            .insert(0, sentence!("flaky: it passed {passed} of {times} times"));
     }
     merged.outcome = outcome;
     merged.failures = failures;

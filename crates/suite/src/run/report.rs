@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
 use mcprove_settings::error::ConfigError;
 use mcprove_settings::loss::Loss;
+use mcprove_settings::message::Message;
 use mcprove_settings::setting::sparse;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,17 +47,17 @@ pub struct SuiteProblem {
     /// What is wrong.
     pub message: String,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl From<&ConfigError> for SuiteProblem {
     fn from(error: &ConfigError) -> Self {
-        let (message, hint) = error.texts();
+        let (message, hint) = error.messages();
         Self {
             file: Some(error.file.clone()),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message,
+            message: message.text(),
             hint,
         }
     }
@@ -132,7 +133,7 @@ pub struct TestReport {
     pub errors: Vec<ScoreError>,
     /// What a reader should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// Files of it that are not complete. They do not change what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
@@ -262,7 +263,7 @@ impl TestReport {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) {
         let failure = gate_failure(target, expected, actual, message);
         self.failures.push(failure);
@@ -270,7 +271,7 @@ impl TestReport {
 
     /// Adds a file that is not complete, and a note for people.
     pub(crate) fn lose(&mut self, loss: Loss) {
-        self.notes.push(loss.to_string());
+        self.notes.push(loss.to_string().into());
         self.losses.push(loss);
     }
 
@@ -298,7 +299,7 @@ pub(crate) fn gate_failure(
     target: &str,
     expected: impl Into<Value>,
     actual: impl Into<Value>,
-    message: impl Into<String>,
+    message: impl Into<Message>,
 ) -> GateFailure {
     GateFailure {
         target: target.to_owned(),

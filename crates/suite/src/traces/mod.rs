@@ -5,6 +5,7 @@
 use mcprove_import::{Format, ImportError, import, import_as};
 use mcprove_score::gate::{Gates, ScoreReport, score};
 use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
+use mcprove_settings::message::sentence;
 use mcprove_settings::tree::not_text;
 use mcprove_trace::AgentTrace;
 
@@ -91,8 +92,8 @@ impl Traces {
             run.file.clone_from(file);
         }
         let notes = self.notes.iter().map(|(name, note)| match self.sources {
-            1 => note.clone(),
-            _ => format!("{name}: {note}"),
+            1 => note.clone().into(),
+            _ => sentence!("{name}: {note}"),
         });
         report.notes.splice(..0, notes);
         report

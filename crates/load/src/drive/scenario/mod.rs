@@ -60,7 +60,7 @@ mod prelude {
     pub use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Reply, Session};
     pub use mcprove_document::figure::{self, counted};
     pub use mcprove_score::verdict::Verdict;
-    pub use mcprove_settings::message::{Diagnostic, message, setting};
+    pub use mcprove_settings::message::{Diagnostic, message, sentence, setting};
     pub use mcprove_settings::quantity::{as_milliseconds, describe_duration};
     pub use mcprove_settings::reader::Reader;
     pub use mcprove_settings::setting::{Settings, in_seconds};

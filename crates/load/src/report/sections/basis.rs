@@ -22,7 +22,7 @@ pub fn isolation(report: &Report) -> Section {
         count(isolation.lost),
         count(isolation.unchecked)
     );
-    let examples = isolation.examples.iter().map(Line::sentence);
+    let examples = isolation.examples.iter().map(Line::plain);
     Section::new("Isolation")
         .paragraph(counts)
         .list(examples)

@@ -12,8 +12,8 @@ impl RunFacts<'_> {
             report
                 .generator
                 .advice
-                .as_ref()
-                .map_or("lower the load".to_owned(), Message::text)
+                .clone()
+                .unwrap_or_else(|| "lower the load".into())
         });
         let limits = &self.header.thresholds;
         let all = Measured {
@@ -30,7 +30,7 @@ impl RunFacts<'_> {
             (measured_of(Some(tool.clone()), calls), limits.limits())
         });
         for (measured, limits) in [(all, limits.limits())].into_iter().chain(tools) {
-            let evaluation = threshold::evaluate(&measured, &limits, advice.as_deref());
+            let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref());
             report.threshold_violations.extend(evaluation.violations);
             for mut verdict in evaluation.inconclusive {
                 verdict.detector = format!("threshold:{}", verdict.detector);

@@ -174,7 +174,7 @@ pub struct Report {
     #[sparse]
     pub losses: Vec<Loss>,
     /// What the numbers mean, in sentences.
-    pub meaning: Vec<String>,
+    pub meaning: Vec<Message>,
     /// Where the trace is; empty without one.
     #[serde(default, skip_serializing_if = "path_is_empty")]
     #[schemars(with = "String")]

@@ -123,7 +123,7 @@ impl Metric for DuplicateWrites {
         {
             let unused = without_call(names, &case.trace.runs);
             if !unused.is_empty() {
-                card.note(format!(
+                card.note(sentence!(
                     "{} in {list} of duplicate_writes {} no call of any run; is it spelt right?",
                     quoted_names(&unused),
                     if unused.len() == 1 { "names" } else { "name" },
@@ -177,7 +177,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
             ": the trace does not have the arguments of all writes.",
         );
         if count == 0 {
-            let message = format!(
+            let message = sentence!(
                 "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
                 write.call_index,
                 quoted(&write.name),

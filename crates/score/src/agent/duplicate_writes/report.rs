@@ -57,8 +57,8 @@ pub struct LostWrite {
 }
 
 impl LostWrite {
-    pub(super) fn describe(&self) -> String {
-        format!(
+    pub(super) fn describe(&self) -> Message {
+        sentence!(
             "call {}, {}, met the fault {} and was never executed, nor was it made again with success",
             self.call_index,
             quoted(&self.name),
@@ -94,8 +94,8 @@ pub struct DuplicateWrite {
 }
 
 impl DuplicateWrite {
-    pub(super) fn describe(&self) -> String {
-        format!(
+    pub(super) fn describe(&self) -> Message {
+        sentence!(
             "call {}, {}, repeats call {}, which {}",
             self.call_index,
             quoted(&self.name),
@@ -111,9 +111,9 @@ impl DuplicateWritesReport {
         self.at_risk.saturating_add(self.confirmed)
     }
 
-    pub(super) fn explain(&self) -> String {
+    pub(super) fn explain(&self) -> Message {
         let writes = self.writes.iter().map(DuplicateWrite::describe);
-        format!(
+        sentence!(
             "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
              whether the write was made, or send an idempotency key",
             counted(self.confirmed, "write"),

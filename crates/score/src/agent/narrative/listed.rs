@@ -1,7 +1,7 @@
 //! Disagreements while they are found, and the report of them.
 
+use mcprove_settings::message::{name, sentence};
 use mcprove_settings::number::{count, float, float_len};
-use mcprove_settings::phrase;
 use mcprove_trace::ToolCall;
 
 use super::calls::Mentions;
@@ -53,9 +53,9 @@ impl Listed {
         writes.append(&mut reads);
         writes.sort_by_key(|(index, ..)| *index);
         for (index, call, is_mutating) in writes {
-            let name = phrase::name(&call.name);
+            let name = name(&call.name);
             let what = if is_mutating { " writes, and" } else { "" };
-            let reason = format!("call {index} ({name}){what} is not mentioned in the text");
+            let reason = sentence!("call {index} ({name}){what} is not mentioned in the text");
             self.add(Divergence {
                 tool: Some(call.name.clone()),
                 call_index: Some(index),

@@ -80,14 +80,14 @@ fn judge(
     call: &ToolCall,
     deny: &[Compiled<'_>],
     allow: Option<&[Compiled<'_>]>,
-) -> ScoreResult<Option<String>> {
+) -> ScoreResult<Option<Message>> {
     // What is unknown matters only where nothing else decides.
     let mut unknown = None;
     for (place, rule) in deny.iter().enumerate() {
         match rule.matches(call) {
             Fit::Yes => {
                 let words = rule.rule.describe();
-                return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+                return Ok(Some(sentence!("is denied by deny[{place}] ({words})")));
             }
             Fit::Unknown => unknown = unknown.or(Some(rule)),
             Fit::No => {}
@@ -99,11 +99,11 @@ fn judge(
         let best = verdicts.iter().map(|(verdict, _)| *verdict).max();
         if best.is_none_or(|best| best == Fit::No) {
             let reason = if allow.is_empty() {
-                "is not allowed: `allow` has no rules"
+                sentence!("is not allowed: `allow` has no rules")
             } else {
-                "is allowed by no rule of `allow`"
+                sentence!("is allowed by no rule of `allow`")
             };
-            return Ok(Some(reason.to_owned()));
+            return Ok(Some(reason));
         }
         if best == Some(Fit::Unknown) {
             let mut verdicts = verdicts.into_iter();
@@ -159,22 +159,24 @@ impl Compiled<'_> {
         let (why, hint) = if self.fit_tool(call) == Fit::Unknown {
             (
                 "the trace does not have its server",
-                "record the server of each call, or leave the server out of the rule",
+                sentence!("record the server of each call, or leave the server out of the rule"),
             )
         } else if call.args.is_null() {
             (
                 "the trace does not have its arguments",
-                "record the arguments of each call, or leave `args` out of the rule",
+                sentence!("record the arguments of each call, or leave `args` out of the rule"),
             )
         } else {
             (
                 "a matcher of the rule is about another kind of value than the argument is",
-                "look at the arguments of the call; `schema: { type: … }` asks for a kind",
+                sentence!(
+                    "look at the arguments of the call; `schema: {{ type: … }}` asks for a kind"
+                ),
             )
         };
         ScoreError::new(
             VIOLATIONS,
-            format!(
+            sentence!(
                 "call {index}, {}, cannot be judged by the rule {}: {why}",
                 quoted(&call.name),
                 self.rule.describe(),
@@ -216,7 +218,7 @@ pub fn note_absent(
             .zip(has)
             .filter(|(_, has)| is_called && !has);
         for (path, _) in absent {
-            card.note(format!(
+            card.note(sentence!(
                 "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
                 phrase::text(path),
                 quoted(&rule.tool)

@@ -17,7 +17,7 @@ pub fn default_gate(
         } else {
             ""
         };
-        let message = format!("{why}; look at what it does after that call{hint}");
+        let message = sentence!("{why}; look at what it does after that call{hint}");
         card.fail(RECOVERED, 1, 0, message);
     }
     too_slow(run, recovery, block, card);
@@ -36,7 +36,7 @@ pub fn default_gate(
             ""
         };
         let late = noticed_late(run, call, budget);
-        let message = format!("{late}; look at the timeout that it sets{hint}");
+        let message = sentence!("{late}; look at the timeout that it sets{hint}");
         card.fail(CLEAN_TIMEOUT, 1, 0, message);
     }
 }
@@ -51,7 +51,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     ];
     let limits: Vec<&str> = limits.into_iter().flatten().collect();
     if !limits.is_empty() {
-        card.limits.note(format!(
+        card.limits.note(sentence!(
             "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
             quoted_names(&limits)
         ));
@@ -66,7 +66,7 @@ pub fn tell_found(
     card: &mut RunCard<'_>,
 ) {
     let mut calls: Vec<&FaultedCall> = recovery.calls.iter().collect();
-    let mut found: Vec<String> = recovery
+    let mut found: Vec<Message> = recovery
         .unsettled
         .iter()
         .filter_map(|call| Some((call, call.watched_ms?)))
@@ -84,12 +84,12 @@ pub fn tell_found(
         .iter()
         .filter(|call| !call.report.clean_timeout)
         .map(|call| noticed_late(run, call, max_detection_ms));
-    let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
+    let found: Vec<Message> = unrecovered.into_iter().chain(late).collect();
     card.tell_first(count(found.len()), "late call", found);
 }
 
 /// Why a run did not recover; `None` if it did, or if that is unknown.
-fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
+fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<Message> {
     if recovery.recovered != Some(false) {
         return None;
     }
@@ -107,8 +107,8 @@ fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
         Some(call) if ended_well || !is_known => (Some(call), "its mark has no recovered_ms"),
         _ => (recovery.calls.first(), ending(run)),
     };
-    let met = call.map_or_else(String::new, |call| met_by(run, call));
-    Some(format!("the agent did not recover: {met}, and {why}"))
+    let met = call.map_or_else(Message::default, |call| met_by(run, call));
+    Some(sentence!("the agent did not recover: {met}, and {why}"))
 }
 
 fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card: &mut RunCard<'_>) {
@@ -122,18 +122,18 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     let slowest =
         calls().find(|call| call.is_real_clock && call.report.time_to_recovery_ms == Some(time));
     let reason = if let Some(call) = slowest {
-        format!("{}, by the clock of the run", met_by(run, call))
+        sentence!("{}, by the clock of the run", met_by(run, call))
     } else {
         let timed_out = calls()
             .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0));
         let timed_out: Vec<usize> = timed_out.map(|call| call.call_index).collect();
-        format!(
+        sentence!(
             "{} timed out, after {} each",
             named_places("call", &timed_out),
             milliseconds(block.max_detection_ms)
         )
     };
-    let message = format!(
+    let message = sentence!(
         "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
         milliseconds(time),
         milliseconds(limit),
@@ -141,34 +141,34 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     card.fail(RECOVERY, json!({ "maximum": limit }), time, message);
 }
 
-fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> String {
+fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> Message {
     let noticed = match call.report.time_to_detection_ms {
         Some(time) => format!("only after {}", milliseconds(time)),
         None => "never".to_owned(),
     };
-    format!(
+    sentence!(
         "the agent noticed {noticed} that {}, and its timeout budget is {}",
         met_by(run, call),
         milliseconds(max_detection_ms),
     )
 }
 
-pub fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
+pub fn met_by(run: &AgentRun, call: &FaultedCall) -> Message {
     met(run, call.call_index, call.fault.as_deref(), call.kind)
 }
 
 /// ``call 0 (`search`) met `hung-search` (hang)``.
-pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
+pub fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> Message {
     let tool = run.tool_calls.get(index).map_or_else(
-        || "not in the trace".to_owned(),
+        || "not in the trace".into(),
         |recorded| quoted(&recorded.name),
     );
     // A fault without a name of its own has that of its kind.
     let fault = match fault.filter(|fault| fault.parse() != Ok(kind)) {
-        Some(fault) => format!("{} ({})", quoted(fault), kind.name()),
-        None => format!("the fault {}", kind.name()),
+        Some(fault) => sentence!("{} ({})", quoted(fault), kind.name()),
+        None => sentence!("the fault {}", kind.name()),
     };
-    format!("call {index} ({tool}) met {fault}")
+    sentence!("call {index} ({tool}) met {fault}")
 }
 
 /// How a run ended that did not recover.

@@ -32,7 +32,7 @@ pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
                 ),
             ),
         };
-        ScoreError::new(HANG, format!("{met}, and {why}"), hint)
+        ScoreError::new(HANG, sentence!("{met}, and {why}"), hint)
     }));
     errors
 }
@@ -44,7 +44,9 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         None => Some(ScoreError::new(
             RECOVERED,
             "the trace does not say why the run ended",
-            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)",
+            sentence!(
+                "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)"
+            ),
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
             RECOVERED,
@@ -70,7 +72,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     };
     Some(ScoreError::new(
         RECOVERED,
-        format!("{met}: {unseen}"),
+        sentence!("{met}: {unseen}"),
         "score the trace of the agent itself, which has its final_response and stop_reason",
     ))
 }

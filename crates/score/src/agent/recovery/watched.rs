@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.
-pub fn watched(run: &AgentRun, call: &FaultedCall) -> String {
+pub fn watched(run: &AgentRun, call: &FaultedCall) -> Message {
     let report = &call.report;
     let detection = report.time_to_detection_ms;
     let is_altered = call.kind.heard() == Heard::Altered;
@@ -43,18 +43,18 @@ pub fn watched(run: &AgentRun, call: &FaultedCall) -> String {
         .into_iter()
         .flatten()
         .collect();
-    format!("{}: {}", met_by(run, call), told.join(", "))
+    sentence!("{}: {}", met_by(run, call), told.join(", "))
 }
 
 /// Of a call that nobody had noticed when the recording ended, before its budget was used up, or of whose
 /// client nothing is known but that it left.
-pub fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> String {
+pub fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> Message {
     let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
     match call.left_ms.map(milliseconds) {
         Some(left) => {
-            format!("{met}: no sign that it was noticed until the client left after {left}")
+            sentence!("{met}: no sign that it was noticed until the client left after {left}")
         }
-        None => format!(
+        None => sentence!(
             "{met}: not noticed in the {} until the recording ended",
             milliseconds(watched_ms)
         ),

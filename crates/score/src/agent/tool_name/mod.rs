@@ -197,7 +197,7 @@ pub(crate) fn check_servers(
             let place = calls
                 .iter()
                 .position(|call| call.name == *tool && call.server.is_none());
-            let message = format!(
+            let message = sentence!(
                 "call {}, {}, cannot be judged: the trace does not have its server, and {} asks for it",
                 place.unwrap_or_default(),
                 quoted(tool),

@@ -97,17 +97,17 @@ impl<'a> Pairs<'a> {
         let mut left = same_name.iter().filter(|(place, _)| !self.is_taken[*place]);
         if let Some((place, call)) = left.next() {
             let (diffs, words) = reference.difference(call);
-            let reason = format!(
+            let reason = sentence!(
                 "no call is left that fits expected call {index}, {name}: call {place} is one, but {words}"
             );
             return Mismatch::new(Some(index), Some(*place), diffs, reason);
         }
-        let alone = format!("expected call {index}, {name}, has no call of its own");
+        let alone = sentence!("expected call {index}, {name}, has no call of its own");
         let reason = match same_name.len() {
-            0 => format!("expected call {index}, {name}, was never made"),
-            1 => format!("{alone}: the only call of the tool is taken by another expected call"),
+            0 => sentence!("expected call {index}, {name}, was never made"),
+            1 => sentence!("{alone}: the only call of the tool is taken by another expected call"),
             made => {
-                format!("{alone}: all {made} calls of the tool are taken by other expected calls")
+                sentence!("{alone}: all {made} calls of the tool are taken by other expected calls")
             }
         };
         Mismatch::new(Some(index), None, Vec::new(), reason)
@@ -135,18 +135,20 @@ impl<'a> Pairs<'a> {
             .filter(|(index, _)| self.call_of[*index].is_none());
         let (diffs, reason) = if let Some((index, reference)) = left.next() {
             let (diffs, words) = reference.difference(call);
-            let reason = format!(
+            let reason = sentence!(
                 "call {place}, {name}, fits no expected call that is left: compared with expected call {index}, {words}"
             );
             (diffs, reason)
         } else {
-            let extra = format!("call {place}, {name}, is one too many");
+            let extra = sentence!("call {place}, {name}, is one too many");
             let reason = match same_name.len() {
-                0 => format!("call {place}, {name}, is not among the expected calls"),
+                0 => sentence!("call {place}, {name}, is not among the expected calls"),
                 1 => {
-                    format!("{extra}: the only expected call of the tool is taken by another call")
+                    sentence!(
+                        "{extra}: the only expected call of the tool is taken by another call"
+                    )
                 }
-                many => format!(
+                many => sentence!(
                     "{extra}: all {many} expected calls of the tool are taken by other calls"
                 ),
             };

@@ -128,7 +128,7 @@ impl Named {
                 Ok(Some(GateFailure {
                     target: expectation.target.clone(),
                     expected: matcher.to_value(),
-                    message: format!("expected {}, but it never happened", matcher.describe()),
+                    message: sentence!("expected {}, but it never happened", matcher.describe()),
                     ..GateFailure::default()
                 }))
             }
@@ -149,7 +149,9 @@ impl Named {
                 Err(ScoreError::new(
                     name,
                     format!("needs {wanted}, got {runs}"),
-                    "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
+                    sentence!(
+                        "give more traces, or gate a target of each run, which stands under `runs` in the JSON"
+                    ),
                 ))
             }
             None => self.not_computed(card),
@@ -172,7 +174,7 @@ impl Named {
         Err(ScoreError::new(
             self.target.name,
             "it was not computed for this trace",
-            format!(
+            sentence!(
                 "it needs a `{}` block in the gates, and a trace that has what the block asks about",
                 self.metric.name
             ),
@@ -200,10 +202,10 @@ fn unknown(name: &str) -> ScoreError {
 }
 
 /// What to try when a path leads nowhere: perhaps a target was meant.
-fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> String {
+fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> Message {
     let known = metrics.iter().flat_map(|metric| metric.about().targets);
     match nearest(known.map(|target| target.name), name) {
-        Some(close) => format!("did you mean {close:?}?"),
+        Some(close) => sentence!("did you mean {close:?}?"),
         None => error.hint.clone(),
     }
 }

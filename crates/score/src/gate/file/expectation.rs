@@ -8,7 +8,7 @@ use crate::gate::{Expectation, Step};
 use crate::prelude::*;
 
 /// The target as it is known; else what is wrong with it, and what to try.
-pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (String, String)>;
+pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (Message, Message)>;
 
 const LABEL: &str = "an expectation";
 const KEYS: &[&str] = &["target", "matcher"];
@@ -19,12 +19,13 @@ pub fn expectations_of(
     field: &Field,
     resolve: Resolve<'_>,
 ) -> Vec<Expectation> {
-    let hint = "write a line `- { target: …, matcher: { … } }` for each";
+    let hint = sentence!("write a line `- {{ target: …, matcher: {{ … }} }}` for each");
     let nodes = reader.list(field, hint);
     if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
-        let hint = "list a target and a matcher each; leave `expect` out for the default gate, \
-                    where there is one";
-        let message = "`expect` gates nothing: it is empty".to_owned();
+        let hint = sentence!(
+            "list a target and a matcher each; leave `expect` out for the default gate, where there is one"
+        );
+        let message = sentence!("`expect` gates nothing: it is empty");
         reader.problem(&field.value.span, message, hint);
     }
     nodes
@@ -49,8 +50,8 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
     let matcher = if let Some(field) = section.get("matcher") {
         matcher(reader, &field.value)
     } else {
-        let message = format!("{LABEL} has no `matcher`");
-        let hint = "add `matcher: { exact: … }`, or another one";
+        let message = sentence!("{LABEL} has no `matcher`");
+        let hint = sentence!("add `matcher: {{ exact: … }}`, or another one");
         reader.problem(section.span(), message, hint);
         None
     };

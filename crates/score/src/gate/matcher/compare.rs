@@ -60,7 +60,7 @@ pub fn difference(expected: &Value, actual: &Value, is_part: bool) -> Difference
     find((Some(expected), Some(actual)), is_part, "", &mut places);
     places
         .into_difference()
-        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected)))
+        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected).into()))
 }
 
 /// Notes where what is in one place differs from what must be there; either may be nothing.

@@ -96,13 +96,13 @@ fn is_plain_character(character: char) -> bool {
 
 /// Why a path cannot be read, or where it leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", message.text())]
 pub struct PathError {
     /// Where it cannot be read, in characters, counted from 1; `None` where it leads nowhere.
     pub position: Option<usize>,
-    message: String,
+    pub(crate) message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl PathError {

@@ -5,6 +5,7 @@
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
 
+use mcprove_settings::message::sentence;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read as _};
 use std::time::UNIX_EPOCH;
@@ -55,7 +56,7 @@ pub(super) fn merge(
         if let Some(message) = never_reached(&readable(&text)) {
             return Err(TestError::new(
                 format!("the server {name:?} could not be started or reached: {message}"),
-                format!(
+                sentence!(
                     "check the command or the address of {name:?} under `servers`, and try it by itself: mcprove probe"
                 ),
             ));

@@ -1,5 +1,6 @@
 //! The proxies before the servers of one run.
 
+use mcprove_settings::message::sentence;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ pub(super) async fn start(
                 let mock = mock.map_err(|error| {
                     TestError::new(
                         format!("the mock {name:?} cannot be made: {error}"),
-                        "check the tools of the mock with `mcprove validate`",
+                        sentence!("check the tools of the mock with `mcprove validate`"),
                     )
                 })?;
                 let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
@@ -114,7 +115,7 @@ async fn before_process(
     let Some(program) = context.proxy_program else {
         return Err(TestError::new(
             format!("there is no program that could stand before the server {name:?} as a proxy"),
-            "set `proxy_program` of the options to the program `mcprove`",
+            sentence!("set `proxy_program` of the options to the program `mcprove`"),
         ));
     };
     let mut secrets = context.environment.secrets();

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 use mcprove_client::server::Server;
 use mcprove_client::session::{CallError, Reply, Session, ViolationKind};
 use mcprove_servers::mock::MockSpec;
-use mcprove_settings::message::Spelling;
+use mcprove_settings::message::{Spelling, sentence};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::protocol::{METHOD_NOT_FOUND, Tool};
@@ -146,7 +146,7 @@ async fn connect(
             let mock = plan::mock(spec, faults, seed).map_err(|error| {
                 TestError::new(
                     format!("the mock {name:?} cannot be made: {error}"),
-                    "check the file of its tools with `mcprove validate`",
+                    sentence!("check the file of its tools with `mcprove validate`"),
                 )
             })?;
             Server::in_memory(name, move || mock.spawn_in_memory())
@@ -156,7 +156,7 @@ async fn connect(
     let session = Session::connect_recorded(&server, plan.session.options(), recorder).await;
     session.map_err(|error| {
         let message = format!("server {name:?} cannot be used: {error}");
-        let hint = error.hint().spelled(Spelling::Yaml);
+        let hint = error.hint().fixed(Spelling::Yaml);
         TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
     })
 }
@@ -174,7 +174,7 @@ async fn list(
             if has_tools || error.code() != Some(METHOD_NOT_FOUND) {
                 return Err(TestError::new(
                     format!("server {server:?} does not list its tools: {error}"),
-                    "look at the server with `mcprove probe`",
+                    sentence!("look at the server with `mcprove probe`"),
                 ));
             }
             warnings.push(format!("server {server:?} has no tools"));

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcprove_settings::message::{Message, message, setting};
+use mcprove_settings::message::{Message, message, sentence, setting};
 use mcprove_settings::text::shorten;
 use mcprove_trace::{Retry, StopReason};
 
@@ -131,7 +131,7 @@ impl Running<'_> {
             };
             // Gateways have been seen to tell of a failure behind them with a status of success.
             status = error_status(&reply.body).ok_or_else(|| {
-                let hint = "check that base_url is of the provider that `provider` says";
+                let hint = sentence!("check that base_url is of the provider that `provider` says");
                 TestError::new(wrong.to_string(), hint)
             })?;
         }

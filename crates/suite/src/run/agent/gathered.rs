@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{message, setting};
+use mcprove_settings::message::{message, sentence, setting};
 use mcprove_settings::secret::Redactor;
 use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use crate::agent::toolbox::OfferedTool;
 use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Driver};
 use crate::run::CassetteMode;
-use crate::run::masking::mask;
+use crate::run::masking::{mask, mask_message};
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";
@@ -76,10 +76,10 @@ impl Breakage {
         let TestError { message, hint } = self.error;
         let run = match self.run {
             Some(run) => *run,
-            None => broken_run(task, &message),
+            None => broken_run(task, &message.text()),
         };
         let message = if is_named {
-            format!("run {index}: {message}")
+            sentence!("run {index}: {message}")
         } else {
             message
         };
@@ -139,8 +139,8 @@ pub(super) fn gather(
             }
             Outcome::Broken(broken) => {
                 let (run, mut error) = broken.settle(filled, index, task.runs > 1);
-                mask(&mut error.message, &redactor);
-                mask(&mut error.hint, &redactor);
+                mask_message(&mut error.message, &redactor);
+                mask_message(&mut error.hint, &redactor);
                 errors.push(error);
                 run
             }

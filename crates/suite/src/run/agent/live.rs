@@ -1,5 +1,6 @@
 //! The runs of a test, made: with a model over the network, or with a process of the user, and with real servers.
 
+use mcprove_settings::message::{Message, sentence};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::{StreamExt as _, stream};
@@ -76,7 +77,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     let Some(tape) = &made.tape else {
         return made;
     };
-    let failed: Vec<String> = match replay::replay(test.task, test.suite, tape).await {
+    let failed: Vec<Message> = match replay::replay(test.task, test.suite, tape).await {
         Ok(replayed) if replayed.errors.is_empty() => {
             made.trace.runs = replayed.trace.runs;
             return made;
@@ -86,7 +87,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     };
     let told = failed
         .iter()
-        .map(|why| format!("the recording cannot be replayed: {why}"));
+        .map(|why| sentence!("the recording cannot be replayed: {why}").text());
     if let Some(first) = made.notes.first_mut() {
         first.extend(told);
     }
@@ -99,7 +100,7 @@ fn servers_of(test: AgentTest<'_>) -> Result<Vec<ServerPlan>, TestError> {
         let mut server = test.suite.servers.get(name).cloned().ok_or_else(|| {
             TestError::new(
                 format!("the suite has no server {name:?}"),
-                "name one that stands under `servers`",
+                sentence!("name one that stands under `servers`"),
             )
         })?;
         if let (Driver::Model(_), Reach::Mock { faults, .. }) =

@@ -21,7 +21,7 @@ use mcprove_settings::private_file;
 use mcprove_settings::whole_file::write_private;
 use mcprove_trace::AgentTrace;
 
-use super::masking::mask;
+use super::masking::mask_message;
 use super::report::{TestKind, TestOutcome, TestReport};
 use super::{CassetteMode, Context, SuiteOptions};
 use crate::agent::cassette::{self, Cassette, FOLDER, RecordedOutcome, Verdict};
@@ -56,7 +56,7 @@ struct AgentRuns {
 }
 
 /// What went wrong with one of the runs.
-fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
+fn error(run: usize, message: impl Into<Message>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
         run: Some(run),
         ..TestError::new(message, hint).into()
@@ -90,7 +90,7 @@ async fn run_in(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions)
         Err(error) => {
             report.errors.push(error.into());
             if options.cassettes == CassetteMode::Record {
-                report.notes.push(nothing_recorded(&path));
+                report.notes.push(nothing_recorded(&path).into());
             }
             if !is_replay {
                 redact(&mut report, options);
@@ -100,7 +100,7 @@ async fn run_in(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions)
     };
     if let Some(error) = leftover.filter(|_| report.details.is_none()) {
         let note = format!("the trace of an earlier run cannot be removed: {error}");
-        report.notes.push(note);
+        report.notes.push(note.into());
     }
     report
 }
@@ -132,7 +132,7 @@ fn redact(report: &mut TestReport, options: &SuiteOptions) {
     let errors = report.errors.iter_mut();
     let texts = errors.flat_map(|error| [&mut error.message, &mut error.hint]);
     for text in texts.chain(&mut report.notes) {
-        mask(text, &redactor);
+        mask_message(text, &redactor);
     }
 }
 
@@ -189,7 +189,7 @@ impl AgentTest<'_> {
             // Whoever stops wants nothing written any more.
             Some(tape) if self.options.stop.is_running() => return record(report, tape, path),
             _ if self.options.cassettes == CassetteMode::Record => {
-                report.notes.push(nothing_recorded(path));
+                report.notes.push(nothing_recorded(path).into());
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use mcprove_load::run::Report;
 use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::threshold::ThresholdViolation;
 use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::Spelling;
+use mcprove_settings::message::{Message, Spelling, sentence};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde_json::{Value, json};
@@ -54,10 +54,10 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
     report.errors = found.inconclusive_gates().map(unjudged).collect();
     let hints = critical.iter().filter_map(|it| it.hint.clone());
     report.notes = hints
-        .map(|hint| format!("hint: {}", hint.spelled(Spelling::Yaml)))
+        .map(|hint| sentence!("hint: {}", hint.fixed(Spelling::Yaml)))
         .chain(others.iter().map(|it| it.sentence.clone()))
         .chain(not_called(&found.skipped_tools))
-        .chain(found.warnings.iter().cloned())
+        .chain(found.warnings.iter().cloned().map(Message::from))
         .collect();
     for loss in &found.losses {
         report.lose(loss.clone());
@@ -72,7 +72,7 @@ pub(super) fn fill(report: &mut TestReport, found: &Report) {
 }
 
 /// Which tools were not called, and how to call them.
-fn not_called(tools: &[SkippedTool]) -> Option<String> {
+fn not_called(tools: &[SkippedTool]) -> Option<Message> {
     let mut listed: Vec<String> = tools
         .iter()
         .take(SKIPPED_MAX)
@@ -83,7 +83,7 @@ fn not_called(tools: &[SkippedTool]) -> Option<String> {
     }
     (!tools.is_empty()).then(|| {
         let listed = listed.join(", ");
-        format!("not called, as they may write (`allow_writes: true` calls them): {listed}")
+        sentence!("not called, as they may write (`allow_writes: true` calls them): {listed}")
     })
 }
 
@@ -113,11 +113,11 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
     let message = if detector == OWN_LIMIT {
         verdict.sentence.clone()
     } else {
-        format!("inconclusive: {}", verdict.sentence)
+        sentence!("inconclusive: {}", verdict.sentence)
     };
     let hint = verdict.hint.as_ref().map_or_else(
-        || "make the load longer".to_owned(),
-        |hint| hint.spelled(Spelling::Yaml),
+        || "make the load longer".into(),
+        |hint| hint.fixed(Spelling::Yaml),
     );
     ScoreError::new(target, message, hint)
 }

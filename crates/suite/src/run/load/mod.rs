@@ -13,7 +13,7 @@ use mcprove_load::config::{LoadConfig, OutputSettings};
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Run, RunError};
 use mcprove_servers::mock::{Kind, Listening};
-use mcprove_settings::message::{Diagnostic, Spelling};
+use mcprove_settings::message::{Diagnostic, Spelling, sentence};
 use mcprove_settings::secret::Redactor;
 
 use super::Context;
@@ -50,7 +50,7 @@ async fn execute(
     let server = plan.servers.get(&test.server).ok_or_else(|| {
         TestError::new(
             format!("there is no server {:?}", test.server),
-            "name one of those under `servers:`",
+            sentence!("name one of those under `servers:`"),
         )
     })?;
     let mut config = test.config.clone();
@@ -143,23 +143,23 @@ async fn reach(
 }
 
 fn unfilled(error: &FillError) -> TestError {
-    TestError::new(error.to_string(), fill_hint(error, |_| String::new()))
+    TestError::new(error.to_string(), fill_hint(error, |_| "".into()))
 }
 
 fn unmade(error: &RunError, server: &str) -> TestError {
     let Diagnostic { message, hint } = error.diagnostic();
-    let message = message.spelled(Spelling::Yaml);
+    let message = message.fixed(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {
-            let message = format!("the server `{server}` does not run");
+            let message = sentence!("the server `{server}` does not run");
             with_stderr(message, &last_lines(said, STDERR_LINES_MAX))
         }
         RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
-            format!("the server `{server}` does not run: {message}")
+            sentence!("the server `{server}` does not run: {message}")
         }
         _ => message,
     };
-    TestError::new(message, hint.unwrap_or_default().spelled(Spelling::Yaml))
+    TestError::new(message, hint.unwrap_or_default().fixed(Spelling::Yaml))
 }
 
 #[cfg(test)]

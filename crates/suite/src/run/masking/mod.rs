@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use mcprove_settings::message::Message;
 use mcprove_settings::secret::{REDACTED, Redactor};
 use serde_json::Value;
 
@@ -14,13 +15,16 @@ pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport 
     for failure in &mut report.failures {
         mask_value(&mut failure.expected, redactor);
         mask_value(&mut failure.actual, redactor);
-        mask(&mut failure.message, redactor);
+        mask_message(&mut failure.message, redactor);
     }
     for error in &mut report.errors {
-        mask(&mut error.message, redactor);
-        mask(&mut error.hint, redactor);
+        mask_message(&mut error.message, redactor);
+        mask_message(&mut error.hint, redactor);
     }
-    for text in report.notes.iter_mut().chain(&mut report.skipped) {
+    for note in &mut report.notes {
+        mask_message(note, redactor);
+    }
+    if let Some(text) = &mut report.skipped {
         mask(text, redactor);
     }
     for loss in &mut report.losses {
@@ -37,6 +41,10 @@ pub(super) fn mask(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(masked) = redactor.text(text) {
         *text = masked;
     }
+}
+
+pub(super) fn mask_message(message: &mut Message, redactor: &Redactor) {
+    *message = message.edited(|text| redactor.text(text).into_owned());
 }
 
 /// Takes secrets out of all texts of a value, and of the names in it.

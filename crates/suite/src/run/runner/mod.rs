@@ -223,7 +223,7 @@ fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
         Some(limit) => (limit.to_string(), limit.hint()),
         None => (
             format!("mcprove itself failed in this test: {message}"),
-            "please report this, with the suite that led to it",
+            "please report this, with the suite that led to it".into(),
         ),
     };
     report.errors.push(TestError::new(message, hint).into());

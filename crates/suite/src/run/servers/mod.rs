@@ -20,7 +20,7 @@ use mcprove_client::transport::Failure;
 use mcprove_fault::FaultSpec;
 use mcprove_load::drive::StopLevel;
 use mcprove_servers::mock::{Mock, MockError, MockSpec};
-use mcprove_settings::message::{Message, Spelling};
+use mcprove_settings::message::{Message, Spelling, sentence};
 use mcprove_settings::own_limits::OwnLimit;
 use mcprove_settings::quantity::describe_duration;
 use mcprove_settings::sync::lock;
@@ -165,7 +165,7 @@ impl Pool {
         let started = tokio::select! {
             connected = self.connect(list_timeout) => connected,
             () = stop.requested(StopLevel::Now) => {
-                let message = format!("interrupted while the server `{}` started", self.plan.name);
+                let message = sentence!("interrupted while the server `{}` started", self.plan.name);
                 Err(TestError::new(message, "run again to finish"))
             }
         };
@@ -200,15 +200,16 @@ impl Pool {
             Reach::Server(server) => {
                 let server = self.options.environment.fill_server(server);
                 let server = server.map_err(|error| {
-                    let hint =
-                        fill_hint(&error, |name| format!(", or write ${{{name}:-a default}}"));
-                    self.failed(&error.to_string(), hint)
+                    let hint = fill_hint(&error, |name| {
+                        sentence!(", or write ${{{name}:-a default}}")
+                    });
+                    self.failed(error.to_string(), hint)
                 })?;
                 Session::connect_recorded(&server, options, recorder).await
             }
             Reach::Mock { spec, faults } => {
                 let mock = self.mock(spec, faults).map_err(|error| {
-                    self.failed(&error.to_string(), "fix the tools file of the mock")
+                    self.failed(error.to_string(), "fix the tools file of the mock")
                 })?;
                 let (output, input) = mock.spawn_in_memory();
                 Session::connect_streams(output, input, options, recorder).await
@@ -216,8 +217,8 @@ impl Pool {
         };
         let session = session.map_err(|error| {
             let stderr = last_lines(error.stderr(), STDERR_LINES_MAX);
-            let message = with_stderr(error.to_string(), &stderr);
-            self.failed(&message, error.hint().spelled(Spelling::Yaml))
+            let message = with_stderr(error.message(), &stderr);
+            self.failed(message, error.hint().fixed(Spelling::Yaml))
         })?;
         // The list also says how the tools want to be called.
         let limit = list_timeout.unwrap_or(Duration::MAX);
@@ -248,9 +249,9 @@ impl Pool {
         Ok(kept.insert(mock).clone())
     }
 
-    fn failed(&self, why: &str, hint: impl Into<Message>) -> TestError {
-        let name = &self.plan.name;
-        TestError::new(format!("the server `{name}` does not run: {why}"), hint)
+    fn failed(&self, why: impl Into<Message>, hint: impl Into<Message>) -> TestError {
+        let (name, why) = (&self.plan.name, why.into());
+        TestError::new(sentence!("the server `{name}` does not run: {why}"), hint)
     }
 }
 

@@ -89,7 +89,7 @@ async fn round(
             file: None,
             line: None,
             column: None,
-            message: nothing.message.clone(),
+            message: nothing.message.text(),
             hint: Some(nothing.hint.clone()),
         };
         tell_unrun(reports, arguments, vec![problem]);
@@ -307,7 +307,7 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
 }
 
 fn unselected(nothing: &TestError) -> Failure {
-    Failure::new(nothing.message.clone(), nothing.hint.clone())
+    Failure::new(nothing.message.text(), nothing.hint.clone())
 }
 
 /// The exit code that a report asks for.
