@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(Fault::of(&result(json!({ "n": 1 })), Some(&schema)), None);
         let fault = Fault::of(&result(json!({ "n": "mine" })), Some(&schema)).unwrap();
         assert!(
-            fault.message.contains("/n: ") && !fault.is_of_form,
+            fault.message.text().contains("/n: ") && !fault.is_of_form,
             "{fault:?}"
         );
         assert!(
@@ -85,7 +85,7 @@ mod tests {
         assert!(fault.unquoted.contains("is not valid") && fault.unquoted.contains("banana"));
         let fault = Fault::of(&json!({ "content": [] }), Some(&schema)).unwrap();
         assert!(
-            fault.message.contains("no `structuredContent`"),
+            fault.message.text().contains("no `structuredContent`"),
             "{fault:?}"
         );
         assert!(Fault::of(&json!({}), Some(&schema)).unwrap().is_of_form);

@@ -249,7 +249,12 @@ mod tests {
             (silent.outcome, silent.severity),
             (Outcome::Finding, Severity::Warning)
         );
-        assert!(silent.sentence.ends_with("without an answer: `quiet`."));
+        assert!(
+            silent
+                .sentence
+                .text()
+                .ends_with("without an answer: `quiet`.")
+        );
         assert_eq!(verdict(&report(vec![])).outcome, Outcome::Inconclusive);
     }
 

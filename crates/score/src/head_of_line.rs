@@ -221,13 +221,14 @@ mod tests {
         assert!(
             verdict(&report, &LeftOut::default())
                 .sentence
+                .text()
                 .starts_with("Only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
         let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());
         assert!(
-            no_slow.sentence.starts_with("There is no slow tool"),
-            "{}",
+            no_slow.sentence.text().starts_with("There is no slow tool"),
+            "{:?}",
             no_slow.sentence
         );
     }
@@ -258,10 +259,10 @@ mod tests {
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         let sentence = &verdict.sentence;
         assert!(
-            sentence.ends_with(
+            sentence.text().ends_with(
                 "`sleep` was left out, because no answer came within 5,000 ms when it was tried."
             ),
-            "{sentence}"
+            "{sentence:?}"
         );
         let hint = verdict.hint.unwrap_or_default().text();
         assert!(hint.starts_with("raise `hang_timeout`"), "{hint}");

@@ -388,6 +388,18 @@ impl PartialEq for Message {
 
 impl Eq for Message {}
 
+impl PartialEq<str> for Message {
+    fn eq(&self, text: &str) -> bool {
+        self.text() == text
+    }
+}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, text: &&str) -> bool {
+        self == *text
+    }
+}
+
 /// As text.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -195,13 +195,7 @@ fn a_failure_names_the_calls() {
         .found
         .failures
         .iter()
-        .map(|failure| {
-            (
-                failure.run,
-                failure.target.as_str(),
-                failure.message.as_str(),
-            )
-        })
+        .map(|failure| (failure.run, failure.target.as_str(), failure.message.text()))
         .collect();
     assert_eq!(
         failures,
@@ -232,8 +226,9 @@ fn a_failure_names_the_calls() {
     let message = &card.found.failures[0].message;
     assert!(
         message
+            .text()
             .starts_with("calls 6 to 11 (`a`, `b`, `c`, `d`, `e` and 1 more) brought nothing new"),
-        "{message}"
+        "{message:?}"
     );
 }
 

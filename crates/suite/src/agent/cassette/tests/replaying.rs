@@ -178,7 +178,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
                     kind: WireErrorKind::Final(TestError { message, hint }),
                     ..
                 }) => {
-                    assert!(hint.contains("`record`") && hint.contains("`live`"));
+                    assert!(hint.text().contains("`record`") && hint.text().contains("`live`"));
                     message
                 }
                 other => panic!("{other:?}"),
@@ -200,12 +200,15 @@ async fn a_miss_names_the_nearest_and_the_difference() {
     let missed = replayer.call(called("api", "search", &query));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
-        message.contains("query: recorded \"x\", now \"y\""),
+        message.text().contains("query: recorded \"x\", now \"y\""),
         "{message}"
     );
     let missed = replayer.call(called("api", "drop", &none));
     let TestError { message, .. } = missed.await.unwrap_err();
-    assert!(message.contains("a call of search of api"), "{message}");
+    assert!(
+        message.text().contains("a call of search of api"),
+        "{message}"
+    );
 }
 
 #[tokio::test]

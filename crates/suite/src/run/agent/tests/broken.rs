@@ -37,7 +37,10 @@ async fn the_runs_before_it_are_judged_and_all_are_kept() {
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
     assert_eq!(report.errors.len(), 1, "{report:?}");
     assert_eq!(report.errors[0].run, Some(2));
-    assert!(report.errors[0].message.contains("HTTP 400"), "{report:?}");
+    assert!(
+        report.errors[0].message.text().contains("HTTP 400"),
+        "{report:?}"
+    );
     let failed: Vec<_> = report.failures.iter().map(|it| it.run).collect();
     assert_eq!(failed, [Some(0), Some(1)], "{report:?}");
     assert_eq!(report.runs.len(), 2);

@@ -163,7 +163,7 @@ async fn a_call_is_held_against_what_must_come_back() {
         "{:?}",
         reports[4]
     );
-    assert!(reports[5].errors[0].hint.contains("set MISSING"));
+    assert!(reports[5].errors[0].hint.text().contains("set MISSING"));
     assert_eq!(reports[6].skipped.as_deref(), Some("not today"));
 }
 
@@ -177,7 +177,7 @@ async fn an_unexpected_error_fails_a_test_whatever_else_holds() {
         let report = one(mode, &json!({}), &test).await;
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{message}");
-        assert!(message.contains("the call failed"), "{message}");
+        assert!(message.text().contains("the call failed"), "{message}");
         assert_eq!(report.targets["is_error"], true);
     }
     // A result that is not there is the same failure, not an error of the suite.
@@ -233,8 +233,10 @@ async fn a_hang_is_no_expected_error_unless_it_is_named() {
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
     assert!(
-        message.contains("an error that the server sent")
-            && message.contains("write { target: error.category, matcher: { exact: Timeout } }"),
+        message.text().contains("an error that the server sent")
+            && message
+                .text()
+                .contains("write { target: error.category, matcher: { exact: Timeout } }"),
         "{message}"
     );
     assert_eq!(report.failures.len(), 1, "{report:?}");
@@ -281,10 +283,10 @@ async fn a_bare_status_is_no_error_that_the_server_sent() {
     for report in reports.iter().take(2) {
         let (_, message) = outcome(report);
         assert!(
-            message.contains("500") && message.contains(line),
+            message.text().contains("500") && message.text().contains(line),
             "{message}"
         );
-        assert!(!message.contains("target: is_error"), "{message}");
+        assert!(!message.text().contains("target: is_error"), "{message}");
     }
 }
 
@@ -298,7 +300,10 @@ async fn a_tool_that_is_not_there_is_told_with_the_nearest() {
     .await;
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
-    assert!(message.contains("did you mean \"echo\"?"), "{message}");
+    assert!(
+        message.text().contains("did you mean \"echo\"?"),
+        "{message}"
+    );
     let expects = "expect: [{ target: is_error, matcher: { exact: true } }]";
     for more in [
         "",
@@ -310,7 +315,10 @@ async fn a_tool_that_is_not_there_is_told_with_the_nearest() {
         let report = one("normal", &json!({}), &test).await;
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{more}: {message}");
-        assert!(message.contains("did you mean \"echo\"?"), "{message}");
+        assert!(
+            message.text().contains("did you mean \"echo\"?"),
+            "{message}"
+        );
     }
 }
 
@@ -329,7 +337,7 @@ async fn a_server_that_rejects_everything_proves_nothing_with_bad_requests() {
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Error, "{message}");
         assert!(
-            message.contains("inconclusive") && message.contains("must succeed"),
+            message.text().contains("inconclusive") && message.text().contains("must succeed"),
             "{message}"
         );
     }
@@ -347,7 +355,10 @@ async fn bad_requests_are_gated() {
     let report = one("careless", &json!({ "on": 2 }), test).await;
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
-    assert!(message.contains("FAULT-SCHEMA-TYPE-MISMATCH"), "{message}");
+    assert!(
+        message.text().contains("FAULT-SCHEMA-TYPE-MISMATCH"),
+        "{message}"
+    );
     assert_eq!(report.failures[0].target, "negative_path.gate_passed");
     assert_eq!(
         report.failures[0].place.as_deref(),
@@ -356,7 +367,10 @@ async fn bad_requests_are_gated() {
     // Both stand in the message, so that they are not told beside it.
     let failure = &report.failures[0];
     for value in [&failure.expected, &failure.actual] {
-        assert!(message.contains(value.as_str().unwrap()), "{failure:?}");
+        assert!(
+            message.text().contains(value.as_str().unwrap()),
+            "{failure:?}"
+        );
     }
     assert_eq!(report.targets["negative_path.checks_run"], 5);
     assert_eq!(report.targets["negative_path.failures"], 1);
@@ -395,7 +409,7 @@ async fn bad_requests_of_which_none_applies_are_inconclusive() {
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Error);
     assert!(
-        message.contains("inconclusive") && message.contains("allows other fields"),
+        message.text().contains("inconclusive") && message.text().contains("allows other fields"),
         "{message}"
     );
     assert_eq!(report.targets["negative_path.checks_run"], 0);
@@ -412,7 +426,9 @@ async fn a_result_that_breaks_its_schema_fails_whatever_is_expected() {
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{report:?}");
         assert!(
-            message.contains("does not fit the outputSchema of the tool: /"),
+            message
+                .text()
+                .contains("does not fit the outputSchema of the tool: /"),
             "{message}"
         );
     }
@@ -433,8 +449,18 @@ async fn what_a_server_asks_for_and_does_not_get_is_no_finding() {
         let found: Vec<TestOutcome> = reports.iter().map(|report| report.outcome).collect();
         assert_eq!(found, [Error, Error, Passed], "{reports:#?}");
         for report in reports.iter().take(2) {
-            assert!(report.errors[0].message.contains("sampling/createMessage"));
-            assert!(report.errors[0].hint.contains("accept_requests: true"));
+            assert!(
+                report.errors[0]
+                    .message
+                    .text()
+                    .contains("sampling/createMessage")
+            );
+            assert!(
+                report.errors[0]
+                    .hint
+                    .text()
+                    .contains("accept_requests: true")
+            );
         }
     }
     let reports = outcomes(", accept_requests: true").await;
@@ -490,10 +516,10 @@ async fn a_server_that_does_not_start_is_tried_once() {
         let (result, message) = outcome(report);
         assert_eq!(result, TestOutcome::Error);
         assert!(
-            message.contains("`s` does not run") && message.contains("boom"),
+            message.text().contains("`s` does not run") && message.text().contains("boom"),
             "{message}"
         );
-        assert!(!report.errors[0].hint.is_empty());
+        assert!(!report.errors[0].hint.text().is_empty());
     }
     // Dying of `server/discover`, it is started once more to be greeted with `initialize`.
     let starts = std::fs::read_to_string(&log).unwrap().lines().count();

@@ -38,7 +38,10 @@ async fn an_invalid_schema_is_a_finding_and_unknown_tools_need_none() {
         let (result, message) = outcome(report);
         assert_eq!(result, TestOutcome::Failed, "{report:?}");
         assert!(
-            message.contains("inputSchema of the tool is not valid") && message.contains(reason),
+            message
+                .text()
+                .contains("inputSchema of the tool is not valid")
+                && message.text().contains(reason),
             "{message}"
         );
         assert_eq!(report.failures[0].target, "inputSchema");
@@ -82,7 +85,7 @@ async fn the_call_that_a_server_dies_after_fails_and_no_other() {
             assert_eq!(outcomes(&reports), [Failed, Passed, Passed], "{reports:#?}");
             let (_, message) = outcome(&reports[0]);
             assert!(
-                message.contains("and then the server was gone"),
+                message.text().contains("and then the server was gone"),
                 "{message}"
             );
         }
@@ -134,7 +137,7 @@ async fn who_was_only_hurt_is_called_again_and_told_so() {
     }
     let (result, message) = outcome(&reports[1]);
     assert_eq!(result, Error, "{message}");
-    assert!(message.contains("interrupted"), "{message}");
+    assert!(message.text().contains("interrupted"), "{message}");
 }
 
 #[tokio::test]
@@ -241,9 +244,9 @@ async fn a_bad_request_after_which_nothing_is_answered_broke_the_server() {
         "`ping`, which it answered before, had no answer within 600 ms",
         "The bad request broke the server",
     ] {
-        assert!(message.contains(part), "{message}");
+        assert!(message.text().contains(part), "{message}");
     }
-    assert!(!message.contains("To mend it"), "{message}");
+    assert!(!message.text().contains("To mend it"), "{message}");
     assert_eq!(reports[0].failures[0].expected, "a server that goes on");
 }
 
@@ -256,7 +259,8 @@ async fn a_server_that_dies_of_a_bad_request_fails_whether_or_not_it_answers_pin
         assert_eq!(outcomes(&reports), [Failed], "{reports:#?}");
         let (_, message) = outcome(&reports[0]);
         assert!(
-            message.contains("did not survive it") && message.contains("ended the server"),
+            message.text().contains("did not survive it")
+                && message.text().contains("ended the server"),
             "{message}"
         );
     }
@@ -313,9 +317,10 @@ async fn a_server_that_dies_of_being_asked_for_its_tools_is_told_so() {
     for report in &reports {
         let (_, message) = outcome(report);
         assert!(
-            message.contains("died while it listed its tools") && message.contains("no tools"),
+            message.text().contains("died while it listed its tools")
+                && message.text().contains("no tools"),
             "{message}"
         );
-        assert!(!message.contains("survive the call"), "{message}");
+        assert!(!message.text().contains("survive the call"), "{message}");
     }
 }
