@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use maud::{Markup, html};
+use mcprove_settings::number::float_len;
+
 use super::axis::Axis;
-use super::{class, each, escape};
-use crate::block::{Bars, Chart};
+use super::class;
+use crate::block::{Bar, Bars, Chart};
 use crate::figure;
 
 /// The size of a chart in its own units. Small, so that its letters stay readable where it is
@@ -23,13 +26,18 @@ const ROW_HEIGHT: f64 = 22.0;
 const BAR_LEFT: f64 = 166.0;
 const BAR_RIGHT: f64 = 128.0;
 
-/// The chart with its caption; nothing when there are not two values.
-pub fn draw_chart(chart: &Chart) -> String {
-    let values = chart.points.iter().filter_map(|(_, value)| *value);
-    if values.clone().count() < 2 {
-        return String::new();
-    }
-    let (low, high) = ends(values);
+/// Whether there is a line to see: two values make one.
+pub fn has_line(chart: &Chart) -> bool {
+    values(chart).count() >= 2
+}
+
+fn values(chart: &Chart) -> impl Iterator<Item = f64> {
+    chart.points.iter().filter_map(|(_, value)| *value)
+}
+
+/// The chart with its caption.
+pub fn draw_chart(chart: &Chart) -> Markup {
+    let (low, high) = ends(values(chart));
     let vertical = if chart.from_zero {
         Axis::up_to(high)
     } else {
@@ -37,28 +45,26 @@ pub fn draw_chart(chart: &Chart) -> String {
     };
     let (first, last) = ends(chart.points.iter().map(|(place, _)| *place));
     let horizontal = Axis::within(if first < last / 3.0 { 0.0 } else { first }, last);
-    let bottom = HEIGHT - BOTTOM;
-    let marks = each(&chart.marks, |mark| {
-        let x = right_to(horizontal.place(*mark));
-        format!(
-            "<line class=\"mark\" x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\"/>\n"
-        )
-    });
-    let marked = if chart.marks.is_empty() {
-        String::new()
-    } else {
-        format!(" <small>(dashed: {})</small>", escape(&chart.marked))
-    };
-    format!(
-        "<figure>\n<figcaption>{title}{marked}</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}: {y} over {x}, from {low} to {high}</title>\n{axes}{marks}{line}</svg>\n</figure>\n",
-        title = escape(chart.title),
-        y = escape(chart.y_label),
-        x = escape(chart.x_label),
-        low = short(low),
-        high = short(high),
-        axes = draw_axes(&horizontal, &vertical, chart),
-        line = draw_line(&horizontal, &vertical, chart),
-    )
+    let (title, bottom) = (chart.title, at(HEIGHT - BOTTOM));
+    html! {
+        figure {
+            figcaption {
+                (title)
+                @if !chart.marks.is_empty() { " " small { "(dashed: " (chart.marked) ")" } }
+            }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(title) {
+                title {
+                    (title) ": " (chart.y_label) " over " (chart.x_label)
+                    ", from " (short(low)) " to " (short(high))
+                }
+                (draw_axes(&horizontal, &vertical, chart))
+                @for x in chart.marks.iter().map(|mark| at(right_to(horizontal.place(*mark)))) {
+                    line class="mark" x1=(x) y1=(TOP) x2=(x) y2=(bottom) {}
+                }
+                (draw_line(&horizontal, &vertical, chart))
+            }
+        }
+    }
 }
 
 /// The smallest and the largest.
@@ -68,10 +74,9 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     })
 }
 
-fn draw_line(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> String {
-    let class = class(chart.tone);
+fn draw_line(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> Markup {
     let mut path = String::new();
-    let mut dots = String::new();
+    let mut dots = Vec::new();
     let mut is_drawing = false;
     for (place, value) in &chart.points {
         let Some(value) = value else {
@@ -84,77 +89,69 @@ fn draw_line(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> String {
         let _ = write!(path, "{command}{x:.1} {y:.1}");
         is_drawing = true;
         if chart.points.len() <= DOTS_MAX {
-            let (place, value) = (short(*place), short(*value));
-            let _ = writeln!(
-                dots,
-                "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"><title>{place}: {value}</title></circle>",
-            );
+            dots.push((x, y, short(*place), short(*value)));
         }
     }
-    format!("<path class=\"{class}\" d=\"{path}\"/>\n{dots}")
-}
-
-fn draw_axes(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> String {
-    let rows = each(vertical.ticks(), |tick| {
-        let y = down_to(vertical.place(*tick));
-        format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{:.1}\" y2=\"{y:.1}\"/>\n<text class=\"tick end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-            WIDTH - RIGHT,
-            LEFT - 6.0,
-            y + 4.0,
-            escape(&vertical.label(*tick))
-        )
-    });
-    let columns = each(horizontal.ticks(), |tick| {
-        let x = right_to(horizontal.place(*tick));
-        let label = escape(&horizontal.label(*tick));
-        let below = HEIGHT - BOTTOM + 16.0;
-        format!("<text class=\"tick middle\" x=\"{x:.1}\" y=\"{below:.1}\">{label}</text>\n")
-    });
-    format!(
-        "{rows}{columns}<text class=\"label middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n<text class=\"label middle\" transform=\"translate(14 {:.1}) rotate(-90)\">{}</text>\n",
-        right_to(0.5),
-        HEIGHT - 6.0,
-        escape(chart.x_label),
-        down_to(0.5),
-        escape(chart.y_label)
-    )
-}
-
-/// How often something fell into each stretch, as bars; nothing without any.
-pub fn draw_bars(bars: &Bars) -> String {
-    if bars.rows.is_empty() {
-        return String::new();
-    }
-    let mut svg = String::new();
-    let mut y = 0.0;
-    for (bar, share, length) in bars.shares() {
-        let (from, until, share) = (escape(&bar.from), escape(&bar.until), escape(&share));
-        let marks = bar.marks.join(" ");
-        let mut width = length * (WIDTH - BAR_LEFT - BAR_RIGHT);
-        if bar.count > 0 {
-            width = width.max(1.0);
+    let class = class(chart.tone);
+    html! {
+        path class=(class) d=(path) {}
+        @for (x, y, place, value) in dots {
+            circle class=(class) cx=(at(x)) cy=(at(y)) r="3" { title { (place) ": " (value) } }
         }
-        let _ = writeln!(
-            svg,
-            "<g><title>{from} to {until}: {count} ({share}) {marks}</title>\
-             <text class=\"tick end\" x=\"{label:.1}\" y=\"{text:.1}\">{from} – {until}</text>\
-             <rect class=\"neutral\" x=\"{BAR_LEFT}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\
-             <text class=\"tick\" x=\"{after:.1}\" y=\"{text:.1}\">{share} <tspan class=\"strong\">{marks}</tspan></text></g>",
-            count = figure::counted(bar.count, bars.noun),
-            label = BAR_LEFT - 8.0,
-            text = y + 15.0,
-            top = y + 3.0,
-            height = ROW_HEIGHT - 6.0,
-            after = BAR_LEFT + width + 6.0,
-        );
-        y += ROW_HEIGHT;
     }
-    let title = escape(bars.title);
-    format!(
-        "<figure class=\"wide\">\n<figcaption>{title}</figcaption>\n\
-         <svg viewBox=\"0 0 {WIDTH} {y:.0}\" role=\"img\" aria-label=\"{title}\">\n{svg}</svg>\n</figure>\n"
-    )
+}
+
+fn draw_axes(horizontal: &Axis, vertical: &Axis, chart: &Chart) -> Markup {
+    let (left, right) = (at(LEFT - 6.0), at(WIDTH - RIGHT));
+    html! {
+        @for tick in vertical.ticks() {
+            @let y = down_to(vertical.place(*tick));
+            line class="grid" x1=(LEFT) y1=(at(y)) x2=(right) y2=(at(y)) {}
+            text class="tick end" x=(left) y=(at(y + 4.0)) { (vertical.label(*tick)) }
+        }
+        @for tick in horizontal.ticks() {
+            @let x = at(right_to(horizontal.place(*tick)));
+            text class="tick middle" x=(x) y=(at(HEIGHT - BOTTOM + 16.0)) { (horizontal.label(*tick)) }
+        }
+        text class="label middle" x=(at(right_to(0.5))) y=(at(HEIGHT - 6.0)) { (chart.x_label) }
+        text class="label middle" transform={ "translate(14 " (at(down_to(0.5))) ") rotate(-90)" } { (chart.y_label) }
+    }
+}
+
+/// How often something fell into each stretch, as bars.
+pub fn draw_bars(bars: &Bars) -> Markup {
+    let height = ROW_HEIGHT * float_len(bars.rows.len());
+    html! {
+        figure class="wide" {
+            figcaption { (bars.title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(bars.title) {
+                @for (row, (bar, share, length)) in bars.shares().enumerate() {
+                    (draw_bar(bar, bars.noun, &share, length, ROW_HEIGHT * float_len(row)))
+                }
+            }
+        }
+    }
+}
+
+fn draw_bar(bar: &Bar, noun: &str, share: &str, length: f64, y: f64) -> Markup {
+    let width_min = if bar.count > 0 { 1.0 } else { 0.0 };
+    let width = (length * (WIDTH - BAR_LEFT - BAR_RIGHT)).max(width_min);
+    let (marks, text) = (bar.marks.join(" "), at(y + 15.0));
+    html! {
+        g {
+            title {
+                (bar.from) " to " (bar.until) ": " (figure::counted(bar.count, noun)) " (" (share) ") " (marks)
+            }
+            text class="tick end" x=(at(BAR_LEFT - 8.0)) y=(text) { (bar.from) " – " (bar.until) }
+            rect class="neutral" x=(BAR_LEFT) y=(at(y + 3.0)) width=(at(width)) height=(at(ROW_HEIGHT - 6.0)) {}
+            text class="tick" x=(at(BAR_LEFT + width + 6.0)) y=(text) { (share) " " tspan class="strong" { (marks) } }
+        }
+    }
+}
+
+/// A place in a drawing.
+fn at(place: f64) -> String {
+    format!("{place:.1}")
 }
 
 /// Three or four digits, whatever the size.

@@ -1,14 +1,15 @@
 //! A document as an HTML page that needs nothing else, not even a script.
 //!
-//! Everything is escaped where it is drawn ([`escape`]); on top of that a page forbids itself
-//! scripts and the network, so that whatever a server calls itself stays a text.
+//! Everything is escaped where it is drawn; on top of that a page forbids itself scripts and the
+//! network, so that whatever a server calls itself stays a text.
 
 mod axis;
 mod chart;
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use mcprove_settings::printable::escape_hidden;
 
-use crate::block::{Block, Document, Figure, Finding, Line, Section, Span, Table, Tone};
+use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
 
 const CSS: &str = include_str!("style.css");
 
@@ -21,95 +22,114 @@ const CELL_MAX: usize = 40;
 impl Document {
     /// As an HTML page.
     pub fn html(&self) -> String {
-        let status = self.verdict.as_ref().map_or(String::new(), |verdict| {
-            let (class, why) = (class(verdict.tone), draw_line(&verdict.why));
-            let word = verdict.word;
-            format!("<p class=\"status {class}\"><strong>{word}</strong>{why}</p>\n")
-        });
-        let facts = each(&self.facts, |(name, line)| {
-            format!("<dt>{name}</dt><dd>{}</dd>\n", draw_line(line))
-        });
-        let facts = within("<dl class=\"about\">\n", &facts, "</dl>\n");
-        let sections = each(&self.sections, draw_section);
-        let page = format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{}</title>\n<style>\n{CSS}</style>\n</head>\n<body>\n<main>\n\
-             <header>\n{status}<h1>{}</h1>\n{facts}</header>\n{sections}</main>\n</body>\n</html>\n",
-            escape(&self.window_title()),
-            escape(&self.heading())
-        );
-        escape_hidden(&page).into_owned()
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.window_title()) }
+                    style { (PreEscaped(CSS)) }
+                }
+                body {
+                    main {
+                        header {
+                            @if let Some(verdict) = &self.verdict {
+                                p class={ "status " (class(verdict.tone)) } {
+                                    strong { (verdict.word) }
+                                    (draw_line(&verdict.why))
+                                }
+                            }
+                            h1 { (self.heading()) }
+                            @if !self.facts.is_empty() {
+                                dl class="about" {
+                                    @for (name, line) in &self.facts {
+                                        dt { (name) }
+                                        dd { (draw_line(line)) }
+                                    }
+                                }
+                            }
+                        }
+                        @for section in &self.sections { (draw_section(section)) }
+                    }
+                }
+            }
+        };
+        escape_hidden(&page.into_string()).into_owned()
     }
 }
 
-/// Several things, one after the other.
-fn each<Item>(items: &[Item], draw: impl Fn(&Item) -> String) -> String {
-    items.iter().map(draw).collect()
-}
-
-/// What stands between two tags; nothing around nothing.
-fn within(start: &str, inside: &str, end: &str) -> String {
-    match inside {
-        "" => String::new(),
-        inside => [start, inside, end].concat(),
-    }
-}
-
-fn draw_section(section: &Section) -> String {
-    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+fn draw_section(section: &Section) -> Markup {
+    let blocks = section.blocks.iter().filter(|block| is_seen(block));
+    let blocks: Vec<&Block> = blocks.collect();
+    let is_chart = |block: &&Block| matches!(block, Block::Chart(_));
     // Charts that follow each other stand side by side.
-    let groups = section
-        .blocks
-        .chunk_by(|one, other| is_chart(one) && is_chart(other));
-    let drawn = groups.map(|blocks| {
-        let drawn = each(blocks, draw);
-        if drawn.starts_with("<figure>") {
-            format!("<div class=\"charts\">\n{drawn}</div>\n")
-        } else {
-            drawn
+    let groups = blocks.chunk_by(|one, other| is_chart(one) && is_chart(other));
+    html! {
+        @if !blocks.is_empty() {
+            section {
+                @if !section.title.is_empty() { h2 { (section.title) } }
+                @for group in groups {
+                    @if group.iter().all(is_chart) {
+                        div class="charts" { @for block in group { (draw(block)) } }
+                    } @else {
+                        @for block in group { (draw(block)) }
+                    }
+                }
+            }
         }
-    });
-    let title = within("<h2>", &escape(&section.title), "</h2>\n");
-    within(
-        &format!("<section>\n{title}"),
-        &drawn.collect::<String>(),
-        "</section>\n",
-    )
+    }
 }
 
-fn draw(block: &Block) -> String {
+/// Whether a block shows anything.
+fn is_seen(block: &Block) -> bool {
     match block {
-        Block::Paragraph(line) => format!("<p>{}</p>\n", draw_line(line)),
-        Block::List(lines) => {
-            let lines = each(lines, |line| format!("<li>{}</li>\n", draw_line(line)));
-            format!("<ul>\n{lines}</ul>\n")
-        }
-        Block::Figures(figures) => {
-            let figures = each(figures, |Figure { tone, label, value }| {
-                let (class, value) = (class(*tone), escape(value));
-                format!("<div class=\"{class}\"><dt>{label}</dt><dd>{value}</dd></div>\n")
-            });
-            format!("<dl class=\"tiles\">\n{figures}</dl>\n")
-        }
-        Block::Findings(findings) => {
-            let findings = each(findings, draw_finding);
-            format!("<ul class=\"findings\">\n{findings}</ul>\n")
-        }
+        Block::Chart(chart) => chart::has_line(chart),
+        Block::Bars(bars) => !bars.rows.is_empty(),
+        Block::Detail(block) => is_seen(block),
+        _ => true,
+    }
+}
+
+fn draw(block: &Block) -> Markup {
+    match block {
+        Block::Paragraph(line) => html! { p { (draw_line(line)) } },
+        Block::List(lines) => html! {
+            ul { @for line in lines { li { (draw_line(line)) } } }
+        },
+        Block::Figures(figures) => html! {
+            dl class="tiles" {
+                @for figure in figures {
+                    div class=(class(figure.tone)) {
+                        dt { (figure.label) }
+                        dd { (figure.value) }
+                    }
+                }
+            }
+        },
+        Block::Findings(findings) => html! {
+            ul class="findings" { @for finding in findings { (draw_finding(finding)) } }
+        },
         Block::Table(table) => draw_table(table),
         Block::Chart(chart) => chart::draw_chart(chart),
         Block::Bars(bars) => chart::draw_bars(bars),
-        Block::Excerpt(lines) => format!("<pre>{}</pre>\n", escape(&lines.join("\n"))),
+        Block::Excerpt(lines) => html! { pre { (lines.join("\n")) } },
         Block::Detail(block) => draw(block),
     }
 }
 
-fn draw_finding(finding: &Finding) -> String {
-    let lines: Vec<String> = finding.said("Hint: ").iter().map(draw_line).collect();
-    let (class, word, lines) = (class(finding.tone), finding.word, lines.join("<br>"));
-    format!("<li class=\"{class}\"><strong>{word}</strong> {lines}</li>\n")
+fn draw_finding(finding: &Finding) -> Markup {
+    html! {
+        li class=(class(finding.tone)) {
+            strong { (finding.word) }
+            @for (place, line) in finding.said("Hint: ").iter().enumerate() {
+                @if place > 0 { br; } @else { " " }
+                (draw_line(line))
+            }
+        }
+    }
 }
 
 const fn class(tone: Tone) -> &'static str {
@@ -121,62 +141,46 @@ const fn class(tone: Tone) -> &'static str {
     }
 }
 
-fn draw_table(table: &Table) -> String {
+fn draw_table(table: &Table) -> Markup {
     let mut cells = table.rows.iter().flatten();
     let is_wordy = cells.any(|cell| cell.text().chars().count() > CELL_MAX);
-    let cards = if is_wordy { " class=\"cards\"" } else { "" };
-    let classes: Vec<&str> = (0..table.header.len())
-        .map(|column| {
-            if table.is_numeric(column) {
-                " class=\"number\""
-            } else {
-                ""
-            }
-        })
+    let columns = 0..table.header.len();
+    let classes: Vec<Option<&str>> = columns
+        .map(|column| table.is_numeric(column).then_some("number"))
         .collect();
-    let header = table.header.iter().zip(&classes).map(|(name, class)| {
-        let name = escape(name);
-        format!("<th scope=\"col\"{class}>{name}</th>")
-    });
-    let header: String = header.collect();
-    let rows = each(&table.rows, |row| {
-        let cells = row.iter().zip(&table.header).zip(&classes);
-        let cells = cells.map(|((cell, name), class)| {
-            let (name, cell) = (escape(name), draw_line(cell));
-            format!("<td data-label=\"{name}\"{class}>{cell}</td>")
-        });
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
-    });
-    format!(
-        "<div class=\"scroll\"><table{cards}>\n<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
-    )
+    html! {
+        div class="scroll" {
+            table class=[is_wordy.then_some("cards")] {
+                thead {
+                    tr {
+                        @for (name, class) in table.header.iter().zip(&classes) {
+                            th scope="col" class=[class] { (name) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for ((cell, name), class) in row.iter().zip(&table.header).zip(&classes) {
+                                td data-label=(name) class=[class] { (draw_line(cell)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A line with its spans.
-fn draw_line(line: &Line) -> String {
-    each(&line.0, |span| {
-        let text = escape(span.text());
-        match span {
-            Span::Plain(_) => text,
-            Span::Code(_) => format!("<code>{text}</code>"),
-            Span::Strong(tone, _) => {
-                format!("<strong class=\"{}\">{text}</strong>", class(*tone))
+fn draw_line(line: &Line) -> Markup {
+    html! {
+        @for span in &line.0 {
+            @match span {
+                Span::Plain(text) => (text),
+                Span::Code(text) => code { (text) },
+                Span::Strong(tone, text) => strong class=(class(*tone)) { (text) },
             }
         }
-    })
-}
-
-/// A text in which HTML finds nothing to do, between tags and within quotes.
-pub fn escape(text: &str) -> String {
-    let marks = [
-        ("&", "&amp;"),
-        ("<", "&lt;"),
-        (">", "&gt;"),
-        ("\"", "&quot;"),
-        ("'", "&#39;"),
-    ];
-    let text = text.to_owned();
-    marks
-        .iter()
-        .fold(text, |text, (mark, name)| text.replace(mark, name))
+    }
 }
