@@ -101,8 +101,11 @@ pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
     }
     let cases = gathered;
     let count = |outcome| {
-        let cases = cases.iter().filter(|case| case.outcome == outcome);
-        cases.map(|case| case.times).fold(0, u32::saturating_add)
+        cases
+            .iter()
+            .filter(|case| case.outcome == outcome)
+            .map(|case| case.times)
+            .fold(0, u32::saturating_add)
     };
     FuzzReport {
         rejected: count(FuzzOutcome::Rejected),

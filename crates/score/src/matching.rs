@@ -109,8 +109,10 @@ fn move_along(
 
 /// How many characters two texts begin with in common.
 pub fn common_chars(one: &str, other: &str) -> usize {
-    let pairs = one.chars().zip(other.chars());
-    pairs.take_while(|(a, b)| a == b).count()
+    one.chars()
+        .zip(other.chars())
+        .take_while(|(a, b)| a == b)
+        .count()
 }
 
 /// The places on the left, of `left`, that cannot all have a partner of their own among the `right`
@@ -130,8 +132,9 @@ pub fn unmatched(left: usize, right: usize, fits: impl Fn(usize, usize) -> bool)
         }
     }
     let matching = maximum_matching(&vec![1; picky.len()], &vec![1; right], &partners);
-    let paired = picky.into_iter().zip(matching);
-    paired
+    picky
+        .into_iter()
+        .zip(matching)
         .filter(|(_, partner)| partner.is_empty())
         .map(|(place, _)| place)
         .collect()

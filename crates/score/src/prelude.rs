@@ -3,14 +3,15 @@
 
 pub use core::time::Duration;
 pub use std::collections::{BTreeMap, BTreeSet};
-pub use std::sync::Arc;
+pub use std::fmt;
+pub use std::ops::Range;
+pub use std::slice;
+pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::message::{
-    Message, code, message, name as quoted, names as quoted_names, sentence, setting, tee_stderr,
-};
+pub use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr, code, name as quoted, names as quoted_names, sentence};
 pub use mcprove_settings::number::{
-    count, finite, float, float_len, median, ratio, share, truncated, truncated_len,
+    count, finite, float, float_len, mean, median, ratio, share, truncated, truncated_len,
 };
 pub use mcprove_settings::phrase::{
     self, are, count as counted, decimal, milliseconds, percent, places as named_places, were,
@@ -21,6 +22,7 @@ pub use mcprove_settings::registry::nearest;
 pub use mcprove_settings::setting::{Setting, SettingType, Settings};
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::canonical::{Identity, first_equal};
+pub use mcprove_trace::word_lists::WordLists;
 pub use mcprove_trace::{
     AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
     StopReason, ToolCall, ToolResult, canonical,
@@ -29,11 +31,12 @@ pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};
 
-pub(crate) use crate::agent::first_of;
 pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
 pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
+pub(crate) use crate::agent::{first_of, metrics};
 pub use crate::gate::{
-    Difference, Gates, Matcher, MatcherError, Path, RunCard, ScoreError, ScoreResult, Scorecard,
+    Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, MatcherError, Path,
+    PathError, RunCard, RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard, Step,
 };
 pub use crate::matching::common_chars;
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -141,8 +141,8 @@ fn student_t_975(degrees: u64) -> f64 {
         _ => {
             let n = float(degrees);
             let powers = |coefficients: &[(f64, i32)]| {
-                let terms = coefficients.iter();
-                terms
+                coefficients
+                    .iter()
                     .map(|(factor, power)| factor * Z.powi(*power))
                     .sum::<f64>()
             };

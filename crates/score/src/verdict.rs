@@ -155,8 +155,9 @@ impl Verdict {
     #[must_use]
     pub fn numbers_in(mut self, report: &impl Serialize) -> Self {
         if let Ok(Value::Object(fields)) = serde_json::to_value(report) {
-            let numbers = fields.into_iter();
-            let numbers = numbers.filter(|(_, value)| value.is_number() || value.is_null());
+            let numbers = fields
+                .into_iter()
+                .filter(|(_, value)| value.is_number() || value.is_null());
             self.numbers.extend(numbers);
         }
         self

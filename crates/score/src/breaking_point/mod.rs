@@ -153,10 +153,10 @@ pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
 fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
     steps.iter().enumerate().find_map(|(index, step)| {
         let earlier = &steps[..index];
-        let finite_steps = earlier
+        let best = earlier
             .iter()
-            .filter(|step| step.throughput_per_s.is_finite());
-        let best = finite_steps.max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
+            .filter(|step| step.throughput_per_s.is_finite())
+            .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
         let kind = kinds.iter().copied().find(|kind| match kind {
             BreakingKind::Errors => has_errors(step, earlier),
             BreakingKind::Collapse => best.is_some_and(|best| {

@@ -1,8 +1,7 @@
 //! What went wrong in two sets of runs, compared: error rates, deadlocks, hangs.
 
-use super::proportion::{self, Estimate};
-use super::{Change, CompareLimits, RunSample};
-use crate::prelude::*;
+use super::prelude::*;
+use super::proportion::Estimate;
 
 /// How much the error rate may have risen and still count as unchanged.
 const UNCHANGED_RISE_MAX: f64 = 0.01;

@@ -52,8 +52,11 @@ pub fn test(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
     all.sort_by(f64::total_cmp);
     let is_equal = |one: &f64, other: &f64| one.partial_cmp(other) == Some(Ordering::Equal);
-    let sizes = all.chunk_by(is_equal).map(|group| float_len(group.len()));
-    let ties: f64 = sizes.map(|size| size * size * size - size).sum();
+    let ties: f64 = all
+        .chunk_by(is_equal)
+        .map(|group| float_len(group.len()))
+        .map(|size| size * size * size - size)
+        .sum();
     let is_exact = ties <= 0.0 && first.len() <= EXACT_MAX && second.len() <= EXACT_MAX;
     let (n, m) = (float_len(first.len()), float_len(second.len()));
     let p_value = if is_exact {
@@ -101,8 +104,11 @@ fn arrangements(n: usize, m: usize) -> Vec<f64> {
     for i in 1..=n {
         // Times (1 − q^(m+i)).
         let shifted = std::iter::repeat_n(0.0, m + i).chain(counts.iter().copied());
-        let pairs = counts.iter().zip(shifted);
-        counts = pairs.map(|(count, shifted)| count - shifted).collect();
+        counts = counts
+            .iter()
+            .zip(shifted)
+            .map(|(count, shifted)| count - shifted)
+            .collect();
         // Over (1 − q^i): a running sum in steps of i.
         for index in i..counts.len() {
             counts[index] += counts[index - i];

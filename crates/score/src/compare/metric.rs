@@ -1,10 +1,8 @@
 //! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
 
-use super::{
-    Change, FEW_RUNS_RATIO_MIN, P_MAX, RATIO_MIN, RUNS_DEFAULT, RUNS_MAX, RunSample, holm,
-    is_single, mann_whitney,
-};
-use crate::prelude::*;
+use crate::percentile;
+
+use super::prelude::*;
 
 /// How far from 1 the interval of an unchanged ratio may reach.
 const UNCHANGED_MARGIN: f64 = 0.05;
@@ -98,7 +96,7 @@ impl Metric {
 /// What the runs can bear: `None` is a test. Otherwise even runs that do not overlap at all would not be certain: they
 /// are so few, or single, that only a large difference counts, and only where all runs of one side lie beyond all of
 /// the other, as this says.
-pub type FewSeparated = Option<bool>;
+type FewSeparated = Option<bool>;
 
 fn few_separated(before: &[f64], after: &[f64]) -> FewSeparated {
     // Two-sided, the runs in perfect order, and the strictest of the corrected tests.
@@ -110,7 +108,7 @@ fn few_separated(before: &[f64], after: &[f64]) -> FewSeparated {
 }
 
 /// Why only a large difference counts.
-pub fn evidence_note(few: FewSeparated, is_single: bool) -> &'static str {
+fn evidence_note(few: FewSeparated, is_single: bool) -> &'static str {
     match few {
         None => "",
         Some(_) if is_single => "; single run, so only a large difference counts",
@@ -134,17 +132,18 @@ pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricC
         .each_ref()
         .map(|(comparison, _)| comparison.p_value);
     let is_single = is_single(baseline, current);
-    let measured = TESTED.iter().zip(measured).zip(holm::adjust(&p_values));
-    let decided = measured.map(|((metric, (mut comparison, few)), adjusted_p)| {
-        comparison.adjusted_p = adjusted_p;
-        decide(metric, &mut comparison, few, is_single);
-        comparison
-    });
+    let decided = TESTED.iter().zip(measured).zip(adjust(&p_values)).map(
+        |((metric, (mut comparison, few)), adjusted_p)| {
+            comparison.adjusted_p = adjusted_p;
+            decide(metric, &mut comparison, few, is_single);
+            comparison
+        },
+    );
     decided.collect()
 }
 
 /// The numbers of a metric, still without a verdict, and what they can bear.
-pub fn measure(
+fn measure(
     metric: &Metric,
     baseline: &[RunSample],
     current: &[RunSample],
@@ -176,8 +175,9 @@ fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
         .iter()
         .flat_map(|before| after.iter().map(move |after| after / before));
     // Zero over zero: the same.
-    let ratios = ratios.map(|ratio| if ratio.is_nan() { 1.0 } else { ratio });
-    let mut ratios: Vec<f64> = ratios.collect();
+    let mut ratios: Vec<f64> = ratios
+        .map(|ratio| if ratio.is_nan() { 1.0 } else { ratio })
+        .collect();
     ratios.sort_by(f64::total_cmp);
     let (low, high) = (ratios[rank - 1], ratios[ratios.len() - rank]);
     Some((finite(low)?, finite(high)?))
@@ -218,7 +218,7 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated,
 }
 
 /// The ratio in brackets, with its interval where there is one.
-pub fn ratio_text(comparison: &MetricComparison) -> String {
+fn ratio_text(comparison: &MetricComparison) -> String {
     comparison.ratio.map_or(String::new(), |ratio| {
         let ratio = decimal(ratio, 3);
         match comparison.ratio_low.zip(comparison.ratio_high) {
@@ -250,6 +250,120 @@ impl MetricComparison {
                 let narrower = (high - low) / (2.0 * distance.max(UNCHANGED_MARGIN));
                 let wanted = (float_len(runs) * narrower * narrower).ceil();
                 truncated_len(wanted).clamp(least, most)
+            }
+        }
+    }
+}
+
+// p99, compared only where the user set a limit: it rests on few calls, and differs from run to
+// run more than the others.
+
+const P99: Metric = Metric::latency("p99_ms", "p99", |run| run.p99_ms);
+
+/// A limit is broken when the whole interval of the ratio lies beyond it.
+pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> MetricComparison {
+    // Ten calls beyond it, over all runs of a side: fewer are luck.
+    let is_supported = [baseline, current]
+        .into_iter()
+        .all(|runs| percentile::is_supported(succeeded(runs), 99.0));
+    let (mut comparison, few) = if is_supported {
+        measure(&P99, baseline, current)
+    } else {
+        measure(&P99, &[], &[])
+    };
+    match comparison.baseline_median.zip(comparison.current_median) {
+        Some((before, after)) if !limit.is_nan() => {
+            let is_certain = match few {
+                None => comparison.ratio_low.is_some_and(|low| low > limit),
+                Some(is_separated) => {
+                    is_separated && P99.is_worse_by(before, after, FEW_RUNS_RATIO_MIN)
+                }
+            };
+            let (change, verb) = match (after > before * limit, is_certain) {
+                (false, _) => (Change::Unchanged, "stays within"),
+                (true, true) => (Change::Regressed, "exceeds"),
+                (true, false) => (Change::Inconclusive, "may exceed"),
+            };
+            comparison.change = change;
+            comparison.sentence = format!(
+                "p99 {verb} the allowed ratio of {}: {} before, {} now{}{}.",
+                crate::prelude::decimal(limit, 3),
+                P99.text(before),
+                P99.text(after),
+                ratio_text(&comparison),
+                evidence_note(few, is_single(baseline, current))
+            );
+        }
+        _ if !is_supported => {
+            "p99 says nothing: it needs 1000 successful calls a side."
+                .clone_into(&mut comparison.sentence);
+        }
+        _ => "p99 was not measured on both sides.".clone_into(&mut comparison.sentence),
+    }
+    comparison
+}
+
+fn succeeded(runs: &[RunSample]) -> u64 {
+    runs.iter()
+        .map(|run| run.attempted.saturating_sub(run.failed))
+        .fold(0, u64::saturating_add)
+}
+
+// Holm's correction: several tests at once, and still at most 5 % false alarms in all.
+//
+// With m values of p in ascending order, the adjusted one is p'₍ᵢ₎ = max over j ≤ i of
+// (m − j + 1) · p₍ⱼ₎, at most 1 (Holm, *A Simple Sequentially Rejective Multiple Test Procedure*,
+// 1979).
+
+/// Adjusts each p for the others. What was not tested (`None`) does not count.
+///
+/// ```
+/// use mcprove_score::compare::holm;
+///
+/// assert_eq!(adjust(&[Some(0.5), None, Some(0.25)]), [Some(0.5), None, Some(0.5)]);
+/// ```
+fn adjust(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut order: Vec<(usize, f64)> = p_values
+        .iter()
+        .enumerate()
+        .filter_map(|(index, p)| Some((index, p.filter(|p| p.is_finite())?)))
+        .collect();
+    order.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut adjusted = vec![None; p_values.len()];
+    let mut largest = 0.0_f64;
+    for (rank, (index, p)) in order.iter().enumerate() {
+        largest = largest.max(float_len(order.len() - rank) * p).min(1.0);
+        adjusted[*index] = Some(largest);
+    }
+    adjusted
+}
+
+#[cfg(test)]
+mod holm_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn values_are_adjusted_in_order() {
+        // 3 · 0.01, 2 · 0.03, and 1 · 0.04 raised to the one before it.
+        let adjusted = adjust(&[Some(0.01), Some(0.04), Some(0.03)]);
+        for (value, expected) in adjusted.iter().zip([0.03, 0.06, 0.06]) {
+            assert!((value.unwrap() - expected).abs() < 1e-12, "{adjusted:?}");
+        }
+        assert_eq!(adjust(&[]), []);
+        assert_eq!(adjust(&[None, Some(f64::NAN)]), [None, None]);
+        assert_eq!(adjust(&[Some(0.9), Some(0.8)]), [Some(1.0), Some(1.0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_gets_smaller(values in prop::collection::vec(prop::option::of(0.0..=1.0_f64), 0..8)) {
+            for (p, adjusted) in values.iter().zip(adjust(&values)) {
+                prop_assert_eq!(p.is_some(), adjusted.is_some());
+                if let (Some(p), Some(adjusted)) = (p, adjusted) {
+                    prop_assert!(adjusted >= *p && adjusted <= 1.0);
+                }
             }
         }
     }

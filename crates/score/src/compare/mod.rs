@@ -13,19 +13,19 @@
 //! order, cut at the ranks that the Mann-Whitney distribution gives for 95 %.
 
 mod failures;
-pub mod holm;
 pub mod mann_whitney;
 mod metric;
-mod p99;
 pub mod proportion;
 
-use mcprove_settings::message::assignment;
-
 use crate::prelude::*;
-use crate::prelude::{Deserialize, JsonSchema, Serialize};
 
 pub use failures::{CountComparison, ErrorComparison};
 pub use metric::MetricComparison;
+
+/// What the files here share.
+mod prelude {
+    pub use super::*;
+}
 
 /// p below which a difference is no accident.
 pub const P_MAX: f64 = 0.05;
@@ -129,7 +129,7 @@ pub fn compare(
 ) -> Comparison {
     let mut metrics = metric::compare_all(baseline, current);
     if let Some(limit) = limits.p99_ratio {
-        metrics.push(p99::compare(baseline, current, limit));
+        metrics.push(metric::compare(baseline, current, limit));
     }
     let errors = failures::errors(baseline, current, limits);
     let deadlocks = failures::deadlocks(baseline, current, limits.new_deadlocks);
@@ -161,8 +161,9 @@ impl Comparison {
     /// load, so that nothing is concluded.
     #[must_use]
     pub fn undecided(mut self, advice: impl Into<Message>) -> Self {
-        let metrics = self.metrics.iter_mut();
-        let all = metrics
+        let all = self
+            .metrics
+            .iter_mut()
             .map(|metric| (&mut metric.change, &mut metric.sentence))
             .chain([
                 (&mut self.errors.change, &mut self.errors.sentence),
@@ -208,8 +209,11 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
     let is_unmeasured = |metric: &&MetricComparison| {
         metric.baseline_median.is_none() || metric.current_median.is_none()
     };
-    let unmeasured = metrics.iter().filter(is_unmeasured);
-    let unmeasured: Vec<&str> = unmeasured.map(|metric| metric.metric.as_str()).collect();
+    let unmeasured: Vec<&str> = metrics
+        .iter()
+        .filter(is_unmeasured)
+        .map(|metric| metric.metric.as_str())
+        .collect();
     if !unmeasured.is_empty() {
         let names = quoted_names(&unmeasured);
         return sentence!("make more calls in each run: there are too few for {names}");

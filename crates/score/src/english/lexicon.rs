@@ -1,10 +1,7 @@
 //! What the little words of English do, so that the big ones can be told apart: a word after `the` is
 //! no verb, one after `I` is. Words that are in no list are nouns.
 
-use std::collections::BTreeSet;
-
 use mcprove_trace::words::MUTATING_VERBS;
-use serde::Deserialize;
 
 use super::prelude::*;
 

@@ -1,11 +1,6 @@
 //! When all was as before a fault: each tool, and all of them together.
 
-use super::timeline::{Baseline, View, has_risen};
-use super::{
-    AFTER_SECS_MIN, CALLS_BEFORE_MIN, CALLS_HIT_MIN, EXPECTED_CALLS, OpenReason, Recovery,
-    STEADY_SECS, STRETCHES_PER_LIMIT, Stretch,
-};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Whether all was back, and when.
 pub struct Recovered {
@@ -85,8 +80,10 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
     if after.len() < steady {
         return Recovered::open(too_short);
     }
-    let often_called = before.tools.iter();
-    let often_called = often_called.filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN);
+    let often_called = before
+        .tools
+        .iter()
+        .filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN);
     let often_called: BTreeMap<&String, (&Stretch, Option<Baseline>)> = often_called
         .map(|(tool, stretch)| (tool, (stretch, Baseline::of(stretch))))
         .collect();
@@ -118,8 +115,10 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
         .map(|(tool, (stretch, _))| (*tool, look(Some(tool), stretch.calls())))
         .collect();
     let tools_that = |recovery: Recovery| -> Vec<String> {
-        let found = each.iter().filter(|(_, found)| *found == Err(recovery));
-        found.map(|(tool, _)| (*tool).clone()).collect()
+        each.iter()
+            .filter(|(_, found)| *found == Err(recovery))
+            .map(|(tool, _)| (*tool).clone())
+            .collect()
     };
     let (not_back, open) = (tools_that(Recovery::NotBack), tools_that(Recovery::Unknown));
     if all == Err(Recovery::NotBack) || !not_back.is_empty() {
@@ -156,11 +155,13 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
 fn find(series: &[Tally], length: usize, rate: f64) -> Result<usize, Recovery> {
     let count = series.len();
     // For each stretch, how many in a row up to it are without a call.
-    let silences = series.iter().scan(0, |silent, [failed, _]| {
-        *silent = if failed.calls < 1.0 { *silent + 1 } else { 0 };
-        Some(*silent)
-    });
-    let silences: Vec<usize> = silences.collect();
+    let silences: Vec<usize> = series
+        .iter()
+        .scan(0, |silent, [failed, _]| {
+            *silent = if failed.calls < 1.0 { *silent + 1 } else { 0 };
+            Some(*silent)
+        })
+        .collect();
     let is_calm = |from: usize, until: usize| {
         // A pause in which calls were to be expected, however many come before and after it.
         let is_pause = |place: usize| {

@@ -1,7 +1,6 @@
 //! What a fault did, in a sentence or two.
 
-use super::{CALLS_BEFORE_MIN, FaultImpact, OpenReason, Recovery, ToolImpact};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// The detector of a fault whose recovery has a limit and could not be judged.
 pub const RECOVERY_GATE: &str = "threshold:fault_recovery";

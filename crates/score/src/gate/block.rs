@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::fmt::Debug;
 
-use crate::agent::metrics;
 use crate::prelude::*;
 
 /// What a trace is held to. A metric without a block is not gated.
@@ -123,8 +122,9 @@ impl Gates {
         let mut gates = self.clone();
         gates.blocks.retain(|_, block| !block.about.over_all_runs);
         gates.expect.retain(|expectation| {
-            let mut over_all = metrics().filter(|about| about.over_all_runs);
-            !over_all.any(|about| about.has_target(&expectation.target))
+            !metrics()
+                .filter(|about| about.over_all_runs)
+                .any(|about| about.has_target(&expectation.target))
         });
         gates
     }

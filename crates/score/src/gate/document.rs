@@ -3,7 +3,6 @@
 //! `tool_results[i]` is the result of `tool_calls[i]`, wherever it stands in the trace. What is unknown
 //! is not there, so that a path to it leads nowhere; what is known to be empty is.
 
-use super::path::Step;
 use crate::prelude::*;
 
 /// The part of a run that a path begins with, as a document. `None` where what it asks for is not known
@@ -34,8 +33,13 @@ pub fn document(run: &AgentRun, path: &Path) -> Option<Value> {
                 ("tool_results", true),
                 ("faults", true),
             ];
-            let known = is_known.into_iter().filter(|(_, is_known)| *is_known);
-            return Some(known.map(|(name, _)| (name, Value::Null)).collect());
+            return Some(
+                is_known
+                    .into_iter()
+                    .filter(|(_, is_known)| *is_known)
+                    .map(|(name, _)| (name, Value::Null))
+                    .collect(),
+            );
         }
     };
     (!value.is_null()).then(|| json!({ part: value }))

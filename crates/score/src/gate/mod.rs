@@ -10,7 +10,6 @@ mod block;
 mod document;
 mod evaluate;
 pub mod file;
-mod judge;
 mod matcher;
 mod path;
 mod result;
@@ -19,7 +18,7 @@ mod score;
 mod scorecard;
 
 pub use block::{Expectation, GateBlock, Gates};
-pub use judge::judge;
+pub use evaluate::judge;
 pub use matcher::{Answer, Difference, Matcher, MatcherError};
 pub use path::{Path, PathError, Step};
 pub use result::{GateResult, GateResults, gate_results};

@@ -1,7 +1,5 @@
 //! Which gates there are, and what came of each: what a report tells only of those that did not hold.
 
-use super::{GateFailure, GateId, ScoreReport};
-use crate::agent::metrics;
 use crate::prelude::*;
 
 /// A gate, and what came of it.
@@ -72,18 +70,19 @@ impl<'a> GateResults<'a> {
         let place = self
             .gates
             .iter()
-            .position(|gate| gate.target == Some(target));
-        let place = place.unwrap_or_else(|| {
-            let mut targets = metrics().flat_map(|metric| metric.targets);
-            let known = targets.find(|known| known.leads_to(target));
-            self.gates.push(GateResult {
-                block,
-                target: Some(target),
-                of_each_run: known.is_none_or(|known| known.scope != Scope::Overall),
-                ..GateResult::default()
+            .position(|gate| gate.target == Some(target))
+            .unwrap_or_else(|| {
+                let known = metrics()
+                    .flat_map(|metric| metric.targets)
+                    .find(|known| known.leads_to(target));
+                self.gates.push(GateResult {
+                    block,
+                    target: Some(target),
+                    of_each_run: known.is_none_or(|known| known.scope != Scope::Overall),
+                    ..GateResult::default()
+                });
+                self.gates.len() - 1
             });
-            self.gates.len() - 1
-        });
         &mut self.gates[place]
     }
 

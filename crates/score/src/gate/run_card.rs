@@ -1,7 +1,6 @@
 //! The part of a [`Scorecard`] that is about one run, for the metric that scores it.
 
 use super::scorecard::{Absence, targets_in};
-use super::{GateFailure, RunTargets};
 use crate::prelude::*;
 
 /// What is told of one run, before the rest is only counted.

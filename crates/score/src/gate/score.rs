@@ -1,7 +1,6 @@
 //! Scoring a trace: every metric, then every gate.
 
 use super::evaluate;
-use super::{GateId, ScoreReport};
 use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 
@@ -131,43 +130,39 @@ fn score_with_notes(
 /// null: unknown, or never, is worse than any number.
 fn aggregate_worst_run(metric: &About, card: &mut Scorecard) {
     for target in metric.targets {
-        let is_lowest = match target.scope {
-            Scope::Overall => continue,
-            Scope::RunLowest => true,
-            Scope::RunHighest => false,
-        };
         // A metric may sum up its runs itself.
-        if card.overall.contains_key(target.name) {
+        if target.scope == Scope::Overall || card.overall.contains_key(target.name) {
             continue;
         }
-        if let Some(worst) = worst(card, target.name, is_lowest) {
-            card.overall.insert(target.name.to_owned(), worst);
+        if let Some(worst) = worst(card, target) {
+            card.set(target.name, worst);
         }
     }
 }
 
 /// The worst value of a target over the runs that gave an occasion for it, null where none did;
 /// `None` where the target was not computed.
-fn worst(card: &Scorecard, target: &str, is_lowest: bool) -> Option<Value> {
-    let runs = card.runs.iter().enumerate();
-    let computed = runs.filter_map(|(run, targets)| Some((run, targets.targets.get(target)?)));
-    let computed: Vec<(usize, &Value)> = computed.collect();
-    let applicable = computed
+fn worst(card: &Scorecard, target: &Target) -> Option<Value> {
+    let computed: Vec<(usize, &Value)> = card
+        .runs
         .iter()
-        .filter(|(run, _)| card.is_applicable(*run, target));
-    let numbers = applicable.map(|(_, value)| Some((value.as_f64()?, *value)));
-    let numbers: Option<Vec<(f64, &Value)>> = numbers.collect();
+        .enumerate()
+        .filter_map(|(run, targets)| Some((run, targets.targets.get(target.name)?)))
+        .collect();
+    let numbers: Option<Vec<(f64, &Value)>> = computed
+        .iter()
+        .filter(|(run, _)| card.is_applicable(*run, target.name))
+        .map(|(_, value)| Some((value.as_f64()?, *value)))
+        .collect();
     // The first of those that are equally bad.
     let worst = numbers.into_iter().flatten().reduce(|worst, other| {
-        let is_worse = if is_lowest {
-            other.0 < worst.0
-        } else {
-            other.0 > worst.0
+        let is_worse = match target.scope {
+            Scope::RunLowest => other.0 < worst.0,
+            _ => other.0 > worst.0,
         };
         if is_worse { other } else { worst }
     });
-    let worst = worst.map_or(Value::Null, |(_, value)| value.clone());
-    (!computed.is_empty()).then_some(worst)
+    (!computed.is_empty()).then(|| worst.map_or(Value::Null, |(_, value)| value.clone()))
 }
 
 #[cfg(test)]
@@ -268,8 +263,16 @@ mod tests {
             (vec![None, None], None, None),
         ] {
             let card = scored(&values);
-            assert_eq!(worst(&card, target, true), lowest, "{values:?}");
-            assert_eq!(worst(&card, target, false), highest, "{values:?}");
+            assert_eq!(
+                worst(&card, &Target::lowest(target, "")),
+                lowest,
+                "{values:?}"
+            );
+            assert_eq!(
+                worst(&card, &Target::highest(target, "")),
+                highest,
+                "{values:?}"
+            );
         }
     }
 }

@@ -47,11 +47,11 @@ fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
     if facts.model != LoadModel::Closed || facts.concurrent < CONCURRENT_MIN {
         return None;
     }
-    let compared = facts
+    let compared: Vec<(&ToolFacts, f64, f64)> = facts
         .tools
         .iter()
-        .filter_map(|tool| Some((tool, usable(tool.p50_ms)?, usable(tool.alone_p50_ms)?)));
-    let compared: Vec<(&ToolFacts, f64, f64)> = compared.collect();
+        .filter_map(|tool| Some((tool, usable(tool.p50_ms)?, usable(tool.alone_p50_ms)?)))
+        .collect();
     let of_compared = compared.iter().map(|(tool, ..)| tool.in_calls_s).sum();
     let of_all = facts.tools.iter().map(|tool| tool.in_calls_s).sum();
     let is_all = ratio(of_compared, of_all).is_some_and(|share| share >= COMPARED_SHARE_MIN);
@@ -67,9 +67,8 @@ fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
 }
 
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
-pub fn in_the_burst(facts: &Facts) -> Option<Message> {
-    let mut verdicts = facts.verdicts.iter();
-    let numbers = &verdicts
+ pub fn in_the_burst(facts: &Facts) -> Option<Message>{
+let numbers = &facts.verdicts.iter()
         .find(|verdict| verdict.detector == "spike_recovery")?
         .numbers;
     let number = |name: &str| usable(numbers.get(name)?.as_f64());

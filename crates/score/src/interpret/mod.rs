@@ -94,14 +94,6 @@ pub struct ToolFacts {
 }
 
 impl Facts {
-    fn failed(&self) -> u64 {
-        self.attempted.saturating_sub(self.succeeded)
-    }
-
-    fn p50(&self) -> Option<f64> {
-        usable(self.p50_ms)
-    }
-
     fn p99(&self) -> Option<f64> {
         usable(self.p99_ms)
     }

@@ -5,8 +5,6 @@ use mcprove_document::figure::{self, UNKNOWN};
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
 
-use crate::agent::metrics;
-use crate::gate::{RunTargets, ScoreReport};
 use crate::prelude::*;
 
 /// How many runs have a column of their own.
@@ -41,12 +39,13 @@ pub fn sections(report: &ScoreReport) -> Vec<Section> {
 fn lines(report: &ScoreReport) -> Table {
     let mut table = Table::new(["Metric", "Values"]);
     for metric in metrics() {
-        let values = computed(report, metric).map(|target| {
-            let of_run = || report.runs.first()?.targets.get(target.name);
-            let value = report.targets.get(target.name).or_else(of_run);
-            format!("{}={}", short(metric, target), shown(value))
-        });
-        let values: Vec<String> = values.collect();
+        let values: Vec<String> = computed(report, metric)
+            .map(|target| {
+                let of_run = || report.runs.first()?.targets.get(target.name);
+                let value = report.targets.get(target.name).or_else(of_run);
+                format!("{}={}", short(metric, target), shown(value))
+            })
+            .collect();
         if !values.is_empty() {
             table.push([metric.name.to_owned(), values.join(", ")]);
         }
@@ -102,10 +101,10 @@ fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Tab
 
 /// The lowest and the highest number.
 fn extremes<'a>(values: impl Iterator<Item = Option<&'a Value>>) -> [String; 2] {
-    let known = values
+    let mut known: Vec<(f64, &Value)> = values
         .flatten()
-        .filter_map(|value| Some((value.as_f64()?, value)));
-    let mut known: Vec<(f64, &Value)> = known.collect();
+        .filter_map(|value| Some((value.as_f64()?, value)))
+        .collect();
     known.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     [known.first(), known.last()].map(|found| shown(found.map(|(_, value)| *value)))
 }

@@ -7,7 +7,7 @@ use mcprove_lab::audit::{AuditList, RowComparison};
 use mcprove_load::config as load;
 use mcprove_load::run::{ComparisonReport, RecordingReport, Report, RunList, SideBySide, Summary};
 use mcprove_proxy::ProxySummary;
-use mcprove_score::report::document::ScoreDocument;
+use mcprove_score::report::ScoreDocument;
 use mcprove_servers::tools_file as mock;
 use mcprove_settings::registry::nearest;
 use mcprove_suite::agent::cassette::Cassette;

@@ -206,8 +206,8 @@ pub fn check_call_limits(
         let fitting = places
             .iter()
             .filter(|((tool, server), _)| name.fit_tool(tool, *server) == Fit::Yes);
-        let made: BTreeSet<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
-        let made: Vec<usize> = made.into_iter().collect();
+        let mut made: Vec<usize> = fitting.flat_map(|(_, places)| places).copied().collect();
+        made.sort_unstable();
         violations.extend(violation(Some(tool), *limit, &made)?);
     }
     Ok(CallLimitsReport {
@@ -283,8 +283,11 @@ impl Metric for CallLimits {
         card.set(VIOLATIONS, violations);
         card.set(PASSED, u64::from(report.passed));
         if !report.passed {
-            let limits = report.violations.iter().map(LimitViolation::describe);
-            let limits: Vec<Message> = limits.collect();
+            let limits: Vec<Message> = report
+                .violations
+                .iter()
+                .map(LimitViolation::describe)
+                .collect();
             card.fail(
                 VIOLATIONS,
                 json!({ "maximum": 0 }),

@@ -2,9 +2,9 @@
 
 use mcprove_trace::words::{seems_to_write, tokens};
 
-use super::DuplicateWritesBlock;
 use crate::agent::tool_name::fit_any;
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// The names of arguments that make a call safe to repeat, by their words.
 const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
@@ -22,57 +22,45 @@ pub struct Write<'a> {
     pub is_idempotent: bool,
 }
 
-/// Which tools write, by a block.
-pub struct Tools<'a> {
-    mutating: Vec<ToolName<'a>>,
-    readonly: Vec<ToolName<'a>>,
-    idempotent: Vec<ToolName<'a>>,
+/// The calls that write, and what each of them writes.
+pub fn writes<'c>(
+    block: &DuplicateWritesBlock,
+    calls: &'c [ToolCall],
+) -> (Vec<Write<'c>>, Vec<Identity<'c>>) {
+    let lists = block.lists().map(|(_, names)| ToolName::patterns(names));
+    let mut tools: BTreeMap<Tool<'c>, (bool, bool)> = BTreeMap::new();
+    let (mut writes, mut identities) = (Vec::new(), Vec::new());
+    for (index, call) in calls.iter().enumerate() {
+        let nature = tools.entry(tool_of(call));
+        let (is_write, is_idempotent) = *nature.or_insert_with(|| nature_of(call, &lists));
+        if is_write {
+            let (identity, key) = identify(call);
+            identities.push(identity);
+            writes.push(Write {
+                index,
+                call,
+                key: key.or_else(|| key_beside(call)),
+                is_idempotent,
+            });
+        }
+    }
+    (writes, identities)
 }
 
-impl<'a> Tools<'a> {
-    pub fn new(block: &'a DuplicateWritesBlock) -> Self {
-        Self {
-            mutating: ToolName::patterns(&block.mutating_tools),
-            readonly: ToolName::patterns(&block.readonly_tools),
-            idempotent: ToolName::patterns(&block.idempotent_tools),
-        }
-    }
-
-    /// The calls that write, and what each of them writes.
-    pub fn writes<'c>(&self, calls: &'c [ToolCall]) -> (Vec<Write<'c>>, Vec<Identity<'c>>) {
-        let mut tools: BTreeMap<Tool<'c>, (bool, bool)> = BTreeMap::new();
-        let (mut writes, mut identities) = (Vec::new(), Vec::new());
-        for (index, call) in calls.iter().enumerate() {
-            let nature = tools.entry(tool_of(call));
-            let (is_write, is_idempotent) = *nature.or_insert_with(|| self.nature_of(call));
-            if is_write {
-                let (identity, key) = identify(call);
-                identities.push(identity);
-                writes.push(Write {
-                    index,
-                    call,
-                    key: key.or_else(|| key_beside(call)),
-                    is_idempotent,
-                });
-            }
-        }
-        (writes, identities)
-    }
-
-    /// Whether the tool of a call writes, and whether it writes the same when it is called twice.
-    fn nature_of(&self, call: &ToolCall) -> (bool, bool) {
-        let is_listed = |list: &[ToolName<'_>]| fit_any(list, call) == Fit::Yes;
-        // What the gates say goes first, then what the server says, then the name.
-        let hints = call.annotations.unwrap_or_default();
-        let writes = || match hints.read_only_hint {
-            Some(is_read_only) => !is_read_only,
-            None => seems_to_write(&call.name),
-        };
-        (
-            !is_listed(&self.readonly) && (is_listed(&self.mutating) || writes()),
-            is_listed(&self.idempotent) || hints.idempotent_hint == Some(true),
-        )
-    }
+/// Whether the tool of a call writes, and whether it writes the same when it is called twice.
+fn nature_of(call: &ToolCall, lists: &[Vec<ToolName<'_>>; 3]) -> (bool, bool) {
+    let [is_mutating, is_readonly, is_idempotent] =
+        lists.each_ref().map(|list| fit_any(list, call) == Fit::Yes);
+    // What the gates say goes first, then what the server says, then the name.
+    let hints = call.annotations.unwrap_or_default();
+    let writes = || match hints.read_only_hint {
+        Some(is_read_only) => !is_read_only,
+        None => seems_to_write(&call.name),
+    };
+    (
+        !is_readonly && (is_mutating || writes()),
+        is_idempotent || hints.idempotent_hint == Some(true),
+    )
 }
 
 /// The idempotency key in `_meta`, where names have a prefix: `com.example/idempotencyKey`.

@@ -12,20 +12,13 @@
 //! `penalty` is `1 / (1 + 0.5 w)`, where w is the sum of the counts that are switched on. A path `passed`
 //! when w is 0 and the golden calls occur in order; w alone would pass a wrong path of the right length.
 
-mod sequence;
-
-use self::sequence::{Detour, walk, wasted};
 use super::tool_name::{check_servers, tools_of};
 use crate::prelude::*;
 
 /// What one wasted call weighs in the penalty.
 const WASTE_WEIGHT: f64 = 0.5;
 
-const PENALTY: &str = "golden_path.penalty";
 const PASSED: &str = "golden_path.passed";
-const EXTRA_STEPS: &str = "golden_path.extra_steps";
-const BACKTRACKS: &str = "golden_path.backtracks";
-const REPEATED_TOOLS: &str = "golden_path.repeated_tools";
 
 /// The settings of the block `golden_path`.
 #[derive(Debug, Clone, Settings)]
@@ -174,19 +167,25 @@ impl Metric for GoldenPath {
         explanation: "whether the calls were made efficiently: an ideal sequence against waste",
         targets: &[
             Target::lowest(
-                PENALTY,
+                "golden_path.penalty",
                 "1 without waste, then 1 / (1 + 0.5 × wasted steps)",
             ),
             Target::lowest(
                 PASSED,
                 "1 when the golden calls occur in order and nothing is wasted, else 0",
             ),
-            Target::highest(EXTRA_STEPS, "calls beyond the length of the golden path"),
             Target::highest(
-                BACKTRACKS,
+                "golden_path.extra_steps",
+                "calls beyond the length of the golden path",
+            ),
+            Target::highest(
+                "golden_path.backtracks",
                 "returns to a tool used earlier that is not the one just before",
             ),
-            Target::highest(REPEATED_TOOLS, "calls of the tool that was just called"),
+            Target::highest(
+                "golden_path.repeated_tools",
+                "calls of the tool that was just called",
+            ),
         ],
         default_gate: "`golden_path.passed` is 1",
         needs: &[Need::given("calls")],
@@ -272,6 +271,82 @@ fn place(step: Option<&Step>) -> Message {
             quoted(&step.name)
         )
     })
+}
+
+// How a sequence of tools follows another one, and where it leads back.
+
+/// Takes each step of the path at the first chance: if the path can be followed at all, then so. The first step that is
+/// not found, and the first call that is no step.
+fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> (Option<MissingStep>, Option<Step>) {
+    let mut steps = path.iter().enumerate().peekable();
+    let mut searched_from = 0;
+    let mut first_extra = None;
+    for (call_index, call) in calls.iter().enumerate() {
+        let is_step = |(_, step): &(usize, &ToolName<'_>)| step.fit(call) == Fit::Yes;
+        if steps.next_if(is_step).is_some() {
+            searched_from = call_index + 1;
+        } else if first_extra.is_none() {
+            first_extra = Some(Step {
+                call_index,
+                name: call.name.clone(),
+            });
+        }
+    }
+    let missing = steps.next().map(|(golden_index, step)| MissingStep {
+        golden_index,
+        name: step.written.to_owned(),
+        searched_from,
+    });
+    (missing, first_extra)
+}
+
+/// A call that leads back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detour {
+    /// To a tool used earlier that is not the one just before.
+    Return,
+    /// To the tool just before.
+    Repeat,
+}
+
+/// The detours of this kind beyond those that the golden path makes to the same tool: how many, and the first.
+fn wasted(names: &[&str], path: &[&str], kind: Detour) -> (u64, Option<Step>) {
+    let mut allowed: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, name) in detours(path, kind) {
+        *allowed.entry(name).or_default() += 1;
+    }
+    let mut wasted = detours(names, kind);
+    wasted.retain(|(_, name)| match allowed.get_mut(name) {
+        Some(left @ 1..) => {
+            *left -= 1;
+            false
+        }
+        _ => true,
+    });
+    let first = wasted.first().map(|(call_index, name)| Step {
+        call_index: *call_index,
+        name: (*name).to_owned(),
+    });
+    (count(wasted.len()), first)
+}
+
+/// The places of all detours of this kind, with their tools.
+fn detours<'a>(names: &[&'a str], kind: Detour) -> Vec<(usize, &'a str)> {
+    let mut used = BTreeSet::new();
+    let mut previous = None;
+    let mut detours = Vec::new();
+    for (index, &name) in names.iter().enumerate() {
+        let found = if previous == Some(name) {
+            Some(Detour::Repeat)
+        } else {
+            (!used.insert(name)).then_some(Detour::Return)
+        };
+        if found == Some(kind) {
+            detours.push((index, name));
+        }
+        previous = Some(name);
+    }
+    detours
 }
 
 #[cfg(test)]

@@ -6,6 +6,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing;
 
+const PENALTY: &str = "golden_path.penalty";
+const EXTRA_STEPS: &str = "golden_path.extra_steps";
+const BACKTRACKS: &str = "golden_path.backtracks";
+const REPEATED_TOOLS: &str = "golden_path.repeated_tools";
+
 fn calls(names: &str) -> Vec<ToolCall> {
     let names = names.split_whitespace();
     names

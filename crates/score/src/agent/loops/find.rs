@@ -1,7 +1,6 @@
 //! Finding repeats, cycles and stagnation in the calls of one run.
 
-use super::signs::{Doubts, Sign, best_cycle, longest_stagnation, longest_streak};
-use super::{CallRange, LoopsBlock, LoopsReport};
+use super::{CYCLE_CALLS_MAX, CallRange, LoopsBlock, LoopsReport};
 use crate::prelude::*;
 
 /// Names that a stretch lists.
@@ -44,24 +43,28 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         let is_doubtful = blurred.is_doubtful.as_slice();
         signs(&blurred.same, is_doubtful, Doubts::Together(is_doubtful))
     });
-    let known = |of: fn(&Signs) -> usize| {
-        let is_known = of(&certain) == of(&possible);
-        is_known.then(|| count(of(&certain)))
-    };
+    let mut possibly = possible.counts().into_iter();
+    let known = certain.counts().map(|certain| {
+        let is_known = possibly.next() == Some(certain);
+        is_known.then(|| count(certain))
+    });
+    let [max_repeats, max_cycle_repeats, cycle_length, stagnation] = known;
     let detected = if certain.exceed(block) {
         Some(true)
     } else {
         (!possible.exceed(block)).then_some(false)
     };
-    let is_known = certain.counts() == possible.counts();
     let Signs {
         repeats,
         cycle,
         stagnant,
     } = certain;
     let names = |sign: Sign, told: usize| {
-        let calls = calls.iter().skip(sign.first).take(told);
-        calls.map(|call| call.name.clone())
+        calls
+            .iter()
+            .skip(sign.first)
+            .take(told)
+            .map(|call| call.name.clone())
     };
     let range = |sign: Sign, names: Vec<String>| CallRange {
         first: sign.first,
@@ -72,19 +75,23 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
     let mut known_names = BTreeSet::new();
     LoopsReport {
         detected,
-        max_repeats: known(|signs| signs.repeats.times),
-        max_cycle_repeats: known(|signs| signs.cycle.times),
-        cycle_length: known(|signs| signs.cycle.length),
-        stagnation: known(|signs| signs.stagnant.times),
+        max_repeats,
+        max_cycle_repeats,
+        cycle_length,
+        stagnation,
         first_unknown: blurred
-            .filter(|_| !is_known)
+            .filter(|_| known.contains(&None))
             .map(|blurred| blurred.first_unknown),
         repeats: (repeats.times > 1).then(|| range(repeats, names(repeats, 1).collect())),
         cycle: (cycle.times > 0).then(|| range(cycle, names(cycle, cycle.length).collect())),
         stagnant: (stagnant.times > 0).then(|| {
             let each = names(stagnant, stagnant.times);
-            let once = each.filter(|name| known_names.insert(name.clone()));
-            range(stagnant, once.take(NAMES_KEPT).collect())
+            range(
+                stagnant,
+                each.filter(|name| known_names.insert(name.clone()))
+                    .take(NAMES_KEPT)
+                    .collect(),
+            )
         }),
     }
 }
@@ -140,12 +147,13 @@ struct Signs {
 
 impl Signs {
     fn counts(&self) -> [usize; 4] {
-        let Self {
-            repeats,
-            cycle,
-            stagnant,
-        } = self;
-        [repeats.times, cycle.times, cycle.length, stagnant.times]
+        let cycle = self.cycle;
+        [
+            self.repeats.times,
+            cycle.times,
+            cycle.length,
+            self.stagnant.times,
+        ]
     }
 
     fn exceed(&self, block: &LoopsBlock) -> bool {
@@ -153,4 +161,180 @@ impl Signs {
             || count(self.cycle.times) > block.max_cycle_repeats
             || count(self.stagnant.times) > block.max_stagnation
     }
+}
+
+// The longest streak, the best cycle and the longest stagnation, each in one pass over the calls.
+
+/// So many calls from one on, so many times in a row; none, where there is no such thing.
+#[derive(Clone, Copy, Default)]
+struct Sign {
+    pub first: usize,
+    pub length: usize,
+    pub times: usize,
+}
+
+/// The longest streak of the same call; the first of several.
+fn longest_streak(same: &[usize]) -> Sign {
+    let (mut first, mut longest) = (0, Sign::default());
+    for streak in same.chunk_by(usize::eq) {
+        let times = streak.len();
+        if times > longest.times {
+            longest = Sign {
+                first,
+                length: 1,
+                times,
+            };
+        }
+        first += times;
+    }
+    longest
+}
+
+/// The cycle that is gone through most often; of several the shortest, then the first.
+fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
+    let mut best = Sign::default();
+    for length in 2..=CYCLE_CALLS_MAX {
+        // Calls in a row that are the same as the one a cycle before.
+        let mut again = 0;
+        // The last call that is not the same as the one just before.
+        let mut changed = 0;
+        for (index, call) in same.iter().enumerate() {
+            if index > 0 && same[index - 1] != *call {
+                changed = index;
+            }
+            let is_again = index >= length && same[index - length] == *call;
+            if !is_again {
+                again = 0;
+                continue;
+            }
+            again += 1;
+            let first = index + 1 - again - length;
+            let times = (again + length) / length;
+            // Where nothing changes it is a repeated call, not a cycle, unless nobody can tell.
+            let may_change = changed > first || is_doubtful[index];
+            if times > best.times.max(1) && may_change {
+                best = Sign {
+                    first,
+                    length,
+                    times,
+                };
+            }
+        }
+    }
+    best
+}
+
+/// What the calls that are the same as one have brought so far.
+#[derive(Clone, Default)]
+struct Brought<'a> {
+    /// The last result that was no error, and its call.
+    result: Option<(usize, &'a Json)>,
+    /// Whether one is unknown.
+    is_unknown: bool,
+}
+
+/// What the calls of a tool whose arguments are unknown have brought so far.
+#[derive(Clone, Default)]
+struct Hidden<'a> {
+    last: Option<(usize, &'a Json)>,
+    /// The last call that brought something else than the last one.
+    other: Option<usize>,
+}
+
+impl<'a> Hidden<'a> {
+    fn add(&mut self, index: usize, result: &'a Json) {
+        if let Some((last, before)) = self.last.replace((index, result))
+            && before != result
+        {
+            self.other = Some(last);
+        }
+    }
+
+    /// Whether one after this call brought something else than this.
+    fn differs(&self, after: Option<usize>, result: &Json) -> bool {
+        let other = match self.last {
+            Some((last, before)) if before != result => Some(last),
+            _ => self.other,
+        };
+        // `None` is before all calls.
+        other > after
+    }
+}
+
+/// Calls of which it is not known which others they repeat.
+#[derive(Clone, Copy)]
+enum Doubts<'a> {
+    /// They repeat no other: for each call the first of its tool, and whether its arguments are unknown.
+    Apart {
+        tools: &'a [usize],
+        is_hidden: &'a [bool],
+    },
+    /// They repeat all that they may: for each call whether it is one, or may be repeated by one.
+    Together(&'a [bool]),
+}
+
+/// The longest stretch of calls that brought nothing new; the first of several.
+fn longest_stagnation(same: &[usize], results: &[Option<&ToolResult>], doubts: Doubts<'_>) -> Sign {
+    let mut brought: Vec<Brought<'_>> = vec![Brought::default(); same.len()];
+    let mut hidden: Vec<Hidden<'_>> = vec![Hidden::default(); same.len()];
+    let mut longest = Sign::default();
+    let mut times = 0;
+    for (index, (&first, &result)) in same.iter().zip(results).enumerate() {
+        let before = &mut brought[first];
+        let last = before.result.map(|(place, _)| place);
+        let brings = brings((index, result), before);
+        let success = result.and_then(success);
+        let is_new = match doubts {
+            // What it repeats, and so what it brings, is not known of a blurred one.
+            Doubts::Together(is_doubtful) => brings && !is_doubtful[index],
+            // What a hidden call in between got is the last result, if it was the same call.
+            Doubts::Apart { tools, is_hidden } => {
+                let hidden = &mut hidden[tools[index]];
+                let differs = success.is_some_and(|result| hidden.differs(last, result));
+                if let Some(result) = success.filter(|_| is_hidden[index]) {
+                    hidden.add(index, result);
+                }
+                brings || differs
+            }
+        };
+        if first == index || is_new {
+            times = 0;
+            continue;
+        }
+        times += 1;
+        if times > longest.times {
+            longest = Sign {
+                first: index + 1 - times,
+                length: 1,
+                times,
+            };
+        }
+    }
+    longest
+}
+
+/// Whether a result is something new, beside what the same call brought before; takes it down.
+fn brings<'a>((index, result): (usize, Option<&'a ToolResult>), before: &mut Brought<'a>) -> bool {
+    let Some(known) = result.filter(|result| is_known(result)) else {
+        before.is_unknown = true;
+        return false;
+    };
+    let Some(success) = success(known) else {
+        return false;
+    };
+    match before.result.replace((index, success)) {
+        Some((_, last)) => last != success,
+        // After errors alone the first result is new; after unknown ones it may not be.
+        None => !before.is_unknown,
+    }
+}
+
+fn is_known(result: &ToolResult) -> bool {
+    result.is_error.is_some() || !result.result.is_null()
+}
+
+/// What a call got that is known and no error.
+fn success(result: &ToolResult) -> Option<&Json> {
+    let is_success = is_known(result) && result.is_error != Some(true);
+    is_success.then_some(&result.result)
 }

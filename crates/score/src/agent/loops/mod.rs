@@ -18,7 +18,6 @@
 //! counts repeats wherever they stand.
 
 mod find;
-mod signs;
 
 use crate::prelude::*;
 

@@ -2,13 +2,9 @@
 //! `with priority high`, `status=done`), held against what the calls had. A value that no call had is a
 //! mismatch; a sentence that only names the argument (`the title looks good`) states none.
 
-use super::recorded::Recorded;
-use super::statement::Statement;
-use crate::english::prelude::*;
-use mcprove_trace::ToolCall;
 use mcprove_trace::words::tokens;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::prelude::*;
 
 /// A value that the text states and no call had.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! Whether what a clause says is asserted, and of what thing.
 
-use super::claims::Walker;
-use crate::english::prelude::*;
+use super::prelude::*;
 
 impl Walker<'_> {
     /// Whether a clause with its subject here is only thought: `before I deleted it`, `I thought I sent it`.

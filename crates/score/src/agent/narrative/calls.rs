@@ -1,12 +1,9 @@
 //! The recorded calls, as a text can be held against them: which actions they are, and which of them
 //! the text mentions. Built once per run; every question after that is a look into a set.
 
-use super::NarrativeBlock;
-use super::claims::Claim;
-use crate::english::prelude::*;
-use mcprove_trace::ToolCall;
 use mcprove_trace::words::{MUTATING_VERBS, is_mutating, tokens};
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::prelude::*;
 
 /// The length from which on a word of a tool's name must be mentioned.
 const SALIENT_CHARS_MIN: usize = 3;

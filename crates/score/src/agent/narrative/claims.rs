@@ -5,7 +5,7 @@
 //! A sentence is read once from left to right. What a subject and its auxiliaries decide (whose doing it
 //! is, whether it is a fact) holds for the verbs that `and` joins to the first: the [`Controller`].
 
-use crate::english::prelude::*;
+use super::prelude::*;
 
 /// An action that the text says was done.
 #[derive(Debug, Clone)]

@@ -1,13 +1,9 @@
 //! The targets and gates of the block `narrative`.
 
+use super::calls::Mentions;
+use super::{Category, Divergence, ITEMS_MAX, NarrativeBlock, NarrativeReport, Reading};
+use crate::prelude::*;
 use mcprove_settings::message::{Message, names, sentence};
-use mcprove_settings::phrase;
-use mcprove_trace::AgentRun;
-use serde_json::{Value, json};
-
-use super::{Category, Divergence, NarrativeBlock, NarrativeReport, Reading};
-use crate::agent::{About, Case, Metric, Target};
-use crate::gate::{RunCard, ScoreError, Scorecard};
 
 const SCORE: &str = "narrative.divergence_score";
 const CLAIMED: &str = "narrative.claimed_but_absent";
@@ -55,7 +51,7 @@ impl Metric for Narrative {
         run: &AgentRun,
         case: &Case<'_, NarrativeBlock>,
         card: &mut RunCard<'_>,
-    ) -> Result<(), ScoreError> {
+    ) -> ScoreResult {
         let default = NarrativeBlock::default();
         let block = case.block.unwrap_or(&default);
         let Some(text) = &run.final_response else {
@@ -96,11 +92,7 @@ impl Metric for Narrative {
         Ok(())
     }
 
-    fn score(
-        &self,
-        case: &Case<'_, NarrativeBlock>,
-        card: &mut Scorecard,
-    ) -> Result<(), ScoreError> {
+    fn score(&self, case: &Case<'_, NarrativeBlock>, card: &mut Scorecard) -> ScoreResult {
         self.score_runs(case, card);
         if case.block.is_some_and(|block| block.llm_assisted) {
             card.note(
@@ -147,8 +139,7 @@ fn absent_message(report: &NarrativeReport) -> Message {
         .unwrap_or_default();
     sentence!(
         "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
-        phrase::count(report.claimed_but_absent, "action"),
-        names(&actions),
+ counted(report.claimed_but_absent, "action"), names(&actions),
     )
 }
 
@@ -164,12 +155,102 @@ fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<
     } else if score > max {
         let message = format!(
             "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly; look at the narrative details of the run",
-            phrase::decimal(score, 3),
-            phrase::decimal(max, 3),
-            phrase::count(report.claimed_but_absent, "action"),
-            phrase::count(report.present_but_unclaimed, "call"),
-            phrase::count(report.arg_mismatch, "value"),
+            decimal(score, 3),
+            decimal(max, 3),
+            counted(report.claimed_but_absent, "action"),
+            counted(report.present_but_unclaimed, "call"),
+            counted(report.arg_mismatch, "value"),
         );
         card.exceed(SCORE, json!({ "maximum": max }), score, message);
+    }
+}
+
+// Disagreements while they are found, and the report of them.
+
+/// Disagreements so far.
+#[derive(Default)]
+pub struct Listed {
+    pub claimed: u64,
+    unclaimed: u64,
+    silent: u64,
+    pub mismatched: u64,
+    items: Vec<Divergence>,
+}
+
+impl Listed {
+    /// Lists an item, unless there are enough of its kind.
+    pub fn add(&mut self, item: Divergence) {
+        let listed = match item.category {
+            Category::ClaimedButAbsent => self.claimed,
+            Category::ArgMismatch => self.mismatched,
+            Category::PresentButUnclaimed => 0,
+        };
+        if listed <= count(ITEMS_MAX) {
+            self.items.push(item);
+        }
+    }
+
+ pub fn add_unclaimed(&mut self, text: &str, calls: &[ToolCall], block: &NarrativeBlock){
+let mut mentions = Mentions::of(text, block);
+let(mut writes, mut reads) = (Vec::new(), Vec::new());
+for(index, call)in calls.iter().enumerate(){
+let mention = mentions.mention(call);
+if mention.is_mentioned{
+continue;
+}
+self.unclaimed+=1;
+self.silent+=u64::from(mention.is_mutating);
+let list = if mention.is_mutating{
+&mut writes}
+else{
+&mut reads}
+;
+if list.len()<ITEMS_MAX{
+list.push((index, call, mention.is_mutating));
+}
+}
+reads.truncate(ITEMS_MAX- writes.len());
+writes.append(&mut reads);
+writes.sort_by_key( | (index, ..) | * index);
+for(index, call, is_mutating)in writes{
+let name = name(&call.name);
+let what = if is_mutating{
+" writes, and"}
+else{
+""}
+;
+let reason = sentence!("call {index} ({name}){what} is not mentioned in the text");
+self.add(Divergence{
+tool: Some(call.name.clone()), call_index: Some(index), ..Divergence::new(Category::PresentButUnclaimed, is_mutating, reason)}
+);
+}
+}
+
+    pub fn report(
+        self,
+        calls: usize,
+        claimed: Vec<String>,
+        block: &NarrativeBlock,
+    ) -> NarrativeReport {
+        let flagged = self.claimed + self.unclaimed + self.mismatched;
+        let whole = float_len(calls) + float_len(claimed.len());
+        let divergence_score = if flagged == 0 {
+            0.0
+        } else {
+            (float(flagged) / whole.max(1.0)).min(1.0)
+        };
+        let is_within = block
+            .max_divergence_score
+            .is_none_or(|max| divergence_score <= max);
+        NarrativeReport {
+            divergence_score,
+            claimed_but_absent: self.claimed,
+            present_but_unclaimed: self.unclaimed,
+            silent_writes: self.silent,
+            arg_mismatch: self.mismatched,
+            gate_passed: self.claimed == 0 && is_within,
+            claimed,
+            items: self.items,
+        }
     }
 }

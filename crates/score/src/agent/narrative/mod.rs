@@ -17,28 +17,26 @@ mod calls;
 mod claims;
 mod elliptical;
 mod gate;
-mod infinitive;
-mod link;
-mod listed;
 mod predicate;
 mod recorded;
-mod stated_text;
 mod statement;
-mod subject;
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
+use self::claims::Claim;
+use self::gate::Listed;
+use crate::english::prelude::*;
+use crate::prelude::{AgentRun, Settings, phrase};
 
 pub use gate::Narrative;
 
-use listed::Listed;
-use mcprove_settings::message::{Message, name, sentence};
-use mcprove_settings::phrase;
-use mcprove_settings::setting::Settings;
-use mcprove_trace::{AgentRun, ToolCall};
-
-use crate::english::prelude::*;
+/// What the files here share.
+mod prelude {
+    pub use super::NarrativeBlock;
+    pub use super::claims::*;
+    pub use super::elliptical::*;
+    pub use super::recorded::*;
+    pub use super::statement::*;
+    pub use crate::english::prelude::*;
+}
 
 /// Divergences of one kind that are listed; the rest is only counted.
 pub const ITEMS_MAX: usize = 100;
@@ -182,7 +180,7 @@ struct Reading<'a> {
     block: &'a NarrativeBlock,
     verbs: Verbs,
     sentences: Vec<Sentence>,
-    claims: Vec<claims::Claim>,
+    claims: Vec<Claim>,
 }
 
 impl<'a> Reading<'a> {
@@ -278,15 +276,11 @@ impl<'a> Reading<'a> {
 }
 
 /// Without what a block declares to be reading, and what its own verbs do not cover.
-fn claimable(
-    claims: Vec<claims::Claim>,
-    block: &NarrativeBlock,
-    verbs: &Verbs,
-) -> Vec<claims::Claim> {
+fn claimable(claims: Vec<Claim>, block: &NarrativeBlock, verbs: &Verbs) -> Vec<Claim> {
     let actions = |names: &[String]| calls::Actions::of(names.iter().map(String::as_str), verbs);
     let readonly = actions(&block.readonly_tools);
     let mutating = actions(&block.mutating_tools);
-    let is_kept = |claim: &claims::Claim| {
+    let is_kept = |claim: &Claim| {
         let is_covered = !verbs.extra.contains(&claim.verb) || mutating.has(claim);
         is_covered && !readonly.has_thing(claim)
     };
@@ -294,7 +288,7 @@ fn claimable(
 }
 
 /// Every action once: `it was deleted` after `I deleted the file` claims nothing new.
-fn distinct(claims: Vec<claims::Claim>) -> Vec<claims::Claim> {
+fn distinct(claims: Vec<Claim>) -> Vec<Claim> {
     let mut named = BTreeSet::new();
     let mut verbs: BTreeSet<String> = claims
         .iter()
@@ -315,7 +309,7 @@ fn distinct(claims: Vec<claims::Claim>) -> Vec<claims::Claim> {
 }
 
 /// `create_issue`, or only the verb where the text does not name the thing.
-fn stem(claim: &claims::Claim) -> String {
+fn stem(claim: &Claim) -> String {
     match &claim.phrase.head {
         Some(head) => format!("{}_{}", claim.verb, singular(head)),
         None => claim.verb.clone(),

@@ -3,7 +3,6 @@
 use mcprove_trace::words::fits;
 
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
-use crate::gate::Answer;
 use crate::prelude::*;
 
 /// A rule with its paths read.
@@ -35,8 +34,11 @@ pub fn check_permissions(
     block: &PermissionsBlock,
 ) -> ScoreResult<PermissionsReport> {
     let deny = compile(&block.deny, "deny")?;
-    let allow = block.allow.as_deref().map(|rules| compile(rules, "allow"));
-    let allow = allow.transpose()?;
+    let allow = block
+        .allow
+        .as_deref()
+        .map(|rules| compile(rules, "allow"))
+        .transpose()?;
     let mut report = PermissionsReport::default();
     for (call_index, call) in calls.iter().enumerate() {
         let Some(reason) = judge(call_index, call, &deny, allow.as_deref())? else {
@@ -80,41 +82,27 @@ fn judge(
     call: &ToolCall,
     deny: &[Compiled<'_>],
     allow: Option<&[Compiled<'_>]>,
-) -> ScoreResult<Option<Message>> {
+ ) -> ScoreResult<Option<Message> >{
+let first = | rules: &[Compiled<'_> ], wanted: Fit |{
+rules.iter().position( | rule | rule.matches(call) == wanted)}
+;
+if let Some(place) = first(deny, Fit::Yes){
+let words = deny[place].rule.describe();
+return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+}
+
     // What is unknown matters only where nothing else decides.
-    let mut unknown = None;
-    for (place, rule) in deny.iter().enumerate() {
-        match rule.matches(call) {
-            Fit::Yes => {
-                let words = rule.rule.describe();
-                return Ok(Some(sentence!("is denied by deny[{place}] ({words})")));
+    let mut unknown = first(deny, Fit::Unknown).map(|place| &deny[place]);
+    if let Some(allow) = allow.filter(|allow| first(allow, Fit::Yes).is_none()) {
+        match first(allow, Fit::Unknown) {
+            Some(place) => unknown = unknown.or(Some(&allow[place])),
+            None if allow.is_empty() => {
+                return Ok(Some(sentence!("is not allowed: `allow` has no rules")));
             }
-            Fit::Unknown => unknown = unknown.or(Some(rule)),
-            Fit::No => {}
+            None => return Ok(Some(sentence!("is allowed by no rule of `allow`"))),
         }
     }
-    if let Some(allow) = allow {
-        let verdicts = allow.iter().map(|rule| (rule.matches(call), rule));
-        let verdicts: Vec<(Fit, &Compiled<'_>)> = verdicts.collect();
-        let best = verdicts.iter().map(|(verdict, _)| *verdict).max();
-        if best.is_none_or(|best| best == Fit::No) {
-            let reason = if allow.is_empty() {
-                sentence!("is not allowed: `allow` has no rules")
-            } else {
-                sentence!("is allowed by no rule of `allow`")
-            };
-            return Ok(Some(reason));
-        }
-        if best == Some(Fit::Unknown) {
-            let mut verdicts = verdicts.into_iter();
-            let first = verdicts.find(|(verdict, _)| *verdict == Fit::Unknown);
-            unknown = unknown.or(first.map(|(_, rule)| rule));
-        }
-    }
-    match unknown {
-        None => Ok(None),
-        Some(rule) => Err(rule.cannot_judge(index, call)),
-    }
+    unknown.map_or(Ok(None), |rule| Err(rule.cannot_judge(index, call)))
 }
 
 impl Compiled<'_> {
@@ -195,34 +183,20 @@ pub fn note_absent(
 ) -> ScoreResult {
     for (place, compiled) in compile(&block.deny, "deny")?.into_iter().enumerate() {
         let rule = compiled.rule;
-        let mut is_called = false;
-        let mut has = vec![false; rule.args.0.len()];
-        for call in runs
-            .iter()
-            .flat_map(|run| &run.tool_calls)
-            .filter(|call| !call.args.is_null())
-        {
-            if has.iter().all(|has| *has) {
-                break;
+        let calls = || {
+            runs.iter()
+                .flat_map(|run| &run.tool_calls)
+                .filter(|call| !call.args.is_null() && compiled.fit_tool(call) == Fit::Yes)
+        };
+        for (written, (path, _)) in rule.args.0.keys().zip(&compiled.predicates) {
+            let has = |call: &ToolCall| path.resolve(&call.args.value()).is_ok();
+            if calls().next().is_some() && !calls().any(has) {
+                card.note(sentence!(
+                    "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
+                    phrase::text(written),
+                    quoted(&rule.tool)
+                ));
             }
-            if compiled.fit_tool(call) == Fit::Yes {
-                is_called = true;
-                let args = call.args.value();
-                for (has, (path, _)) in has.iter_mut().zip(&compiled.predicates) {
-                    *has |= path.resolve(&args).is_ok();
-                }
-            }
-        }
-        let absent = (rule.args.0)
-            .keys()
-            .zip(has)
-            .filter(|(_, has)| is_called && !has);
-        for (path, _) in absent {
-            card.note(sentence!(
-                "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
-                phrase::text(path),
-                quoted(&rule.tool)
-            ));
         }
     }
     Ok(())

@@ -6,15 +6,17 @@
 //! `require_clean_timeout` asks for it. Rules and names are those of mcptest, after the failure
 //! injection of `ToolMisuseBench` (arXiv:2604.01508).
 
-mod faulted;
 mod gate;
 mod observe;
-mod unknown;
-mod watched;
 
 pub use observe::{FaultedCall, RunRecovery, UnsettledCall, observe_run};
 
 use crate::prelude::*;
+
+/// What the files here share.
+mod prelude {
+    pub use super::*;
+}
 
 /// The timeout budget where none is given.
 pub const MAX_DETECTION_MS: u64 = 30_000;
@@ -178,7 +180,7 @@ impl Metric for Recovery {
             waited_out += count(recovery.waited_out.len());
             let mut card = card.run(&Self::ABOUT, index);
             if let Some(block) = block {
-                for error in unknown::errors(run, &recovery) {
+                for error in gate::errors(run, &recovery) {
                     card.error(error);
                 }
                 gate::default_gate(run, &recovery, block, &mut card);

@@ -22,12 +22,10 @@
 //! user; what came of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
-use super::RecoveryReport;
-use super::faulted::Faulted;
-use crate::prelude::*;
+use super::prelude::*;
 
 /// How a run took its faults.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecovery {
     /// The calls that met a fault, in order.
     pub calls: Vec<FaultedCall>,
@@ -151,60 +149,24 @@ impl FaultedCall {
 /// assert_eq!(recovery.recovered, Some(true));
 /// ```
 pub fn observe_run(run: &AgentRun, max_detection_ms: u64) -> RunRecovery {
-    let Faulted {
-        calls,
-        unsettled,
-        waited_out,
-    } = Faulted::of(run, max_detection_ms);
-    let recovered = recovered(run, &calls, !unsettled.is_empty());
-    let reports = || calls.iter().map(|call| &call.report);
-    let detections = reports().map(|report| report.time_to_detection_ms);
+    let mut recovery = RunRecovery::of_marks(run, max_detection_ms);
+    recovery.recovered = recovery.has_recovered(run);
+    let reports = || recovery.calls.iter().map(|call| &call.report);
+    let (is_settled, is_timed) = (recovery.is_settled(), recovery.is_timed());
+    // `None` in one is `None` for all: not noticed is worse than any time.
+    let detections: Option<Vec<u64>> = reports()
+        .map(|report| report.time_to_detection_ms)
+        .collect();
+    let detection = detections.filter(|_| is_timed);
     let hangs = reports().map(|report| report.user_visible_hang_ms);
-    let is_settled = unsettled.is_empty();
-    let is_timed = is_settled && !calls.iter().any(|call| call.is_left);
-    RunRecovery {
-        // `None` in one is `None` for all: not noticed is worse than any time.
-        time_to_detection_ms: detections
-            .collect::<Option<Vec<u64>>>()
-            .filter(|_| is_timed)
-            .and_then(|times| times.into_iter().max()),
-        time_to_recovery_ms: (recovered == Some(true) && !calls.is_empty() && is_settled)
-            .then(|| time_to_recovery(&calls)),
-        user_visible_hang_ms: is_timed.then(|| hangs.max().unwrap_or(0)),
-        recovered,
-        clean_timeout: if reports().all(|report| report.clean_timeout) {
-            is_settled.then_some(true)
-        } else {
-            Some(false)
-        },
-        calls,
-        unsettled,
-        waited_out,
-    }
-}
-
-/// Whether the run recovered from each fault that it met, or may have met.
-fn recovered(run: &AgentRun, calls: &[FaultedCall], is_unsettled: bool) -> Option<bool> {
-    let ended = ended_normally(run);
-    let each = calls.iter().map(|call| match ended {
-        Some(false) => Some(false),
-        None if call.is_unknown() => None,
-        // It noticed by the time it left, and has told its user something.
-        Some(true) if call.is_left => Some(true),
-        // Marked, or else not recovered.
-        _ if call.is_real_clock => Some(call.report.recovered),
-        ended => ended,
-    });
-    // Where the run ended well, it does not matter what the fault did.
-    let unsettled = is_unsettled.then(|| ended.filter(|ended| *ended));
-    let all: Vec<Option<bool>> = each.chain(unsettled).collect();
-    if all.contains(&Some(false)) {
-        Some(false)
-    } else if all.contains(&None) {
-        None
-    } else {
-        Some(true)
-    }
+    let hang = is_timed.then(|| hangs.max().unwrap_or(0));
+    let is_clean = reports().all(|report| report.clean_timeout);
+    let is_over = recovery.recovered == Some(true) && recovery.met_fault() && is_settled;
+    recovery.time_to_recovery_ms = is_over.then(|| time_to_recovery(&recovery.calls));
+    recovery.time_to_detection_ms = detection.and_then(|times| times.into_iter().max());
+    recovery.user_visible_hang_ms = hang;
+    recovery.clean_timeout = (is_settled || !is_clean).then_some(is_clean);
+    recovery
 }
 
 /// Whether the run ended normally with a reply; `None` where the trace does not tell. An empty reply is
@@ -227,4 +189,162 @@ fn time_to_recovery(calls: &[FaultedCall]) -> u64 {
         .filter_map(|report| report.time_to_detection_ms)
         .fold(0, u64::saturating_add);
     measured.fold(timeouts, u64::max)
+}
+
+// Which calls of a run met a fault, and what each of them says.
+
+impl RunRecovery {
+    /// Whether the run recovered from each fault that it met, or may have met.
+    fn has_recovered(&self, run: &AgentRun) -> Option<bool> {
+        let ended = ended_normally(run);
+        let each = self.calls.iter().map(|call| match ended {
+            Some(false) => Some(false),
+            None if call.is_unknown() => None,
+            // It noticed by the time it left, and has told its user something.
+            Some(true) if call.is_left => Some(true),
+            // Marked, or else not recovered.
+            _ if call.is_real_clock => Some(call.report.recovered),
+            ended => ended,
+        });
+        // Where the run ended well, it does not matter what the fault did.
+        let unsettled = (!self.is_settled()).then(|| ended.filter(|ended| *ended));
+        let all: Vec<Option<bool>> = each.chain(unsettled).collect();
+        if all.contains(&Some(false)) {
+            Some(false)
+        } else if all.contains(&None) {
+            None
+        } else {
+            Some(true)
+        }
+    }
+
+    /// Each call by its first mark: the first fault that matches a call is the one that it meets.
+    fn of_marks(run: &AgentRun, max_detection_ms: u64) -> Self {
+        let mut marks: Vec<&FaultMark> = run
+            .faults
+            .iter()
+            .filter(|mark| mark.kind.is_fault())
+            .collect();
+        marks.sort_by_key(|mark| mark.call_index);
+        marks.dedup_by_key(|mark| mark.call_index);
+        let mut counts = BTreeMap::new();
+        let mut recovery = Self::default();
+        for mark in marks {
+            let met_before = counts.entry(mark.fault.as_deref()).or_insert(0_u64);
+            recovery.add(mark, *met_before, max_detection_ms);
+            if mark.kind.special() == Special::Recovers {
+                *met_before += 1;
+            }
+        }
+        recovery.find_repetitions(run);
+        recovery
+    }
+
+    /// Finds for each watched call the next one that is the same.
+    fn find_repetitions(&mut self, run: &AgentRun) {
+        let is_watched = |call: &FaultedCall| call.watched_ms.is_some();
+        if !self.calls.iter().any(is_watched) {
+            return;
+        }
+        let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
+        let same = first_equal(&identities);
+        let mut next = vec![None; same.len()];
+        let mut after: BTreeMap<usize, usize> = BTreeMap::new();
+        for (index, first) in same.iter().enumerate().rev() {
+            next[index] = after.insert(*first, index);
+        }
+        for call in self.calls.iter_mut().filter(|call| is_watched(call)) {
+            call.repeated_by = next.get(call.call_index).copied().flatten();
+        }
+    }
+
+    fn add(&mut self, mark: &FaultMark, met_before: u64, max_detection_ms: u64) {
+        let mut unsettled = |untold: &str| {
+            self.unsettled.push(UnsettledCall {
+                call_index: mark.call_index,
+                fault: mark.fault.clone(),
+                kind: mark.kind,
+                untold: untold.to_owned(),
+                watched_ms: mark.watched_ms,
+                left_ms: mark.left_ms,
+            });
+        };
+        let is_real_clock = mark.is_real_clock();
+        let detected_ms = if is_cut_short(mark, max_detection_ms) {
+            return unsettled("detected_ms");
+        } else if is_left(mark) {
+            mark.left_ms
+        } else if is_real_clock {
+            after_start(mark.detected_ms)
+        } else {
+            match noticed_ms(mark, met_before, max_detection_ms) {
+                Ok(Some(time)) => Some(time),
+                Ok(None) => {
+                    // A `recover_after` that has recovered does not strike any more.
+                    let waited_out = mark.delay_ms.map(|_| mark.call_index);
+                    return self.waited_out.extend(waited_out);
+                }
+                Err(untold) => return unsettled(untold),
+            }
+        };
+        let observation = RecoveryObservation {
+            call_start_ms: 0,
+            detected_ms,
+            recovered_ms: after_start(mark.recovered_ms),
+            timeout_budget_ms: max_detection_ms,
+        };
+        self.calls.push(FaultedCall {
+            call_index: mark.call_index,
+            fault: mark.fault.clone(),
+            kind: mark.kind,
+            is_real_clock,
+            watched_ms: mark.watched_ms,
+            is_left: is_left(mark),
+            is_given_up: mark.went_on == Some(false) || is_left(mark),
+            repeated_by: None,
+            report: score_recovery(&observation),
+        });
+    }
+}
+
+/// When a fault is noticed in virtual time ([`observe_run`](super::observe_run) has the table), which `met_before`
+/// calls met before; none where it does nothing, and an error with what it depends on where that is not told.
+fn noticed_ms(
+    mark: &FaultMark,
+    met_before: u64,
+    max_detection_ms: u64,
+) -> Result<Option<u64>, &'static str> {
+    let times_out = if mark.kind.special() == Special::Recovers {
+        met_before < mark.failures.ok_or("failures")?
+    } else if mark.kind.executes() == Execution::Late {
+        mark.delay_ms.ok_or("delay_ms")? >= max_detection_ms
+    } else if mark.kind.is_silent() {
+        true
+    } else {
+        return Ok(Some(0));
+    };
+    Ok(times_out.then_some(max_detection_ms))
+}
+
+/// Whether nobody knows if a fault was noticed within the budget: nobody had by the end of the recording, which
+/// is before that, or the client gave no sign before it left, which is after.
+fn is_cut_short(mark: &FaultMark, max_detection_ms: u64) -> bool {
+    if is_left(mark) {
+        return mark.left_ms.is_some_and(|time| time > max_detection_ms);
+    }
+    is_open(mark) && mark.watched_ms.is_some_and(|time| time < max_detection_ms)
+}
+
+/// Whether all that is known of a call is that its client left: by then it had noticed.
+fn is_left(mark: &FaultMark) -> bool {
+    is_open(mark) && mark.left_ms.is_some()
+}
+
+fn is_open(mark: &FaultMark) -> bool {
+    mark.detected_ms.is_none() && mark.recovered_ms.is_none()
+}
+
+/// A mark before the call began did not happen.
+fn after_start(mark: Option<i64>) -> Option<u64> {
+    u64::try_from(mark?).ok()
 }

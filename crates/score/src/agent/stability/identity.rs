@@ -5,8 +5,9 @@
 
 use std::cmp::Reverse;
 
-use crate::prelude::*;
 use mcprove_trace::canonical::{fingerprint, same_text};
+
+use super::prelude::*;
 
 /// The number of arguments that the trace does not tell.
 pub const UNKNOWN: u32 = u32::MAX;
@@ -105,8 +106,9 @@ impl Path {
     }
 
     fn identities<'a>(&'a self, calls: &'a [ToolCall]) -> impl Iterator<Item = Call<'a>> {
-        let numbers = self.tools.iter().zip(&self.arguments);
-        numbers
+        self.tools
+            .iter()
+            .zip(&self.arguments)
             .zip(calls)
             .map(|((tool, arguments), call)| (*tool, call.server.as_deref(), *arguments))
     }

@@ -15,18 +15,21 @@
 
 mod consistency;
 mod identity;
-mod sequence;
 mod session;
 
 pub use consistency::{Consistency, PLACES_MAX, SEQUENCE_STEPS_MAX, score_consistency};
 pub use session::{CALLS_FOR_TOOL_USAGE, SessionStability, TOKENS_PER_CALL, score_session};
 
-use mcprove_settings::number::mean;
-
 use self::consistency::{LIMITS, score_paths};
 use self::identity::{Numbering, Path};
 use self::session::{explain, has_no_course, score_path};
 use crate::prelude::*;
+
+/// What the files here share.
+mod prelude {
+    pub use super::identity::*;
+    pub use super::*;
+}
 
 /// The lowest `weakest_score` that the default gate lets through.
 pub const WEAKEST_SCORE_MIN: f64 = 0.5;

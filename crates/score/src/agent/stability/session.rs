@@ -14,8 +14,7 @@
 //! where arguments are unknown, whether a call is a repeat, too.
 //! The formulas are those of mcptest, after the Agent Stability Index (arXiv:2601.04170).
 
-use super::identity::{Numbering, Path};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Tokens per distinct call from which on `cost_per_progress` falls.
 pub const TOKENS_PER_CALL: f64 = 2000.0;
@@ -181,22 +180,28 @@ fn tool_usage_stability(tools: usize, calls: usize) -> f64 {
 
 /// The characters of each turn of the assistant that has text, where the turns are known.
 fn lengths(run: &AgentRun) -> Option<Vec<u64>> {
-    let texts = run.turns()?.iter().filter(|turn| turn.role == "assistant");
-    let texts = texts.filter_map(|turn| turn.text.as_deref());
+    let texts = run
+        .turns()?
+        .iter()
+        .filter(|turn| turn.role == "assistant")
+        .filter_map(|turn| turn.text.as_deref());
     // Some formats write an empty text into a turn that only calls tools.
-    let lengths = texts.map(|text| count(text.chars().count()));
-    Some(lengths.filter(|length| *length > 0).collect())
+    Some(
+        texts
+            .map(|text| count(text.chars().count()))
+            .filter(|length| *length > 0)
+            .collect(),
+    )
 }
 
 fn response_consistency(lengths: &[u64]) -> f64 {
     if lengths.len() < 2 {
         return 1.0;
     }
-    let mean_of =
-        |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / float_len(lengths.len());
-    let mean = mean_of(&mut lengths.iter().map(|length| float(*length)));
-    let distances = lengths.iter().map(|length| float(*length) - mean);
-    let deviation = mean_of(&mut distances.map(|distance| distance * distance)).sqrt();
+    let mean_of = |sum: f64| sum / float_len(lengths.len());
+    let lengths = || lengths.iter().map(|length| float(*length));
+    let mean = mean_of(lengths().sum());
+    let deviation = mean_of(lengths().map(|length| (length - mean).powi(2)).sum()).sqrt();
     // No length is zero, so that the mean is not.
     1.0 - ratio(deviation, mean).unwrap_or(0.0).min(1.0)
 }

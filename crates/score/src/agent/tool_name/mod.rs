@@ -9,14 +9,14 @@ use crate::prelude::*;
 use mcprove_trace::words::fits;
 
 /// What stands between a server and its tool.
-pub(crate) const SEPARATOR: &str = "__";
+pub const SEPARATOR: &str = "__";
 
 /// What clients write before a server.
 const CLIENT_PREFIX: &str = "mcp__";
 
 /// Whether a call is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fit {
+pub enum Fit {
     /// It is not.
     No,
     /// It depends on its server, or on its arguments, which the trace does not tell.
@@ -27,16 +27,16 @@ pub(crate) enum Fit {
 
 impl Fit {
     /// Of a condition.
-    pub(crate) fn of(fits: bool) -> Self {
+    pub fn of(fits: bool) -> Self {
         if fits { Self::Yes } else { Self::No }
     }
 }
 
 /// A tool as it is written, ready to be compared with.
 #[derive(Debug, Clone)]
-pub(crate) struct ToolName<'a> {
+pub struct ToolName<'a> {
     /// As it is written.
-    pub(crate) written: &'a str,
+    pub written: &'a str,
     /// The server and the tool, wherever the name may come apart.
     parts: Vec<(&'a str, &'a str)>,
     /// Whether `*` stands for any characters.
@@ -45,7 +45,7 @@ pub(crate) struct ToolName<'a> {
 
 impl<'a> ToolName<'a> {
     /// The name of one tool.
-    pub(crate) fn exact(written: &'a str) -> Self {
+    pub fn exact(written: &'a str) -> Self {
         Self {
             written,
             parts: parts(written),
@@ -54,7 +54,7 @@ impl<'a> ToolName<'a> {
     }
 
     /// The name of a tool in which `*` stands for any characters.
-    pub(crate) fn pattern(written: &'a str) -> Self {
+    pub fn pattern(written: &'a str) -> Self {
         Self {
             has_stars: true,
             ..Self::exact(written)
@@ -62,12 +62,12 @@ impl<'a> ToolName<'a> {
     }
 
     /// All names of a list.
-    pub(crate) fn all_exact(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
+    pub fn all_exact(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
         written.into_iter().map(|name| Self::exact(name)).collect()
     }
 
     /// All names of a list, with `*`.
-    pub(crate) fn patterns(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
+    pub fn patterns(written: impl IntoIterator<Item = &'a String>) -> Vec<Self> {
         written
             .into_iter()
             .map(|name| Self::pattern(name))
@@ -75,12 +75,12 @@ impl<'a> ToolName<'a> {
     }
 
     /// Whether a call is meant.
-    pub(crate) fn fit(&self, call: &ToolCall) -> Fit {
+    pub fn fit(&self, call: &ToolCall) -> Fit {
         self.fit_tool(&call.name, call.server.as_deref())
     }
 
     /// Whether a tool is meant.
-    pub(crate) fn fit_tool(&self, name: &str, server: Option<&str>) -> Fit {
+    pub fn fit_tool(&self, name: &str, server: Option<&str>) -> Fit {
         if self.is_like(self.written, name) {
             return Fit::Yes;
         }
@@ -99,7 +99,7 @@ impl<'a> ToolName<'a> {
 
     /// The server and the tool that are meant, by the first of these calls that is; `None` where the
     /// name is a tool's as a whole.
-    pub(crate) fn split_by(&self, calls: &BTreeSet<Tool<'_>>) -> Option<(&'a str, &'a str)> {
+    pub fn split_by(&self, calls: &BTreeSet<Tool<'_>>) -> Option<(&'a str, &'a str)> {
         let is_called = |tool: &str, server: Option<&str>| calls.contains(&(tool, server));
         if self.parts.is_empty() || has_name(calls, self.written) {
             return None;
@@ -119,15 +119,15 @@ impl<'a> ToolName<'a> {
 }
 
 /// A tool that was called, by its name and server.
-pub(crate) type Tool<'a> = (&'a str, Option<&'a str>);
+pub type Tool<'a> = (&'a str, Option<&'a str>);
 
 /// The tool of a call.
-pub(crate) fn tool_of(call: &ToolCall) -> Tool<'_> {
+pub fn tool_of(call: &ToolCall) -> Tool<'_> {
     (call.name.as_str(), call.server.as_deref())
 }
 
 /// The tools that were called, each once.
-pub(crate) fn tools_of<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> BTreeSet<Tool<'a>> {
+pub fn tools_of<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> BTreeSet<Tool<'a>> {
     calls.into_iter().map(tool_of).collect()
 }
 
@@ -160,31 +160,31 @@ fn parts(written: &str) -> Vec<(&str, &str)> {
 }
 
 /// Whether one of these names means a call.
-pub(crate) fn fit_any(names: &[ToolName<'_>], call: &ToolCall) -> Fit {
-    let fits = names.iter().map(|name| name.fit(call));
-    fits.max().unwrap_or(Fit::No)
+pub fn fit_any(names: &[ToolName<'_>], call: &ToolCall) -> Fit {
+    names
+        .iter()
+        .map(|name| name.fit(call))
+        .max()
+        .unwrap_or(Fit::No)
 }
 
 /// Those of a list that mean no call of any run.
-pub(crate) fn without_call<'a>(written: &'a [String], runs: &[AgentRun]) -> Vec<&'a str> {
+pub fn without_call<'a>(written: &'a [String], runs: &[AgentRun]) -> Vec<&'a str> {
     if written.is_empty() {
         return Vec::new();
     }
     let tools = tools_of(runs.iter().flat_map(|run| &run.tool_calls));
     let mut names = ToolName::patterns(written);
     names.retain(|name| {
-        let mut tools = tools.iter();
-        tools.all(|(tool, server)| name.fit_tool(tool, *server) == Fit::No)
+        tools
+            .iter()
+            .all(|(tool, server)| name.fit_tool(tool, *server) == Fit::No)
     });
     names.into_iter().map(|name| name.written).collect()
 }
 
 /// What is wrong where one of these names has a server and a call of that tool does not.
-pub(crate) fn check_servers(
-    target: &str,
-    names: &[ToolName<'_>],
-    calls: &[ToolCall],
-) -> ScoreResult {
+pub fn check_servers(target: &str, names: &[ToolName<'_>], calls: &[ToolCall]) -> ScoreResult {
     let tools = tools_of(calls);
     // Most lists and most runs have nothing of the kind.
     let doubtful = tools.iter().filter(|(_, server)| server.is_none());

@@ -1,10 +1,9 @@
 //! The modes in which the order does not count: unordered, superset and subset. Each expected call
 //! is paired with a recorded one of its own, as many as possible ([`maximum_matching`]).
 
-use super::plan::{COMPARISONS_MAX, Plan, Reference, fitting, kinds_of, places_by_name};
-use super::report::{Mismatch, Mismatches};
 use crate::matching::maximum_matching;
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// Which expected calls have which recorded ones.
 pub struct Pairs<'a> {
@@ -65,8 +64,10 @@ impl<'a> Pairs<'a> {
                 }
             }
         }
-        let left = places.iter().filter(|place| !self.is_taken[**place]);
-        let left: Vec<&usize> = left.collect();
+        let left: Vec<&usize> = places
+            .iter()
+            .filter(|place| !self.is_taken[**place])
+            .collect();
         for (index, place) in free.into_iter().flatten().zip(left) {
             self.pair(*index, *place);
         }
@@ -90,25 +91,24 @@ impl<'a> Pairs<'a> {
 
     fn explain_missing(&self, reference: &Reference, index: usize) -> Mismatch {
         let name = quoted(&reference.name);
-        let calls = self.calls.iter().enumerate();
-        let same_name: Vec<(usize, &ToolCall)> = calls
-            .filter(|(_, call)| call.name == reference.name)
-            .collect();
-        let mut left = same_name.iter().filter(|(place, _)| !self.is_taken[*place]);
-        if let Some((place, call)) = left.next() {
+        let mut same_name = self
+            .calls
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| call.name == reference.name);
+        let made = same_name.clone().count();
+        if let Some((place, call)) = same_name.find(|(place, _)| !self.is_taken[*place]) {
             let (diffs, words) = reference.difference(call);
             let reason = sentence!(
                 "no call is left that fits expected call {index}, {name}: call {place} is one, but {words}"
             );
-            return Mismatch::new(Some(index), Some(*place), diffs, reason);
+            return Mismatch::new(Some(index), Some(place), diffs, reason);
         }
-        let alone = sentence!("expected call {index}, {name}, has no call of its own");
-        let reason = match same_name.len() {
-            0 => sentence!("expected call {index}, {name}, was never made"),
-            1 => sentence!("{alone}: the only call of the tool is taken by another expected call"),
-            made => {
-                sentence!("{alone}: all {made} calls of the tool are taken by other expected calls")
-            }
+        let reason = if made == 0 {
+            sentence!("expected call {index}, {name}, was never made")
+        } else {
+            let taken = all_taken(made, "call", "expected call");
+            sentence!("expected call {index}, {name}, has no call of its own: {taken}")
         };
         Mismatch::new(Some(index), None, Vec::new(), reason)
     }
@@ -126,34 +126,37 @@ impl<'a> Pairs<'a> {
 
     fn explain_extra(&self, place: usize, call: &ToolCall) -> Mismatch {
         let name = quoted(&call.name);
-        let references = self.plan.references.iter().enumerate();
-        let same_name: Vec<(usize, &Reference)> = references
-            .filter(|(_, reference)| reference.name == call.name)
-            .collect();
-        let mut left = same_name
+        let mut same_name = self
+            .plan
+            .references
             .iter()
-            .filter(|(index, _)| self.call_of[*index].is_none());
-        let (diffs, reason) = if let Some((index, reference)) = left.next() {
+            .enumerate()
+            .filter(|(_, reference)| reference.name == call.name);
+        let expected = same_name.clone().count();
+        let (diffs, reason) = if let Some((index, reference)) =
+            same_name.find(|(index, _)| self.call_of[*index].is_none())
+        {
             let (diffs, words) = reference.difference(call);
             let reason = sentence!(
                 "call {place}, {name}, fits no expected call that is left: compared with expected call {index}, {words}"
             );
             (diffs, reason)
+        } else if expected == 0 {
+            let reason = format!("call {place}, {name}, is not among the expected calls");
+            (Vec::new(), reason)
         } else {
-            let extra = sentence!("call {place}, {name}, is one too many");
-            let reason = match same_name.len() {
-                0 => sentence!("call {place}, {name}, is not among the expected calls"),
-                1 => {
-                    sentence!(
-                        "{extra}: the only expected call of the tool is taken by another call"
-                    )
-                }
-                many => sentence!(
-                    "{extra}: all {many} expected calls of the tool are taken by other calls"
-                ),
-            };
+            let taken = all_taken(expected, "expected call", "call");
+            let reason = sentence!("call {place}, {name}, is one too many: {taken}");
             (Vec::new(), reason)
         };
         Mismatch::new(None, Some(place), diffs, reason)
+    }
+}
+
+/// Why nothing of a tool is left to be paired with.
+fn all_taken(many: usize, what: &str, by: &str) -> String {
+    match many {
+        1 => format!("the only {what} of the tool is taken by another {by}"),
+        _ => format!("all {many} {what}s of the tool are taken by other {by}s"),
     }
 }

@@ -18,14 +18,13 @@
 //! which the mode forbids. Where the verdict depends on arguments or a server that the trace does not
 //! tell, there is none.
 
-mod alignment;
 mod any_order;
 mod in_order;
 mod plan;
 mod report;
 mod shape;
 
-pub use alignment::ALIGNMENT_PAIRS_MAX;
+pub use in_order::ALIGNMENT_PAIRS_MAX;
 pub use plan::COMPARISONS_MAX;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
@@ -36,6 +35,14 @@ use self::any_order::Pairs;
 use self::plan::Plan;
 use self::report::Mismatches;
 use crate::prelude::*;
+
+/// What the files here share.
+mod prelude {
+    pub use super::plan::*;
+    pub use super::report::*;
+    pub use super::shape::*;
+    pub use super::*;
+}
 
 const PASSED: &str = "trajectory.passed";
 const MISMATCH_COUNT: &str = "trajectory.mismatch_count";

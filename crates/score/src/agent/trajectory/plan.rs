@@ -9,10 +9,9 @@
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
-use super::shape::{Shape, arguments_of};
-use super::{ExpectedCall, TrajectoryError};
 use crate::agent::tool_name::{SEPARATOR, tools_of};
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// How often arguments of one run may be compared with expected ones.
 pub const COMPARISONS_MAX: usize = 10_000_000;
@@ -101,8 +100,11 @@ impl Plan {
             (call.args.is_null() || call.server.is_none()) && settled.insert(kind)
         });
         unsettled.find_map(|(place, call)| {
-            let demands = self.tools.get(&call.name).into_iter().flatten();
-            let doubtful = demands
+            let doubtful = self
+                .tools
+                .get(&call.name)
+                .into_iter()
+                .flatten()
                 .map(|places| places[0])
                 .filter(|index| self.references[*index].fit(call) == Fit::Unknown);
             Some((place, doubtful.min()?))

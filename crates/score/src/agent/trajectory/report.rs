@@ -1,7 +1,6 @@
 //! What came of comparing calls with the expected ones.
 
-use super::{COMPARISONS_MAX, Mode};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// Mismatches of one run that a report describes; the rest is only counted.
 pub const MISMATCHES_KEPT: usize = 20;

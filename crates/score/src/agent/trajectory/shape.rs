@@ -1,7 +1,8 @@
 //! What the arguments of an expected call must look like.
 
 use crate::gate::file;
-use crate::prelude::*;
+
+use super::prelude::*;
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
 pub const DIFFERENCES_KEPT: usize = 5;
@@ -178,8 +179,11 @@ impl Shape {
 
     /// How arguments differ that do not fit: from each alternative.
     pub fn differences(&self, arguments: &Value) -> Vec<Difference> {
-        let matchers = self.matchers.iter().take(DIFFERENCES_KEPT);
-        let differences = matchers.filter_map(|matcher| matcher.matches(arguments).err());
+        let differences = self
+            .matchers
+            .iter()
+            .take(DIFFERENCES_KEPT)
+            .filter_map(|matcher| matcher.matches(arguments).err());
         differences
             .map(|difference| Difference {
                 path: format!("args{}", difference.path),
@@ -220,22 +224,12 @@ impl SettingType for ArgumentShape {
         );
         let shape = Self::from_value(&value)
             .map_err(|message| MatcherError::new(message, how_to))
-            .and_then(|shape| check_schemas(&shape).map(|()| shape));
+            .and_then(|shape| Shape::compile(&shape).map(|_| shape));
         shape
             .map_err(|error| {
                 let message = sentence!("`args`: {error}");
                 reader.problem(&field.value.span, message, error.hint);
             })
             .ok()
-    }
-}
-
-/// What is wrong with a JSON Schema, and what to try: it would only show when a call is compared
-/// with it.
-fn check_schemas(shape: &ArgumentShape) -> Result<(), MatcherError> {
-    match shape {
-        ArgumentShape::Schema(schema) => Matcher::new("schema", schema).map(drop),
-        ArgumentShape::OneOf(shapes) => shapes.iter().try_for_each(check_schemas),
-        _ => Ok(()),
     }
 }

@@ -124,8 +124,8 @@ impl Axis {
 
 /// `part` in percent of `whole`, rounded down; 100 of nothing.
 fn percent(part: usize, whole: usize) -> u64 {
-    let wide = |count: usize| u128::try_from(count).unwrap_or(u128::MAX);
-    let percent = wide(part).saturating_mul(100).checked_div(wide(whole));
+    let wide = |length: usize| u128::from(count(length));
+    let percent = (wide(part) * 100).checked_div(wide(whole));
     percent.map_or(100, |percent| u64::try_from(percent).unwrap_or(100))
 }
 

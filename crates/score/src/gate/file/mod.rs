@@ -5,20 +5,20 @@
 //! blocks share.
 
 mod expectation;
-mod schema;
-mod target;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::table;
+use mcprove_settings::table::{self, map_schema, spellings};
 use mcprove_settings::tree::Document;
+use schemars::Schema;
 
-use super::Gates;
+use self::expectation::Resolve;
+use super::GateBlock;
+use crate::agent::call_limits::limit_schema;
 use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 
 pub(crate) use expectation::matcher;
 pub use expectation::{expectations_of, json};
-pub use schema::{block_properties, definitions, schema};
 
 /// The key that every block has, and the block for whatever metric.
 pub const EXPECT: &str = "expect";
@@ -98,13 +98,15 @@ fn read_fields(reader: &mut Reader<'_>, fields: &[Field], metrics: &[&dyn AnyMet
     let mut gates = Gates::default();
     let known: Vec<&str> = names_of(metrics).collect();
     table::refuse_twice(reader, fields, &known);
+    let resolve = |target: &str| expectation::resolve(target, metrics);
     for field in fields {
         let name = field.name.replace('-', "_");
         if name == EXPECT {
-            let resolve = |target: &str| target::resolve(target, metrics);
             gates.expect = expectations_of(reader, field, &resolve);
-        } else if let Some(metric) = metrics.iter().find(|metric| metric.about().name == name) {
-            read_block(reader, *metric, field, metrics, &mut gates);
+        } else if let Some(metric) = metrics.iter().find(|metric| metric.about().name == name)
+            && let Some(block) = read_block(reader, *metric, field, &resolve)
+        {
+            gates.insert(block);
         }
     }
     gates
@@ -114,23 +116,23 @@ fn read_block(
     reader: &mut Reader<'_>,
     metric: &dyn AnyMetric,
     field: &Field,
-    metrics: &[&dyn AnyMetric],
-    gates: &mut Gates,
-) {
+    resolve: Resolve<'_>,
+) -> Option<GateBlock> {
     let about = metric.about();
     let label = format!("`{}`", about.name);
-    let settings = metric.settings().iter().map(|setting| setting.name);
-    let known: Vec<&str> = settings.chain([EXPECT]).collect();
-    let Some(node) = table::spelled(reader, &field.value, &label, &known) else {
-        return;
-    };
+    let known: Vec<&str> = metric
+        .settings()
+        .iter()
+        .map(|setting| setting.name)
+        .chain([EXPECT])
+        .collect();
+    let node = table::spelled(reader, &field.value, &label, &known)?;
     let section = table::section(reader, &node, &label, &known);
     refuse_nothing(reader, about, field, &section);
     let mut block = metric.read(reader, &section);
-    let resolve = |target: &str| target::resolve(target, metrics);
     let expect = section.get(EXPECT);
-    block.expect = expect.map(|field| expectations_of(reader, field, &resolve));
-    gates.insert(block);
+    block.expect = expect.map(|field| expectations_of(reader, field, resolve));
+    Some(block)
 }
 
 /// A block without what it compares with would hold whatever the agent did.
@@ -144,8 +146,11 @@ fn refuse_nothing(reader: &mut Reader<'_>, about: &About, field: &Field, section
     if about.needs.is_empty() || about.needs.iter().any(is_given) {
         return;
     }
-    let needs = about.needs.iter().map(|need| sentence!("`{}`", need.key));
-    let needs: Vec<Message> = needs.collect();
+    let needs: Vec<Message> = about
+        .needs
+        .iter()
+        .map(|need| sentence!("`{}`", need.key))
+        .collect();
     let message = sentence!(
         "`{}` gates nothing without {}",
         about.name,
@@ -174,6 +179,98 @@ fn names_of(metrics: &[&dyn AnyMetric]) -> impl Iterator<Item = &'static str> {
         .iter()
         .map(|metric| metric.about().name)
         .chain([EXPECT])
+}
+
+// The JSON Schema of a gates file, for editors and other programs: `gates.v1`.
+//
+// What is always the same is in `schema.json`; the rest is made from the table of keys. It cannot say all that
+// the reader checks (which targets there are, what is a path), but takes everything that the reader takes.
+
+/// The parts of `schema.json`.
+static PARTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schema.json")).unwrap_or_default());
+
+fn part(name: &str) -> Value {
+    PARTS[name].clone()
+}
+
+/// The schema.
+pub fn schema() -> Schema {
+    let mut schema = part("gates");
+    schema["properties"] = block_properties("#/properties").into();
+    schema["$defs"] = definitions().into();
+    Schema::try_from(schema).unwrap_or_default()
+}
+
+/// The blocks by name; `place` is where they stand in the schema.
+pub fn block_properties(place: &str) -> Map<String, Value> {
+    let schemas = METRICS
+        .iter()
+        .map(|metric| (metric.about().name, block_schema(*metric)));
+    let any = expectations("What each run, or a target of any metric, must be");
+    let mut blocks = Map::new();
+    for (block, schema) in schemas.chain([(EXPECT, any)]) {
+        let dashed = block.replace('_', "-");
+        blocks.insert(dashed, json!({ "$ref": format!("{place}/{block}") }));
+        blocks.insert(block.to_owned(), schema);
+    }
+    blocks
+}
+
+/// What the blocks refer to, below `$defs`.
+pub fn definitions() -> Map<String, Value> {
+    [
+        ("shape", part("shape")),
+        ("limit", limit_schema()),
+        ("expectation", part("expectation")),
+        ("matcher", matcher_schema()),
+    ]
+    .map(|(name, schema)| (name.to_owned(), schema))
+    .into_iter()
+    .collect()
+}
+
+fn block_schema(metric: &dyn AnyMetric) -> Value {
+    let about = metric.about();
+    let mut table = map_schema(metric.settings());
+    table["properties"][EXPECT] = expectations(
+        "what the targets must be, instead of the default gate. Default: the default gate",
+    );
+    if about.needs.is_empty() {
+        // A block of YAML with nothing in it is null.
+        table["type"] = json!(["object", "null"]);
+    } else {
+        table["anyOf"] = about
+            .needs
+            .iter()
+            .map(|need| json!({ "required": [need.key] }))
+            .collect();
+    }
+    let description = format!(
+        "{}. Default gate: {}",
+        about.explanation, about.default_gate
+    );
+    table["description"] = description.into();
+    table
+}
+
+fn expectations(description: &str) -> Value {
+    let mut expectations = part("expectations");
+    expectations["description"] = description.into();
+    expectations
+}
+
+/// A map with exactly one matcher.
+fn matcher_schema() -> Value {
+    let mut schema = part("matcher");
+    for (name, explanation) in Matcher::entries() {
+        let mut given = PARTS["beside a matcher"][name].clone();
+        given["description"] = explanation.into();
+        for name in spellings(name) {
+            schema["properties"][name] = given.clone();
+        }
+    }
+    schema
 }
 
 #[cfg(test)]

@@ -23,23 +23,19 @@
 
 mod answer;
 mod compare;
-mod difference;
 mod schema;
-
-use std::fmt;
 
 use jsonschema::Validator;
 use mcprove_trace::canonical::equal;
 use regex::Regex;
 
 use self::answer::{ask_texts, is_comparable, is_same_kind};
-use self::compare::{holds_it, is_in};
-use self::difference::{PLACES_MAX, short};
+use self::compare::{PLACES_MAX, holds_it, is_in, short};
 use super::path::{kind, measure};
 use crate::prelude::*;
 
 pub use answer::Answer;
-pub use difference::Difference;
+pub use compare::Difference;
 
 /// A matcher that can be chosen by name: the name, when it holds, and how what stands beside it is read.
 type Entry = (
@@ -455,15 +451,15 @@ fn read_length(given: &Value) -> Result<Rule, MatcherError> {
     let known = ["min", "max"];
     // A whole number from 0 up, also where it is written with a point: `3.0`.
     let whole = |value: &Value| {
-        let number = value.as_number().map(|_| canonical::text(value));
-        number
+        value
+            .as_number()
+            .map(|_| canonical::text(value))
             .and_then(|text| text.parse::<u64>().ok())
             .ok_or_else(|| needs("a whole number from 0 up", value, HINT))
     };
     let (min, max) = match given {
         Value::Object(given) => {
-            let mut names = given.keys();
-            if let Some(name) = names.find(|name| !known.contains(&name.as_str())) {
+            if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
                 let close = did_you_mean(known.into_iter(), name);
                 let message = sentence!("a length has `min` and `max`, not {name:?}{close}");
                 return Err(MatcherError::new(message, HINT));

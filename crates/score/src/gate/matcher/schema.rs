@@ -4,17 +4,14 @@
 //! keyword that looks like a slip (`minimun`) is refused, since JSON Schema would ignore it and let
 //! everything pass.
 
-use std::slice;
-use std::sync::LazyLock;
-
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::paths::LocationSegment;
 use jsonschema::{ValidationError, Validator};
 use mcprove_settings::json_schema::{self, Remote};
 use mcprove_trace::word_lists::WordLists;
 
-use super::difference::{Difference, Places, short};
-use super::{MatcherError, choices};
+use super::choices;
+use super::compare::{Places, short};
 use crate::gate::path::{key_step, kind};
 use crate::prelude::*;
 
@@ -104,11 +101,13 @@ fn explain(error: &ValidationError<'_>) -> MatcherError {
 
 /// Where an error is inside the value, as a path goes on.
 fn place(error: &ValidationError<'_>) -> String {
-    let steps = error.instance_path().into_iter();
-    let steps = steps.map(|segment| match segment {
-        LocationSegment::Property(key) => key_step(&key),
-        LocationSegment::Index(index) => format!("[{index}]"),
-    });
+    let steps = error
+        .instance_path()
+        .into_iter()
+        .map(|segment| match segment {
+            LocationSegment::Property(key) => key_step(&key),
+            LocationSegment::Index(index) => format!("[{index}]"),
+        });
     steps.collect()
 }
 
@@ -149,11 +148,17 @@ pub fn is_about(given: &Value, actual: &Value) -> bool {
         Value::Null | Value::Bool(_) => "",
     };
     let demands = |keyword: &&String| {
-        let mut lists = LISTS.names().filter(|list| list.starts_with("about "));
-        lists.any(|list| LISTS.has(list, keyword))
+        LISTS
+            .names()
+            .filter(|list| list.starts_with("about "))
+            .any(|list| LISTS.has(list, keyword))
     };
-    let keywords = given.as_object().into_iter().flat_map(Map::keys);
-    let mut keywords = keywords.filter(demands).peekable();
+    let mut keywords = given
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .filter(demands)
+        .peekable();
     let is_of_kind = |keyword: &String| {
         ["about Any", kind]
             .iter()
@@ -211,10 +216,12 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Mess
             .collect::<Option<Vec<&str>>>()
     };
     Some(match keyword {
-        "type" => {
-            let names = texts()?.into_iter().map(|name| listed("types", name));
-            names.collect::<Option<Vec<&str>>>()?.join(" or ").into()
-        }
+        "type" => texts()?
+            .into_iter()
+            .map(|name| listed("types", name))
+            .collect::<Option<Vec<&str>>>()?
+            .join(" or ")
+.into(),
         "const" => sentence!("exactly {}", short(value)),
         "enum" => choices(value.as_array()?).into(),
         "pattern" => sentence!("a text that matches the pattern {}", short(value)),
@@ -227,6 +234,8 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Mess
 
 /// What stands behind a word in a list.
 fn listed(list: &str, word: &str) -> Option<&'static str> {
-    let mut lines = LISTS.lines(list).iter();
-    lines.find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
+    LISTS
+        .lines(list)
+        .iter()
+        .find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
 }

@@ -102,8 +102,7 @@ impl Parser {
     fn index(&mut self) -> Result<Step, PathError> {
         let begin = self.at;
         let digits = self.take_while(|character| character.is_ascii_digit());
-        let index = digits.parse().map(Step::Index);
-        index.map_err(|_| {
+        digits.parse().map(Step::Index).map_err(|_| {
             self.error_from(begin, "the index", "is too large", "indices count from 0")
         })
     }
@@ -140,8 +139,13 @@ impl Parser {
     }
 
     fn take_while(&mut self, is_taken: fn(char) -> bool) -> String {
-        let rest = self.characters.iter().skip(self.at).copied();
-        let taken: String = rest.take_while(|character| is_taken(*character)).collect();
+        let taken: String = self
+            .characters
+            .iter()
+            .skip(self.at)
+            .copied()
+            .take_while(|character| is_taken(*character))
+            .collect();
         self.at += taken.chars().count();
         taken
     }

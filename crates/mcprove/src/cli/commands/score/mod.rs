@@ -10,7 +10,7 @@ use clap::Args;
 use input::ChosenFormat;
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
-use mcprove_score::report::document::ScoreDocument;
+use mcprove_score::report::ScoreDocument;
 use mcprove_score::report::{Scored, score_document};
 use mcprove_settings::error::ConfigErrors;
 use mcprove_suite::gates;
