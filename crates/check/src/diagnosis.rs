@@ -1,9 +1,7 @@
 //! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
 
-use mcprove_client::server::{Server, Transport};
-use mcprove_client::session::{ConnectError, Session, SessionOptions, ViolationKind};
 use mcprove_settings::message::{assignment, sentence};
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;
@@ -12,7 +10,7 @@ const DESCRIPTORS_MIN: u64 = 1024;
 
 /// One item of the checklist.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// What was looked at.
     pub name: String,
@@ -37,11 +35,8 @@ impl Item {
         Self {
             name: name.into(),
             passed: true,
-            optional: false,
-            ran_out: false,
             found: found.into(),
-            fix: None,
-            evidence: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -91,13 +86,10 @@ pub async fn examine_machine(program: &Path) -> Vec<Item> {
 
 fn find_program(name: &str, candidates: &[&str], fix: &'static str) -> Item {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let names: Vec<String> = candidates
-        .iter()
-        .flat_map(|name| [(*name).to_owned(), format!("{name}.exe")])
-        .collect();
     let found = std::env::split_paths(&path)
-        .flat_map(|directory| names.iter().map(move |name| directory.join(name)))
-        .find(|file: &PathBuf| file.is_file());
+        .flat_map(|directory| candidates.iter().map(move |name| directory.join(name)))
+        .flat_map(|file| [file.clone(), file.with_extension("exe")])
+        .find(|file| file.is_file());
     match found {
         Some(file) => Item::good(name, file.display().to_string()),
         None => Item {

@@ -3,6 +3,7 @@
 pub mod diagnosis;
 pub mod health;
 pub mod negative_path;
+mod prelude;
 pub mod pulse;
 pub mod report;
 pub mod tool_result;

@@ -4,9 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Failure;
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// How long a server may take to show that it outlived a call.
 pub const OUTLIVE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -74,20 +72,19 @@ impl Pulse {
     /// moment until it shows, the server is asked something that it answers only if it lives. `is_alone` is
     /// whether nothing else went on in the session, which might keep it from answering.
     pub async fn after_answer(&self, session: &Session, is_alone: bool) -> AfterAnswer {
-        let end = |session: &Session| session.closed().map(AfterAnswer::Ended);
         if !shows_its_end(session) {
             return AfterAnswer::Alive;
         }
         if self.is_answered() == Some(false) {
-            end_within(session, SETTLE).await;
-            return end(session).unwrap_or(AfterAnswer::Alive);
+            let end = end_within(session, SETTLE).await;
+            return end.map_or(AfterAnswer::Alive, AfterAnswer::Ended);
         }
-        if let Some(end) = end(session) {
-            return end;
+        if let Some(end) = session.closed() {
+            return AfterAnswer::Ended(end);
         }
         let is_answered = is_answer(&session.check_alive(OUTLIVE_TIMEOUT).await);
-        if let Some(end) = end(session) {
-            return end;
+        if let Some(end) = session.closed() {
+            return AfterAnswer::Ended(end);
         }
         let is_clear = is_alone && self.is_answered().is_none();
         self.note(is_answered, if is_clear { UNANSWERED_MAX } else { 1 });

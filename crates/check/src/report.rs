@@ -1,15 +1,14 @@
 //! What `mcprove probe` and `mcprove doctor` report, as documents.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use std::collections::BTreeMap;
 use mcprove_document::prelude::*;
-use mcprove_load::report::skipped::not_called;
-use mcprove_settings::message::{Message, message, sentence, setting};
+use mcprove_load::report::not_called;
+use mcprove_settings::message::sentence;
 use mcprove_settings::printable::printable;
-use mcprove_trace::ErrorCategory;
 
 use crate::diagnosis::Item;
 use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
+use crate::prelude::*;
 
 /// The longest line of the server's stderr that is shown whole.
 const LINE_MAX: usize = 600;
@@ -21,12 +20,8 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         "" => "unnamed server",
         name => name,
     };
-    let called = report
-        .tools
-        .iter()
-        .filter(|tool| !tool.may_write)
-        .chain(&report.prompts)
-        .chain(&report.resources);
+    let (skipped, called): (Vec<_>, Vec<_>) = report.tools.iter().partition(|tool| tool.may_write);
+    let called = called.into_iter().chain(report.others());
     let table = Table::new(["", "", "", ""]).rows(called.map(|tool| {
         let (tone, word) = outcome(tool.outcome);
         let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
@@ -41,14 +36,11 @@ pub fn probe_document(report: &ProbeReport) -> Document {
     if report.coverage.registered == 0 {
         first = first.paragraph("the server offers no tools");
     }
-    let skipped = report
-        .tools
-        .iter()
-        .filter(|tool| tool.may_write)
-        .map(|tool| {
-            let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
-            (tool.name.as_str(), reason)
-        });
+ let skipped = skipped.into_iter().map( | tool |{
+let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
+(tool.name.as_str(), reason)}
+);
+
     let violations = report
         .violations
         .iter()
@@ -104,14 +96,10 @@ fn verdict(report: &ProbeReport) -> Verdict {
         ProbeOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
         ProbeOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
     };
-    let others = report.prompts.len() + report.resources.len();
+    let others = report.others().count();
     if others > 0 {
-        let ok = report
-            .prompts
-            .iter()
-            .chain(&report.resources)
-            .filter(|other| other.outcome == ToolOutcome::Ok)
-            .count();
+        let answered = report.others().filter(|it| it.outcome == ToolOutcome::Ok);
+        let ok = answered.count();
         let why = format!("{ok} of {others} prompts and resources answered");
         return Verdict::new(tone, word, why);
     }
@@ -169,9 +157,8 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
     if report.coverage.exercised == 0 && report.coverage.registered > 0 && !report.partial {
         hints.push("no tool was called, so nothing shows that they work".into());
     }
-    let has_others = !report.prompts.is_empty() || !report.resources.is_empty();
-    if report.coverage.registered == 0
-        && !has_others
+    if report.called().next().is_none()
+        && report.coverage.registered == 0
         && report.outcome == ProbeOutcome::Inconclusive
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());

@@ -1,10 +1,8 @@
 //! What is wrong with the result of a tool: its form, or that it does not fit the schema that the tool gives
 //! for it.
 
-use mcprove_arguments::{ArgumentsError, SchemaCheck};
+use crate::prelude::*;
 use mcprove_settings::message::{Message, sentence};
-use mcprove_trace::protocol::find_fault;
-use serde_json::Value;
 
 /// What is wrong with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]

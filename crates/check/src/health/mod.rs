@@ -2,17 +2,13 @@
 //! schema. A server without tools is asked for its prompts and resources.
 
 use std::collections::HashSet;
-use std::future::Future;
 use std::pin::pin;
 
-use mcprove_arguments as arguments;
 use mcprove_arguments::{Choice, Folder};
 use mcprove_client::permission::Allowance;
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, ConnectError, Session, SessionOptions, Violation};
-use mcprove_trace::prelude::*;
-use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault};
 use mcprove_trace::stream::Recorder;
+
+use crate::prelude::*;
 
 mod others;
 mod report;
@@ -31,6 +27,8 @@ const FOLDER_SEED: u64 = 0;
 const VIOLATIONS_MAX: usize = 100;
 /// How much of a tool's name is shown within a message.
 const NAME_SHOWN_MAX: usize = 60;
+
+const UNREACHED: &str = "the server could not be reached again";
 
 /// What to call and how long to wait.
 #[derive(Clone, Default)]
@@ -211,10 +209,9 @@ impl<'a> Prober<'a> {
             // A server need not have tools, but should not say that it has.
             Err(error) if error.code() == Some(METHOD_NOT_FOUND) => {
                 if session.facts().capabilities.get("tools").is_some() {
-                    self.findings.push(Finding {
-                        kind: "tools_not_listed".into(),
-                        message: "declares tools, and does not know tools/list".into(),
-                    });
+                    let message = "declares tools, and does not know tools/list";
+                    self.findings
+                        .push(Finding::new("tools_not_listed", message));
                 }
                 Ok(Vec::new())
             }
@@ -232,32 +229,25 @@ impl<'a> Prober<'a> {
                 ..ToolHealth::skipped(&tool.name, reason.to_string())
             };
         }
+        let skipped = |reason: String| ToolHealth::skipped(&tool.name, reason);
         let choice = Choice {
             folder: Some(self.folder.path().to_owned()),
             ..Choice::default()
         };
         let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
             Ok(arguments) => arguments,
-            Err(error) => {
-                return ToolHealth::skipped(
-                    &tool.name,
-                    format!("no arguments fit its schema: {error}"),
-                );
-            }
+            Err(error) => return skipped(format!("no arguments fit its schema: {error}")),
         };
         let Some(session) = &self.session else {
-            return ToolHealth::skipped(&tool.name, "the server could not be reached again");
+            return skipped(UNREACHED.to_owned());
         };
         // In the stateless era the server decides by itself what becomes a task.
         let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
         if tool.requires_task() && cannot_run {
-            return ToolHealth::skipped(
-                &tool.name,
-                "runs only as a task, which this session does not have",
-            );
+            return skipped("runs only as a task, which this session does not have".to_owned());
         }
         let timeout = self.options.session.call_timeout;
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         let outcome = session
             .call_tool_within(&tool.name, &arguments, timeout)
             .await;
@@ -275,12 +265,9 @@ impl<'a> Prober<'a> {
             ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
             // We ended the call ourselves: the tool cannot be judged by it.
             ErrorCategory::Cancelled => {
-                let reason = message![
-                    format!("{error}; "),
-                    setting("accept_requests"),
-                    " answers it"
-                ];
-                return ToolHealth::skipped(name, reason);
+ let answers = message![setting("accept_requests"), " answers it"];
+return ToolHealth::skipped(name, format!("{error}; {answers}"));
+
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),
         };
@@ -311,8 +298,9 @@ impl<'a> Prober<'a> {
     }
 
     async fn reconnect_if_closed(&mut self) {
-        let session = self.session.as_ref();
-        if session.is_some_and(|session| session.closed().is_some()) {
+        if let Some(session) = &self.session
+            && session.closed().is_some()
+        {
             self.reconnect().await;
         }
     }
@@ -353,11 +341,8 @@ impl<'a> Prober<'a> {
                 if let Err(error) = session.check_alive(timeout).await
                     && !has_failed
                 {
-                    self.findings.push(Finding {
-                        kind: "unresponsive".into(),
-                        message: format!("does not answer any more after the last call: {error}")
-                            .into(),
-                    });
+                    let message = format!("does not answer any more after the last call: {error}");
+                    self.findings.push(Finding::new("unresponsive", message));
                     self.first.note_stderr(&session.stderr_tail());
                 }
             }
@@ -404,9 +389,7 @@ fn repeated_names(tools: &[Tool]) -> Option<String> {
 }
 
 fn finding(violation: &Violation) -> Finding {
-    let kind = serde_json::to_value(violation.kind).unwrap_or_default();
-    Finding {
-        kind: kind.as_str().unwrap_or_default().to_owned(),
-        message: sentence!("{}: {}", violation.kind.explanation(), violation.message),
-    }
+    let kind = json!(violation.kind);
+    let message = sentence!("{}: {}", violation.kind.explanation(), violation.message);
+    Finding::new(kind.as_str().unwrap_or_default(), message)
 }

@@ -1,10 +1,7 @@
 //! A server without tools: its prompts are got and its resources read, which changes nothing.
 
-use mcprove_client::session::Request;
-use mcprove_trace::prelude::*;
-
-use super::Prober;
-use super::report::{ToolHealth, ToolOutcome};
+use super::{Prober, ToolHealth, ToolOutcome, UNREACHED};
+use crate::prelude::*;
 
 /// How many prompts are got, and how many resources are read.
 const EACH_MAX: usize = 20;
@@ -14,10 +11,8 @@ const ARGUMENT: &str = "text";
 impl Prober<'_> {
     /// Gets the prompts and reads the resources, as far as the server lists any.
     pub(super) async fn examine_others(&mut self) -> (Vec<ToolHealth>, Vec<ToolHealth>) {
-        (
-            self.ask_all("prompts").await,
-            self.ask_all("resources").await,
-        )
+        let prompts = self.ask_all("prompts").await;
+        (prompts, self.ask_all("resources").await)
     }
 
     async fn ask_all(&mut self, kind: &str) -> Vec<ToolHealth> {
@@ -56,7 +51,7 @@ impl Prober<'_> {
 
     async fn ask(&mut self, name: String, request: &Request) -> ToolHealth {
         let Some(session) = &self.session else {
-            return ToolHealth::skipped(name, "the server could not be reached again");
+            return ToolHealth::skipped(name, UNREACHED);
         };
         let began = Instant::now();
         let outcome = session.request(request).await;

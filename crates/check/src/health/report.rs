@@ -1,6 +1,6 @@
 //! What a probe found, as it is printed and written.
 
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// How much of each is kept.
 const LINE_CHARACTERS: usize = 500;
@@ -141,9 +141,13 @@ impl ProbeReport {
     }
 
     /// Everything that was called, or was to be.
-    pub(super) fn called(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
-        let others = self.prompts.iter().chain(&self.resources);
-        self.tools.iter().chain(others)
+    pub(crate) fn called(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
+        self.tools.iter().chain(self.others())
+    }
+
+    /// What was asked of a server without tools: its prompts and resources.
+    pub(crate) fn others(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
+        self.prompts.iter().chain(&self.resources)
     }
 
     /// Keeps the end of the server's stderr.
@@ -151,6 +155,15 @@ impl ProbeReport {
         let mut last = crate::last_lines(tail).peekable();
         if last.peek().is_some() {
             self.stderr = last.map(|line| shorten(line, LINE_CHARACTERS)).collect();
+        }
+    }
+}
+
+impl Finding {
+    pub(super) fn new(kind: &str, message: impl Into<String>) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            message: message.into(),
         }
     }
 }
@@ -181,14 +194,15 @@ impl ToolHealth {
 
     /// Whether this alone makes the server fail: it hung, died, or broke the protocol.
     pub fn is_failure(&self) -> bool {
+        // An error that the server chose to answer with is its right.
+        let is_answer = matches!(
+            self.category,
+            Some(ErrorCategory::ServerError | ErrorCategory::ProtocolError)
+        );
         match self.outcome {
             ToolOutcome::Hang => true,
+            ToolOutcome::Error => !is_answer,
             ToolOutcome::Ok | ToolOutcome::ToolError | ToolOutcome::Skipped => false,
-            // An error that the server chose to answer with is its right.
-            ToolOutcome::Error => !matches!(
-                self.category,
-                Some(ErrorCategory::ServerError | ErrorCategory::ProtocolError)
-            ),
         }
     }
 }

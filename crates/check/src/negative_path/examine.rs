@@ -1,14 +1,11 @@
-//! Making the bad requests, one after the other.
+//! Making the bad requests, one after the other: what came back, and whether that keeps the contract.
 
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Failure;
-use mcprove_trace::prelude::*;
-
-use super::judgement::Answer;
-use super::report::{Breach, NegativePathReport, ProbeReport, Verdict};
-use super::{BadRequest, Probe, Subject};
+use super::{BadRequest, Breach, NegativePathReport, Probe, ProbeReport, Subject, Verdict};
+use crate::prelude::*;
 use crate::pulse::{FIRST_TIMEOUT, Pulse, end_within};
 
+/// How much of an answer is told.
+const ANSWER_CHARACTERS_MAX: usize = 300;
 /// How much of what was sent is told.
 const SENT_CHARACTERS_MAX: usize = 200;
 /// How much of what the server wrote to stderr is told.
@@ -75,13 +72,12 @@ pub async fn examine(
                     sessions.session().await
                 };
                 let asked = match session {
-                    Err(reason) => Err(Problem::Other(Verdict::Undone(reason))),
+                    Err(reason) => Ok(Verdict::Undone(reason)),
                     Ok(session) => ask(&session, probe, &request, timeout, &pulse).await,
                 };
                 match asked {
-                    Ok(()) => {}
-                    Err(Problem::Other(verdict)) => report.verdict = verdict,
-                    Err(Problem::Broken(broken)) => {
+                    Ok(verdict) => report.verdict = verdict,
+                    Err(broken) => {
                         let quoted = broken.describe(probe, &request, &broken.full);
                         report.verdict = Verdict::Failed(quoted);
                         let breach = broken.breach;
@@ -117,12 +113,6 @@ async fn first_session(
         return sessions.session().await;
     }
     Ok(session)
-}
-
-/// What keeps a probe from passing.
-enum Problem {
-    Broken(Broken),
-    Other(Verdict),
 }
 
 /// A contract that was broken.
@@ -163,58 +153,60 @@ async fn ask(
     request: &BadRequest,
     timeout: Duration,
     pulse: &Pulse,
-) -> Result<(), Problem> {
+) -> Result<Verdict, Broken> {
     let call = session.call_tool_within(&request.tool, &request.arguments, timeout);
     // A call may take several requests, of which each has the deadline to itself.
     let outcome = match tokio::time::timeout(timeout.saturating_add(GRACE), call).await {
         Ok(outcome) => outcome,
         Err(_) => Err(unanswered(timeout)),
     };
-    let answer = Answer::of(&outcome);
-    if let Answer::Unclear(reason) = &answer {
-        return Err(Problem::Other(Verdict::Skipped(reason.clone())));
+    let (answer, said) = Answer::of(&outcome);
+    if answer == Answer::Unclear {
+        return Ok(Verdict::Skipped(said));
     }
     let entry = probe.entry();
-    let Some(mut full) = answer.breach(entry.demands) else {
+    if answer.keeps(entry.demands) {
         return outlived(session, timeout, pulse).await;
-    };
-    let is_end = answer.is_end() || session.closed().is_some();
+    }
+    let found = answer.in_short();
+    let mut full = format!("{found}: {said}");
+    let is_end = matches!(answer, Answer::Hung | Answer::Died) || session.closed().is_some();
     if is_end {
         full = with_stderr(full, session);
     }
-    Err(Problem::Broken(Broken {
+    Err(Broken {
         breach: Breach {
             expected: entry.contract,
-            found: answer.in_short(),
+            found,
         },
         full,
         before: "",
         advice: format!("To fix it, {}", entry.advice),
         is_end,
-    }))
+    })
 }
 
 /// Whether the server is still there after an answer that is as it should be.
-async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<(), Problem> {
+async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<Verdict, Broken> {
     let (found, why, advice) = if pulse.is_answered() == Some(true) {
         let alive = session.check_alive(timeout).await;
         match alive.err().map(|error| Answer::of(&Err(error))) {
-            Some(Answer::Hung(_)) => {
+            Some((Answer::Hung, _)) => {
                 let waited = describe_duration(timeout);
                 let why =
                     format!("`ping`, which it answered before, had no answer within {waited}");
                 ("the server then stopped answering", why, STOPPED_ADVICE)
             }
-            Some(Answer::Died(why)) => (GONE, why, GONE_ADVICE),
-            _ => return Ok(()),
+            Some((Answer::Died, why)) => (GONE, why, GONE_ADVICE),
+            _ => return Ok(Verdict::Passed),
         }
     } else {
         match end_within(session, SETTLE).await {
             Some(end) => (GONE, end.message, GONE_ADVICE),
-            None => return Ok(()),
+            None => return Ok(Verdict::Passed),
         }
     };
-    Err(Problem::Broken(Broken {
+    Err(Broken {
         breach: Breach {
             expected: "a server that goes on",
             found,
@@ -223,7 +215,92 @@ async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result
         before: "it was answered as it should be; ",
         advice: advice.to_owned(),
         is_end: true,
-    }))
+    })
+}
+
+/// What must come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contract {
+    /// A JSON-RPC error, or a result with `isError`.
+    Rejection,
+    /// Anything at all.
+    Return,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// A result: it was accepted.
+    Accepted,
+    /// A JSON-RPC error, or a result with `isError`.
+    Rejected,
+    /// An HTTP status that is no success, without a JSON-RPC error.
+    Refused,
+    /// Something that is no message of the protocol, though perhaps the answer to the request.
+    Malformed { is_answer: bool },
+    /// Nothing in time.
+    Hung,
+    /// The end of the server, or of the connection.
+    Died,
+    /// Nothing that says anything: the call was ended by ourselves.
+    Unclear,
+}
+
+impl Answer {
+    /// What came back, and what was said with it.
+    fn of(outcome: &Result<Reply, CallError>) -> (Self, String) {
+        let error = match outcome {
+            Ok(reply) => {
+                let said = shorten(reply.result(), ANSWER_CHARACTERS_MAX);
+                return (Self::Accepted, said);
+            }
+            Err(error) => error,
+        };
+        let answer = match error.category() {
+            ErrorCategory::ServerError | ErrorCategory::ProtocolError
+                if error.error.is_none()
+                    && matches!(
+                        error.failure.detail,
+                        Detail::Status(_) | Detail::SessionExpired
+                    ) =>
+            {
+                Self::Refused
+            }
+            ErrorCategory::ToolError
+            | ErrorCategory::ServerError
+            | ErrorCategory::ProtocolError => Self::Rejected,
+            ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => Self::Hung,
+            ErrorCategory::Crash | ErrorCategory::Disconnected => Self::Died,
+            ErrorCategory::Malformed => Self::Malformed {
+                is_answer: error.reply.is_some(),
+            },
+            ErrorCategory::Cancelled => Self::Unclear,
+        };
+        (answer, shorten(&error.to_string(), ANSWER_CHARACTERS_MAX))
+    }
+
+    /// What came back, without a word of what the server said.
+    const fn in_short(self) -> &'static str {
+        match self {
+            Self::Accepted => "the tool accepted it",
+            Self::Rejected => "it was rejected",
+            Self::Refused => "it was refused without a JSON-RPC error",
+            Self::Malformed { .. } => "the answer is malformed",
+            Self::Hung => "the call hung",
+            Self::Died => GONE,
+            Self::Unclear => "the call was ended",
+        }
+    }
+
+    fn keeps(self, contract: Contract) -> bool {
+        match self {
+            Self::Rejected | Self::Unclear => true,
+            Self::Accepted | Self::Refused | Self::Malformed { is_answer: true } => {
+                contract == Contract::Return
+            }
+            Self::Malformed { is_answer: false } | Self::Hung | Self::Died => false,
+        }
+    }
 }
 
 fn unanswered(timeout: Duration) -> CallError {

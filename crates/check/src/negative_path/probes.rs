@@ -1,11 +1,9 @@
 //! The bad requests: what there is to know of each, and how it is made.
 
-use mcprove_trace::prelude::*;
-use mcprove_trace::protocol::kind;
-
-use super::judgement::Contract;
+use super::examine::Contract;
 use super::subject::unused;
 use super::{BadRequest, NotApplicable, Subject};
+use crate::prelude::*;
 
 /// How large an oversized argument is.
 const OVERSIZED_BYTES: usize = 1024 * 1024;

@@ -1,8 +1,6 @@
 //! What a bad request is made from, and what it is.
 
-use mcprove_arguments as arguments;
-use mcprove_arguments::{ArgumentsError, SchemaCheck};
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// The types that a map is not of.
 const JSON_TYPES: [&str; 6] = ["string", "number", "integer", "boolean", "array", "null"];

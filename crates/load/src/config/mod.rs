@@ -10,19 +10,11 @@ mod server;
 mod settings;
 mod write;
 
+use crate::prelude::*;
 use mcprove_settings::message::sentence;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use mcprove_client::server::Server;
-use mcprove_client::session::ProtocolChoice;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::reader::{Reader, Warning};
-use mcprove_settings::setting::Settings;
+use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
-
-use crate::drive::Scenario;
-use crate::run::{LoadFault, Run, Thresholds};
 
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{TRANSPORTS, address, read_env, read_headers};
@@ -186,16 +178,6 @@ impl LoadConfig {
     /// Reads TOML; `file` is its name in messages.
     pub fn parse_toml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
         Self::from_document(&Document::from_toml(text, file)?)
-    }
-
-    /// Reads YAML of the same structure; `file` is its name in messages.
-    pub fn parse_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
-        Self::from_document(&Document::from_yaml(text, file)?)
-    }
-
-    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
-    pub fn read(path: &Path) -> Result<Self, ConfigErrors> {
-        Self::from_document(&Self::document(path)?)
     }
 
     /// The document of a file, to be read by [`LoadConfig::from_document`].

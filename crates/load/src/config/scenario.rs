@@ -1,16 +1,11 @@
 //! The section `[scenario]`: which one, its settings, and what it calls.
 
-use std::time::Duration;
-
-use mcprove_settings::message::{Message, assignment, message, section, setting};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{Elsewhere, Setting, SettingType, cannot_both, fill};
-use mcprove_settings::tree::Node;
+use mcprove_settings::setting::{Elsewhere, cannot_both};
 
 use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
 use super::settings;
 use crate::drive::scenario::{Entry, Given, find, names};
-use crate::drive::{LoadSettings, Scenario};
+use crate::prelude::*;
 
 /// Reads the section, with the limits of hung calls that were given for all scenarios; none only when there were
 /// problems.
@@ -19,7 +14,8 @@ pub fn read(
     node: &Node,
     hang_limits: (Option<Duration>, Option<Duration>),
 ) -> Option<Scenario> {
-    let known = known_names();
+    let known = scenario_settings().into_iter().flat_map(Setting::names);
+    let known: Vec<&str> = known.collect();
     let given = reader.section(node, section("scenario"), &known, advice);
     let Some(entry) = read_type(reader, &given) else {
         for field in given.fields() {
@@ -57,11 +53,8 @@ fn read_common(
     entry: &Entry,
     load: &mut LoadSettings,
 ) {
-    let own = (entry.settings)();
     for field in given.fields() {
-        if entry.all_settings().any(|it| it.name == field.name)
-            && !own.iter().any(|it| it.has_name(&field.name))
-        {
+        if entry.common_settings().any(|it| it.name == field.name) {
             mcprove_settings::setting::set(load, reader, field);
         }
     }
@@ -85,13 +78,6 @@ fn read_type(reader: &mut Reader<'_>, given: &Section<'_>) -> Option<&'static En
     }
     reader.choice_of(&field.value, TYPE.name, &names());
     None
-}
-
-fn known_names() -> Vec<&'static str> {
-    scenario_settings()
-        .into_iter()
-        .flat_map(Setting::names)
-        .collect()
 }
 
 /// The setting of that name, as the first scenario that has it declares it.
@@ -171,12 +157,9 @@ fn warn_of_unused(reader: &mut Reader<'_>, given: &Section<'_>, scenario: &Scena
             reader.warn(&field.span, message);
         }
     }
-    let patterns = scenario.kind.as_type().patterns();
-    if !patterns.is_empty()
-        && patterns.iter().all(|pattern| !pattern.steps.is_empty())
-        && let Some(field) = given
-            .get(TOOL_CALL.name)
-            .filter(|_| !scenario.tool_calls.is_empty())
+    if scenario.has_own_steps()
+        && !scenario.tool_calls.is_empty()
+        && let Some(field) = given.get(TOOL_CALL.name)
     {
         let message = message![
             setting(TOOL_CALL.name),

@@ -3,15 +3,14 @@
 //! It is made from the settings. It cannot say all that the reader checks (what fits together), but takes
 //! everything that the reader takes.
 
-use mcprove_client::session::ProtocolChoice;
 use mcprove_settings::kind::{self, properties, table_schema};
-use mcprove_settings::setting::{Elsewhere, Setting, SettingType};
+use mcprove_settings::setting::Elsewhere;
 use schemars::Schema;
-use serde_json::{Map, Value, json};
 
 use super::sections::{SECTIONS, TOOL_CALL, TYPE, defaults, owners, scenario_settings};
 use super::settings::faults_schema;
 use crate::drive::scenario::{ENTRIES, Entry};
+use crate::prelude::*;
 
 /// The schema.
 pub fn schema() -> Schema {

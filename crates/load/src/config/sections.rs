@@ -1,14 +1,12 @@
 //! The tables of a load configuration, each with its settings. The reader, the JSON Schema, the flags and the
 //! tables in the documents are made from these.
 
-use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+use mcprove_settings::setting::{Elsewhere, Fallback};
 
 use super::server::ServerSettings;
 use super::{OutputSettings, SessionSettings};
 use crate::drive::scenario::ENTRIES;
-use crate::drive::{LoadSettings, ToolCall};
-use crate::run::Thresholds;
+use crate::prelude::*;
 
 /// A table of the file.
 #[derive(Debug)]

@@ -1,19 +1,10 @@
 //! The section `[server]`: a command to start, or an address to connect to.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::kind::Kind;
-use mcprove_settings::message::{message, section as table, setting};
-use mcprove_settings::reader::{Reader, Section};
+use mcprove_settings::message::section as table;
 use mcprove_settings::secret::{self, REDACTED};
-use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::json;
 
 use super::settings::advice;
+use crate::prelude::*;
 
 /// The transports.
 pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse", "ws"];
@@ -150,27 +141,19 @@ fn read_command(
 
 pub fn read_env(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
     let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
-    let mut variables = read_texts(
-        reader,
-        section,
-        "env",
-        is_name,
-        ("variable", "leave out `=`"),
-    );
-    variables.retain(|(field, value)| {
-        let is_whole = !value.contains(REDACTED);
-        if !is_whole {
-            let name = &field.name;
+    let words = ("variable", "leave out `=`");
+    let mut variables = BTreeMap::new();
+    for (field, value) in read_texts(reader, section, "env", is_name, words) {
+        let name = &field.name;
+        if value.contains(REDACTED) {
             let message =
                 format!("the value of {name} was taken out: it is left to the environment");
             reader.warn(&field.value.span, message);
+        } else {
+            variables.insert(name.clone(), value);
         }
-        is_whole
-    });
-    let variables = variables.into_iter();
+    }
     variables
-        .map(|(field, value)| (field.name.clone(), value))
-        .collect()
 }
 
 fn read_address(
@@ -265,16 +248,14 @@ fn read_texts<'d>(
     is_name: impl Fn(&str) -> bool,
     (noun, hint): (&str, &'static str),
 ) -> Vec<(&'d Field, String)> {
-    let fields: &[Field] = match section.get(table).map(|field| (field, &field.value.data)) {
-        Some((_, Data::Table(fields))) => fields,
-        None | Some((_, Data::Null)) => &[],
-        Some((field, _)) => {
-            reader.wrong(field, "a table of texts", "write { NAME = \"value\" }");
-            &[]
-        }
-    };
     let mut texts = Vec::new();
-    for field in fields {
+    let Some(given) = section.get(table) else {
+        return texts;
+    };
+    if !matches!(given.value.data, Data::Table(_) | Data::Null) {
+        reader.wrong(given, "a table of texts", "write { NAME = \"value\" }");
+    }
+    for field in given.value.fields() {
         if is_name(&field.name) {
             texts.extend(plain_text(reader, field, table).map(|text| (field, text)));
         } else {
@@ -287,22 +268,20 @@ fn read_texts<'d>(
 
 /// A text, or what can be written as one.
 fn plain_text(reader: &mut Reader<'_>, field: &Field, what: &str) -> Option<String> {
-    let text = match &field.value.data {
-        Data::Text(text) => Some(text.clone()),
-        Data::Boolean(value) => Some(value.to_string()),
-        Data::Integer(value) => Some(value.to_string()),
-        _ => None,
-    };
-    let text = text.filter(|text| !text.contains('\0'));
-    if text.is_none() {
-        let kind = field.value.kind();
-        let message = message![
-            setting(what),
-            format!(" holds texts, and {:?} is {kind}", field.name)
-        ];
-        reader.problem(&field.value.span, message, "put the value in quotes");
+    match &field.value.data {
+        Data::Text(text) if !text.contains('\0') => return Some(text.clone()),
+        Data::Boolean(value) => return Some(value.to_string()),
+        Data::Integer(value) => return Some(value.to_string()),
+        _ => {}
     }
-    text
+    let held = format!(
+        " holds texts, and {:?} is {}",
+        field.name,
+        field.value.kind()
+    );
+    let message = message![setting(what), held];
+    reader.problem(&field.value.span, message, "put the value in quotes");
+    None
 }
 
 /// What to do where a secret was taken out.

@@ -1,26 +1,15 @@
 //! The file as a whole, and its sections `[thresholds]`, `[[faults]]`, `[session]` and `[output]`.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_client::server::Server;
-use mcprove_client::session::{
-    Accept, CALL_TIMEOUT, Decline, ProtocolChoice, Responder, SessionOptions,
-};
+use mcprove_client::session::{Accept, CALL_TIMEOUT, Decline, Responder};
 use mcprove_client::transport::MAX_FRAME;
-use mcprove_fault::FaultWindow;
 use mcprove_fault::file::{Item, list_schema, read_list};
-use mcprove_settings::kind::{Kind, properties};
-use mcprove_settings::message::{Message, Part, message, section as table, setting};
-use mcprove_settings::reader::{Reader, Section, near};
-use mcprove_settings::setting::{SettingItem, SettingTable, SettingType, Settings, fill};
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Value, json};
+use mcprove_settings::kind::properties;
+use mcprove_settings::message::section as table;
+use mcprove_settings::reader::near;
 
 use super::sections::SECTIONS;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings, scenario, server};
-use crate::drive::{Scenario, Step};
-use crate::run::{LoadFault, Thresholds, ToolThresholds, WITH_FAULTS, takes_faults};
+use crate::prelude::*;
 
 /// What stands at the top of a file.
 const TOP: &[&str] = &[
@@ -61,14 +50,10 @@ impl SettingItem for Format {
 
     fn from_list(nodes: Vec<Node>) -> Option<Vec<Self>> {
         let mut formats = Vec::new();
-        for format in nodes.iter().filter_map(|node| {
-            Self::ALL
-                .into_iter()
-                .find(|format| Some(format.name()) == node.text())
-        }) {
-            if !formats.contains(&format) {
-                formats.push(format);
-            }
+        for node in &nodes {
+            let mut known = Self::ALL.into_iter();
+            let named = known.find(|format| Some(format.name()) == node.text());
+            formats.extend(named.filter(|format| !formats.contains(format)));
         }
         Some(formats)
     }
@@ -255,16 +240,13 @@ fn check_limited_tools(reader: &mut Reader<'_>, limits: &Section<'_>, scenario: 
 
 /// The tools that are called; none when the server decides.
 fn called(scenario: &Scenario) -> Option<Vec<&str>> {
-    let patterns = scenario.kind.as_type().patterns();
-    let is_named = !scenario.tool_calls.is_empty()
-        || !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty());
-    let steps = patterns.iter().flat_map(|pattern| &pattern.steps);
-    let of_steps = steps.filter_map(|step| match step {
-        Step::Call(call) => Some(call.name.as_str()),
-        Step::ListTools => None,
-    });
-    let of_calls = scenario.tool_calls.iter().map(|call| call.name.as_str());
-    is_named.then(|| of_calls.chain(of_steps).collect())
+    let is_named = !scenario.tool_calls.is_empty() || scenario.has_own_steps();
+    is_named.then(|| {
+        scenario
+            .all_calls()
+            .map(|call| call.name.as_str())
+            .collect()
+    })
 }
 
 /// What a fault has here besides its own keys.

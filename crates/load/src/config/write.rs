@@ -1,18 +1,14 @@
 //! A configuration as TOML, with secrets taken out.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redact_value};
-use mcprove_settings::setting::{self, Settings};
+use mcprove_settings::setting;
 use toml::Value;
 
 use super::settings::FaultTiming;
 use super::{LoadConfig, SessionSettings};
-use crate::drive::Scenario;
-use crate::run::{LoadFault, Thresholds};
+use crate::prelude::*;
 
 pub fn to_toml(config: &LoadConfig) -> String {
     let mut page = Page::default();
@@ -76,17 +72,17 @@ fn quoted_key(key: &str) -> String {
     }
 }
 
-fn list(texts: impl IntoIterator<Item = impl Into<Value>>) -> Value {
-    Value::Array(texts.into_iter().map(Into::into).collect())
-}
-
 fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     page.header("[server]");
     match server.transport.address() {
         None => {
             page.line("command", redact_text(&server.command));
             if !server.args.is_empty() {
-                page.line("args", list(redact_arguments(&server.args)));
+                let args = redact_arguments(&server.args);
+                page.line(
+                    "args",
+                    args.into_iter().map(Value::from).collect::<Vec<_>>(),
+                );
             }
             if let Some(directory) = &server.working_dir {
                 page.line("working_dir", directory.display().to_string());

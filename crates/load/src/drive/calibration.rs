@@ -1,13 +1,8 @@
 //! What the generator could do at best: the same client against a built-in echo in this process,
 //! for a fifth of a second before each load. A load that comes near it measures the generator.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use mcprove_client::session::{Request, Session, SessionOptions};
+use crate::prelude::*;
 use mcprove_servers::fixture;
-use mcprove_trace::stream::EventStream;
-use serde_json::json;
 
 /// How long is calibrated.
 const TIME: Duration = Duration::from_millis(200);
@@ -16,11 +11,8 @@ const CONCURRENT: usize = 64;
 
 /// Calls per second that this machine makes against a server that does nothing; none when even
 /// that fails.
-pub(crate) fn calibrate() -> Option<f64> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
+pub fn calibrate() -> Option<f64> {
+    let runtime = thread_runtime().ok()?;
     let rate = runtime.block_on(measure());
     runtime.shutdown_background();
     rate

@@ -1,19 +1,10 @@
 //! The place of one connection in a load. When its session dies, the slot opens another, within limits, so that a run
 //! goes on after a crash; each time is noted.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use mcprove_client::session::{ConnectError, Session};
-use mcprove_settings::sync::lock;
-use mcprove_trace::hang::{self, DeadlockKind};
-use mcprove_trace::stream::Fact;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::hang;
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::context::{Connection, OVER, RunContext};
-use super::stop::StopLevel;
+use crate::prelude::*;
 
 /// How often in a row a slot tries to connect before it gives up.
 const TRIES_MAX: u32 = 5;
@@ -30,7 +21,7 @@ const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A call that never returned, and what that says of the server.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct DeadlockFact {
+pub struct DeadlockFact {
     pub tool: String,
     #[serde(default)]
     pub session: u32,
@@ -43,14 +34,14 @@ impl Fact for DeadlockFact {
 
 /// A slot no longer tries to connect; the message says why.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct GaveUpFact {}
+pub struct GaveUpFact {}
 
 impl Fact for GaveUpFact {
     const NAME: &'static str = "seat_gave_up";
 }
 
 /// The place of one connection.
-pub(crate) struct ConnectionSlot {
+pub struct ConnectionSlot {
     context: RunContext,
     current: Mutex<Option<SlotSession>>,
     renewal: AsyncMutex<()>,
@@ -65,7 +56,7 @@ pub(crate) struct ConnectionSlot {
 
 /// The session in a slot.
 #[derive(Clone)]
-pub(crate) struct SlotSession {
+pub struct SlotSession {
     /// How many sessions were here before.
     pub generation: u64,
     /// The session.
@@ -77,13 +68,13 @@ impl ConnectionSlot {
     pub fn new(context: &RunContext) -> Arc<Self> {
         Arc::new(Self {
             context: context.clone(),
-            current: Mutex::new(None),
-            renewal: AsyncMutex::new(()),
-            generation: AtomicU64::new(0),
-            gave_up: AtomicBool::new(false),
-            wedges: AtomicU32::new(0),
-            lost_connections: AtomicU32::new(0),
-            wedged: Mutex::new(None),
+            current: Mutex::default(),
+            renewal: AsyncMutex::default(),
+            generation: AtomicU64::default(),
+            gave_up: AtomicBool::default(),
+            wedges: AtomicU32::default(),
+            lost_connections: AtomicU32::default(),
+            wedged: Mutex::default(),
         })
     }
 
@@ -228,7 +219,7 @@ impl RunContext {
 }
 
 /// What is stuck, where a call never returned: by whether the server answers anything, and its process lives.
-pub(crate) fn process_kind(session: &Session, answers: bool) -> DeadlockKind {
+pub fn process_kind(session: &Session, answers: bool) -> DeadlockKind {
     let is_process_alive = session.process().map(|_| session.closed().is_none());
     hang::kind(is_process_alive, answers)
 }

@@ -1,38 +1,11 @@
 //! What every scenario works with: the server, how to talk to it, where events go, when to stop.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::ops::Deref;
-use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::{Duration, Instant};
 
 use mcprove_arguments::Folder;
-use mcprove_client::permission::{Allowance, SkippedTool};
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, ConnectError, Reply, Session, SessionOptions, Start};
-use mcprove_fault::TimedInjector;
-use mcprove_score::verdict::{Outcome, Severity, Verdict};
-use mcprove_settings::message::{Diagnostic, Message};
-use mcprove_settings::quantity::{describe_duration, optional_seconds};
-use mcprove_settings::setting::in_seconds;
-use mcprove_settings::sync::lock;
-use mcprove_trace::hang::HangLimits;
-use mcprove_trace::protocol::Tool;
-use mcprove_trace::stream::{EventStream, Fact, Recorder};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use super::definition::Scenario;
-use super::mix::{PreparedCall, calls_for, unknown_tool};
-use super::stop::{Stop, StopLevel};
-use super::strict::{Strict, result_check};
-use super::token::Tokens;
-use super::worker::Tally;
 use crate::faulty::Faults;
-use crate::run::RunError;
-use crate::run::report::ServerInfo;
+use crate::prelude::*;
 
 /// What a scenario works with, on one thread: the run, and where events of this thread go.
 #[derive(Clone)]
@@ -78,11 +51,11 @@ pub struct SharedRun {
 }
 
 /// The place of no phase: the load is over.
-pub(crate) const OVER: u32 = u32::MAX;
+pub const OVER: u32 = u32::MAX;
 
 /// What the live view shows and no event tells.
 #[derive(Debug, Default)]
-pub(crate) struct Gauges {
+pub struct Gauges {
     /// The place of the phase that is on; [`OVER`] when the load is over, so that nothing is begun for it any more.
     pub place: AtomicU32,
     /// When the load is to end, in milliseconds since the events began; 0 while not known.
@@ -110,7 +83,7 @@ impl Gauges {
 
 /// Who the server is.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ServerFact {
+pub struct ServerFact {
     #[serde(flatten)]
     pub info: ServerInfo,
     #[serde(default)]
@@ -123,7 +96,7 @@ impl Fact for ServerFact {
 
 /// The tools of the server, and those that are not called because they may write.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ToolsFact {
+pub struct ToolsFact {
     pub names: Vec<String>,
     #[serde(default)]
     pub skipped: Vec<SkippedTool>,
@@ -135,7 +108,7 @@ impl Fact for ToolsFact {
 
 /// A server did not exit when its input closed; the message says how long it had.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StayedFact {}
+pub struct StayedFact {}
 
 impl Fact for StayedFact {
     const NAME: &'static str = "stayed";
@@ -143,7 +116,7 @@ impl Fact for StayedFact {
 
 /// A session could not be opened; the message says why.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ConnectFailedFact {
+pub struct ConnectFailedFact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
 }
@@ -154,7 +127,7 @@ impl Fact for ConnectFailedFact {
 
 /// A session was opened in place of another.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ReconnectedFact {
+pub struct ReconnectedFact {
     pub session: u32,
     pub attempt: u32,
     pub reason: String,
@@ -166,7 +139,7 @@ impl Fact for ReconnectedFact {
 
 /// What the server did that the protocol does not allow.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct ViolationFact {
+pub struct ViolationFact {
     pub kind: String,
     pub count: u64,
     pub example: String,
@@ -204,7 +177,7 @@ impl Fact for PhaseFact {
 
 /// What a scenario or a check finds out itself: a verdict in the making.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct CheckFact {
+pub struct CheckFact {
     pub detector: String,
     pub passed: bool,
     pub critical: bool,
@@ -321,7 +294,7 @@ impl Drop for Connection {
 }
 
 /// A call of this phase.
-pub(crate) fn in_phase(phase: u16) -> Start<'static> {
+pub fn in_phase(phase: u16) -> Start<'static> {
     Start {
         phase,
         ..Start::default()
@@ -544,16 +517,16 @@ impl RunContext {
 }
 
 impl SharedRun {
-    /// A run of this scenario on a server, with what its calls meet, and the tools that have limits of their own.
+    /// What a run does, with the options of its sessions, and the faults that its calls meet.
     pub(crate) fn new(
-        server: Server,
+        run: &Run,
         mut options: SessionOptions,
-        (scenario, seed): (Scenario, u64),
+        seed: u64,
         faults: Option<TimedInjector>,
         stream: EventStream,
         stop: Stop,
-        limited_tools: Vec<String>,
     ) -> Self {
+        let scenario = run.scenario.clone();
         let strict = scenario.load.strict.then(Arc::<Strict>::default);
         if let Some(strict) = &strict {
             options.result_check = Some(result_check(strict, options.result_check.take()));
@@ -563,7 +536,7 @@ impl SharedRun {
             options.layer = Some(Arc::new(Faults(Arc::clone(faults))));
         }
         Self {
-            server,
+            server: run.server.clone(),
             options,
             faults,
             scenario,
@@ -575,8 +548,8 @@ impl SharedRun {
             strict,
             gauges: Gauges::default(),
             slow_tools: Mutex::default(),
-            limited_tools,
-            sessions: AtomicU32::new(0),
+            limited_tools: run.thresholds.tools.keys().cloned().collect(),
+            sessions: AtomicU32::default(),
             folder: OnceLock::new(),
             open: Mutex::default(),
         }
@@ -657,8 +630,7 @@ impl SharedRun {
     /// Tells the live view how much is done of a scenario that counts steps.
     pub fn progress(&self, done: u32, total: u32) {
         let share = u64::from(done) * 1000 / u64::from(total.max(1));
-        self.gauges
-            .done_permille
-            .store(u32::try_from(share).unwrap_or(1000), Ordering::Relaxed);
+        let share = u32::try_from(share).unwrap_or(1000);
+        self.gauges.done_permille.store(share, Ordering::Relaxed);
     }
 }

@@ -1,18 +1,9 @@
 //! A scenario as callers define it: what it does, what it calls, and how the load is made.
 
-use std::time::Duration;
-
-use mcprove_settings::message::Diagnostic;
-use mcprove_settings::quantity::write_duration;
 use mcprove_settings::secret::secrets_of_arguments;
-use mcprove_settings::setting::{Setting, Settings, in_seconds};
-use mcprove_settings::tree::Data;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::scenario::{CustomScenario, Patterns, ScenarioKind, ScenarioType};
-use super::workload::{Pattern, Step, ToolCall};
+use super::scenario::{CustomScenario, Patterns};
+use crate::prelude::*;
 
 /// A scenario. Made by one of the constructors, refined in any order.
 ///
@@ -48,22 +39,34 @@ pub struct Scenario {
 impl Scenario {
     /// Whether every tool that it calls is named.
     pub(crate) fn names_tools(&self) -> bool {
-        match self.kind.as_type().patterns() {
-            [] => !self.tool_calls.is_empty(),
-            patterns => patterns.iter().all(|pattern| !pattern.steps.is_empty()),
-        }
+        let has_patterns = !self.kind.as_type().patterns().is_empty();
+        self.has_own_steps() || !has_patterns && !self.tool_calls.is_empty()
+    }
+
+    /// Whether it has patterns, and each has steps of its own.
+    pub(crate) fn has_own_steps(&self) -> bool {
+        let patterns = self.kind.as_type().patterns();
+        !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty())
     }
 
     /// The secrets in the arguments of its calls.
     pub(crate) fn secrets(&self) -> Vec<String> {
-        let mut scenario = self.clone();
-        let calls = scenario.calls_mut();
+        let calls = self.all_calls();
         calls
             .flat_map(|call| secrets_of_arguments(&call.args))
             .collect()
     }
 
     /// The calls of tools, also those that are steps of patterns.
+    pub(crate) fn all_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let patterns = self.kind.as_type().patterns().iter();
+        let of_steps = patterns.flat_map(|pattern| &pattern.steps);
+        self.tool_calls
+            .iter()
+            .chain(of_steps.filter_map(Step::call))
+    }
+
+    /// The same, to be changed.
     pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut ToolCall> {
         let patterns = self.kind.as_type_mut().patterns_mut();
         let steps = patterns.iter_mut().flat_map(|pattern| &mut pattern.steps);

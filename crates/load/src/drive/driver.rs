@@ -1,25 +1,9 @@
 //! A driver: one thread with a runtime of its own, its sessions, and the workers on them.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use futures_util::future::join_all;
 use mcprove_client::process::thread_cpu_time;
-use mcprove_settings::sync::lock;
-use mcprove_trace::stream::Fact;
-use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
 
-use super::connection_slot::ConnectionSlot;
-use super::context::RunContext;
-use super::executor::{Job, MakeMixes};
-use super::mix::Mixes;
-use super::pacer_thread::Arrival;
-use super::stop::StopLevel;
-use super::worker::{CallSlot, Count, Ended, Tally, Worker};
-use crate::run::RunError;
-use crate::run::assemble::ALONE;
+use crate::prelude::*;
 
 /// How often a driver hands over what it gathered.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
@@ -31,14 +15,14 @@ const ALONE_CALLS_PER_PATTERN: usize = 20;
 /// The most that are made alone in all.
 const ALONE_CALLS_MAX: usize = 400;
 /// How long all of that may take. A tool that took as long under load is not called alone.
-pub(super) const ALONE_TIME: Duration = Duration::from_secs(1);
+pub const ALONE_TIME: Duration = Duration::from_secs(1);
 
 /// What a driver reports when its sessions are open: what can be called, if it was to find out.
-pub(super) type Ready = Result<Option<Mixes>, RunError>;
+pub type Ready = Result<Option<Mixes>, RunError>;
 
 /// What a driver found about whose replies were whose.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct IsolationFact {
+pub struct IsolationFact {
     pub checked: u64,
     pub crossed: u64,
     pub unchecked: u64,
@@ -51,7 +35,7 @@ impl Fact for IsolationFact {
 
 /// In which phase calls ended, by a driver's count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct EndingsFact {
+pub struct EndingsFact {
     pub by_phase: Vec<u64>,
     pub unstarted: u64,
     #[serde(default)]
@@ -66,7 +50,7 @@ impl Fact for EndingsFact {
 
 /// How busy a driver was while the load lasted.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct DriverFact {
+pub struct DriverFact {
     #[serde(default)]
     pub driver: u32,
     pub drivers: u32,
@@ -78,7 +62,7 @@ impl Fact for DriverFact {
 }
 
 /// One driver thread.
-pub(super) struct Driver {
+pub struct Driver {
     pub context: RunContext,
     pub index: u32,
     pub drivers: u32,
@@ -99,17 +83,14 @@ impl Driver {
         tell_ready: oneshot::Sender<Ready>,
         started: watch::Receiver<Option<Arc<Job>>>,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        match runtime {
+        match thread_runtime() {
             Ok(runtime) => {
                 runtime.block_on(self.drive(tell_ready, started));
                 // A server that is slow to end has been dealt with; a lookup that hangs has not.
                 runtime.shutdown_background();
             }
             Err(error) => {
-                let _ = tell_ready.send(Err(RunError::of_thread(error)));
+                let _ = tell_ready.send(Err(error));
             }
         }
     }
@@ -177,13 +158,8 @@ impl Driver {
         let mut workers = JoinSet::new();
         if let Some(arrivals) = self.arrivals.take() {
             let (job, tally) = (Arc::clone(job), Arc::clone(&tally));
-            workers.spawn(take_arrivals(
-                self.context.clone(),
-                job,
-                slots.to_vec(),
-                tally,
-                arrivals,
-            ));
+            let (context, slots) = (self.context.clone(), slots.to_vec());
+            workers.spawn(take_arrivals(context, job, slots, tally, arrivals));
         } else {
             self.spawn_workers(job, slots, &tally, &mut workers);
         }
@@ -271,14 +247,13 @@ impl Driver {
     fn note_cpu(&self, job: &Job, before: Option<Duration>) {
         let elapsed = job.began.elapsed();
         let used = before.zip(thread_cpu_time());
-        let share = used
-            .filter(|_| elapsed >= CPU_SHARE_AFTER)
-            .map(|(before, after)| after.saturating_sub(before).as_secs_f64())
-            .map(|used| used / elapsed.as_secs_f64());
+        let used = used.filter(|_| elapsed >= CPU_SHARE_AFTER);
         let fact = DriverFact {
             driver: self.index,
             drivers: self.drivers,
-            cpu_share: share,
+            cpu_share: used.map(|(before, after)| {
+                after.saturating_sub(before).as_secs_f64() / elapsed.as_secs_f64()
+            }),
         };
         self.context.fact("", &fact);
     }
@@ -392,7 +367,7 @@ async fn answer_arrival(job: Arc<Job>, mut worker: Worker, arrival: Arrival) {
         match worker.perform(mix, call).await {
             Ended::Done => {}
             Ended::StopRun => job.end(),
-            Ended::NoSession => worker.note_unstarted(),
+            Ended::NoSession => worker.tally.unstarted.add(),
         }
     }
     drop(arrival.place);

@@ -5,26 +5,10 @@
 //! can be called; the others follow; all begin at the same instant. When the schedule ends, calls
 //! under way may end too, and one driver makes a few calls alone, for comparison.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 
-use mcprove_client::session::Session;
-use mcprove_settings::setting::in_seconds;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::Tool;
-use mcprove_trace::stream::Fact;
-use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
-
-use super::context::{OVER, PhaseFact, RunContext};
-use super::driver::Driver;
-use super::mix::Mixes;
-use super::pacer::Pacer;
-use super::pacer_thread::{self, PacerStats};
-use super::schedule::{Phase, Schedule};
-use super::stop::StopLevel;
-use crate::run::RunError;
+use super::pacer_thread;
+use crate::prelude::*;
 
 /// The least delay between connecting and the first call, so that all drivers begin together.
 const START_DELAY: Duration = Duration::from_millis(5);
@@ -45,7 +29,7 @@ pub type MakeMixes = Box<
 /// How a load ended.
 #[in_seconds]
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct LoadEndedFact {
+pub struct LoadEndedFact {
     pub in_flight: u64,
     pub at: Duration,
     /// What came of the schedule of an open load.
@@ -71,7 +55,7 @@ pub struct LoadPlan {
 }
 
 /// Carries out `plan`; events tell what came of it.
-pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), RunError> {
+pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> Result<(), RunError> {
     let load = &context.scenario.load;
     let sessions = load.sessions.max(1);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -95,13 +79,10 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
             arrivals: receiver,
         };
         let started = started.clone();
-        std::thread::Builder::new()
-            .name(format!("mcprove-driver-{index}"))
-            .spawn(move || {
-                driver.run(tell_ready, started);
-                let _ = tell_finished.send(());
-            })
-            .map_err(RunError::of_thread)?;
+        spawn_thread(&format!("mcprove-driver-{index}"), move || {
+            driver.run(tell_ready, started);
+            let _ = tell_finished.send(());
+        })?;
         arrivals.extend(sender);
         ready.push(is_ready);
         finished.push(is_finished);
@@ -113,23 +94,24 @@ pub(crate) async fn execute(context: &RunContext, plan: LoadPlan) -> Result<(), 
         mixes = learnt.map_err(ended)??.or(mixes);
     }
     let job = Arc::new(Job {
-        limit: plan
-            .rate_limit
-            .and_then(|limit| Pacer::new(f64::from(limit))),
+        limit: plan.rate_limit.and_then(|limit| Pacer::new(limit.into())),
         changed: Notify::new(),
         schedule: plan.schedule,
         mixes: mixes.ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
         began: Instant::now() + START_DELAY,
-        next: AtomicU64::new(0),
-        next_uncounted: AtomicU64::new(0),
-        paced: AtomicU64::new(0),
+        next: AtomicU64::default(),
+        next_uncounted: AtomicU64::default(),
+        paced: AtomicU64::default(),
         active_drivers: AtomicU32::new(drivers),
         context: context.clone(),
     });
     announce(&job);
     arm_faults(&job);
-    let pacer = capacity.map(|_| pacer_thread::start(&job, arrivals));
-    let pacer = pacer.transpose().map_err(RunError::of_thread)?;
+    let pacer = capacity.map(|_| {
+        let job = Arc::clone(&job);
+        spawn_thread("mcprove-pacer", move || pacer_thread::keep(&job, &arrivals))
+    });
+    let pacer = pacer.transpose()?;
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
     let stats = pacer.and_then(|pacer| pacer.join().ok());
@@ -160,10 +142,8 @@ fn announce(job: &Job) {
     }
     context.recorder.merge();
     let ends_at = (began + job.schedule.end()).as_millis();
-    context.gauges.ends_at_ms.store(
-        u64::try_from(ends_at).unwrap_or(u64::MAX),
-        Ordering::Relaxed,
-    );
+    let ends_at = u64::try_from(ends_at).unwrap_or(u64::MAX);
+    context.gauges.ends_at_ms.store(ends_at, Ordering::Relaxed);
 }
 
 /// Faults count their time from the start of what is measured.
@@ -205,12 +185,12 @@ fn note_end(job: &Job, paced: PacerStats) {
 }
 
 /// What all drivers of a load share.
-pub(super) struct Job {
-    pub(super) context: RunContext,
-    pub(super) schedule: Schedule,
-    pub(super) mixes: Mixes,
+pub struct Job {
+    pub context: RunContext,
+    pub schedule: Schedule,
+    pub mixes: Mixes,
     /// When the load began.
-    pub(super) began: Instant,
+    pub began: Instant,
     /// How many calls that count were begun; each has its place among them as its number.
     next: AtomicU64,
     /// How many calls that do not count were begun.
@@ -218,7 +198,7 @@ pub(super) struct Job {
     /// Drivers that still have something to do.
     active_drivers: AtomicU32,
     /// When set, the pace that a closed load keeps under.
-    pub(super) limit: Option<Pacer>,
+    pub limit: Option<Pacer>,
     /// How many calls have their place in that pace, whether they count or not.
     paced: AtomicU64,
     /// The next phase has begun, or the load is over.
@@ -227,7 +207,7 @@ pub(super) struct Job {
 
 impl Job {
     /// Which phase it is: set by one timer, read by every worker before every call. None when the load is over.
-    pub(super) fn phase(&self) -> Option<&Phase> {
+    pub fn phase(&self) -> Option<&Phase> {
         let place = self.context.gauges.place.load(Ordering::Acquire);
         self.schedule.phases().get(place as usize)
     }
@@ -238,7 +218,7 @@ impl Job {
         self.changed.notify_waiters();
     }
 
-    pub(super) fn end(&self) {
+    pub fn end(&self) {
         if let Some(faults) = &self.context.faults {
             faults.end();
         }
@@ -247,7 +227,7 @@ impl Job {
 
     /// The phase in which worker `index` may make a call now; waits while it is not its turn, and
     /// is none when the load is over.
-    pub(super) async fn turn(&self, index: u32) -> Option<&Phase> {
+    pub async fn turn(&self, index: u32) -> Option<&Phase> {
         loop {
             let changed = self.changed.notified();
             let phase = self.phase()?;
@@ -260,7 +240,7 @@ impl Job {
 
     /// The number of the next call, unless there were enough. Calls that do not count have numbers
     /// of their own, so that those that count are the same with and without them.
-    pub(super) fn next_call(&self, is_counted: bool) -> Option<u64> {
+    pub fn next_call(&self, is_counted: bool) -> Option<u64> {
         if !is_counted {
             let number = self.next_uncounted.fetch_add(1, Ordering::Relaxed);
             return Some(UNCOUNTED_FROM + number);
@@ -271,14 +251,14 @@ impl Job {
     }
 
     /// Notes that a driver has nothing to do any more; the last one ends the load.
-    pub(super) fn leave(&self) {
+    pub fn leave(&self) {
         if self.active_drivers.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.end();
         }
     }
 
     /// Waits until one more call may be made without exceeding the limit.
-    pub(super) async fn wait_for_pace(&self) {
+    pub async fn wait_for_pace(&self) {
         if let Some(pacer) = &self.limit {
             let place = self.paced.fetch_add(1, Ordering::Relaxed);
             let due = self.began + pacer.due(place);
@@ -290,7 +270,7 @@ impl Job {
     }
 
     /// Resolves when the load ended before its time: enough calls, or nobody left to make them.
-    pub(super) async fn over(&self) {
+    pub async fn over(&self) {
         loop {
             let changed = self.changed.notified();
             if self.phase().is_none() {

@@ -1,29 +1,16 @@
 //! What is called, made ready: each tool's request with its arguments, and where its token goes.
 
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::Duration;
-
+use crate::prelude::*;
 use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
-use mcprove_client::permission::Allowance;
-use mcprove_client::session::{Request, Session};
-use mcprove_settings::message::{Diagnostic, message, sentence, setting};
-use mcprove_settings::own_limits::OwnLimit;
+use mcprove_settings::message::sentence;
 use mcprove_trace::decision::decide_share;
-use mcprove_trace::protocol::Tool;
-use serde_json::Value;
-
-use super::context::SharedRun;
-use super::workload::{ErrorBehavior, Pattern, Step, ToolCall};
-use crate::run::RunError;
 
 /// How many tools are listed when none may be called.
 const LEFT_OUT_MAX: usize = 100;
 
 /// Something is called by a name that no tool has.
-pub(crate) fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
+pub fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let hint = match mcprove_settings::registry::nearest(names, name) {
         Some(near) => sentence!("did you mean {near:?}?"),
@@ -134,13 +121,13 @@ fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value
 }
 
 /// The tool of that name.
-pub(crate) fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
+pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
     let found = tools.iter().find(|tool| tool.name == name);
     found.ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
 }
 
 /// What to call: what was asked for, or every tool that may be called.
-pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
+pub fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
     let named = &context.scenario.tool_calls;
     for call in named {
         find(tools, &call.name)?;
@@ -153,7 +140,7 @@ pub(crate) fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolC
 }
 
 /// A call of every tool that may be called without being named, or why there is none.
-pub(crate) fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
+pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
@@ -183,12 +170,10 @@ fn why_not(
     allowance: &Allowance,
     make: impl FnOnce() -> Result<Value, String>,
 ) -> Option<String> {
-    if let Some(reason) = allowance.refusal(tool) {
-        Some(reason.to_string())
-    } else if tool.requires_task() {
-        Some("only as a task".to_owned())
-    } else {
-        make().err()
+    match allowance.refusal(tool) {
+        Some(reason) => Some(reason.to_string()),
+        None if tool.requires_task() => Some("only as a task".to_owned()),
+        None => make().err(),
     }
 }
 
@@ -251,16 +236,15 @@ impl Mix {
                     format!("the weight of {name:?} is {weight}, and must be zero or more");
                 return Err(RunError::Config(message.into()));
             }
-            let steps = pattern
-                .steps
-                .iter()
-                .map(|step| match step {
-                    Step::Call(call) => {
-                        PreparedCall::new(context, session, tools, call).map(PreparedStep::Call)
+            let mut steps = Vec::new();
+            for step in &pattern.steps {
+                steps.push(match step.call() {
+                    Some(call) => {
+                        PreparedStep::Call(PreparedCall::new(context, session, tools, call)?)
                     }
-                    Step::ListTools => Ok(PreparedStep::List(Request::new("tools/list"))),
-                })
-                .collect::<Result<Vec<_>, _>>()?;
+                    None => PreparedStep::List(Request::new("tools/list")),
+                });
+            }
             sum += weight;
             bounds.push(sum);
             ready.push(PreparedPattern {
@@ -302,7 +286,7 @@ impl Mix {
 }
 
 /// The mixes of a load, by the number that its phases have.
-pub type Mixes = Arc<Vec<Mix>>;
+pub type Mixes = Vec<Mix>;
 
 #[cfg(test)]
 mod tests {

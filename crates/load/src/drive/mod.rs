@@ -4,22 +4,28 @@
 //! A scenario only emits events; [`run`](crate::run) makes a report of them.
 
 pub(crate) mod calibration;
-pub(crate) mod connection_slot;
-pub(crate) mod context;
+mod connection_slot;
+mod context;
 mod definition;
-pub(crate) mod driver;
-pub(crate) mod executor;
-pub(crate) mod mix;
+mod driver;
+mod executor;
+mod mix;
 mod pacer;
 mod pacer_thread;
-pub(crate) mod sampler;
+mod sampler;
 pub mod scenario;
-pub(crate) mod schedule;
-pub(crate) mod stop;
+mod schedule;
+mod stop;
 mod strict;
-pub(crate) mod token;
-pub(crate) mod worker;
+mod token;
+mod worker;
 mod workload;
+
+// What is known within the crate only.
+pub(crate) use self::{
+    connection_slot::*, context::*, driver::*, executor::*, mix::*, pacer::*, pacer_thread::*,
+    sampler::*, schedule::*, stop::*, strict::*, token::*, worker::*, workload::*,
+};
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};
@@ -27,3 +33,20 @@ pub use mix::PreparedCall;
 pub use scenario::{ScenarioKind, ScenarioType};
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};
+
+use crate::prelude::*;
+
+/// Starts a thread of ours.
+pub(crate) fn spawn_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<std::thread::JoinHandle<T>, RunError> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(RunError::of_thread)
+}
+
+/// A runtime for the thread that it is made on.
+pub(crate) fn thread_runtime() -> Result<tokio::runtime::Runtime, RunError> {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().map_err(RunError::of_thread)
+}

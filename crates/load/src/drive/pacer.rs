@@ -1,7 +1,7 @@
 //! When calls of the open model are due: an absolute schedule that no answer can move. Pure; the
 //! thread that keeps to it is `pacer_thread.rs`.
 
-use std::time::Duration;
+use crate::prelude::*;
 
 /// A slot that is late by less than this is still used, so that a short sleep that overshoots
 /// loses nothing.
@@ -9,7 +9,7 @@ const TOLERANCE_MIN: Duration = Duration::from_millis(2);
 
 /// Rates, each constant for a span of time.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pacer {
+pub struct Pacer {
     spans: Vec<RateSpan>,
 }
 
@@ -23,7 +23,7 @@ struct RateSpan {
 
 /// What to do with the next slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub enum Turn {
     /// It is not due yet.
     Wait,
     /// Send now.

@@ -2,16 +2,7 @@
 //! spins for the rest: timers of a busy runtime are late by a millisecond, and that lateness would
 //! look like the server's.
 
-use std::io;
-use std::sync::Arc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
-
-use super::executor::Job;
-use super::pacer::{Pacer, Turn};
+use crate::prelude::*;
 
 /// How long before a slot the thread wakes up to spin.
 const SPIN: Duration = Duration::from_micros(120);
@@ -19,7 +10,7 @@ const SPIN: Duration = Duration::from_micros(120);
 const SLEEP_MAX: Duration = Duration::from_millis(50);
 
 /// A call that is due.
-pub(crate) struct Arrival {
+pub struct Arrival {
     /// The number of the call.
     pub number: u64,
     /// When it is due.
@@ -32,7 +23,7 @@ pub(crate) struct Arrival {
 
 /// What came of it.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct PacerStats {
+pub struct PacerStats {
     /// Slots that were due.
     pub due: u64,
     /// Calls that could not start because too many were in flight.
@@ -41,18 +32,8 @@ pub(crate) struct PacerStats {
     pub missed: u64,
 }
 
-/// Starts the thread; it ends when the load does, and tells what came of it.
-pub(super) fn start(
-    job: &Arc<Job>,
-    drivers: Vec<mpsc::Sender<Arrival>>,
-) -> io::Result<JoinHandle<PacerStats>> {
-    let job = Arc::clone(job);
-    std::thread::Builder::new()
-        .name("mcprove-pacer".to_owned())
-        .spawn(move || keep(&job, &drivers))
-}
-
-fn keep(job: &Job, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
+/// Sends calls when they are due, until the load ends; tells what came of it.
+pub fn keep(job: &Job, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
     let mut stats = PacerStats::default();
     let load = &job.context.scenario.load;
     let phases = job.schedule.phases().iter();

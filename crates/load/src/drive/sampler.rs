@@ -1,36 +1,29 @@
 //! Looking at the server's processes while a run lasts: a thread of its own, so that a busy
 //! runtime does not delay it and it delays no call.
 
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
+use crate::prelude::*;
 use mcprove_client::process::{UsageMeter, process_listening_on};
-use mcprove_settings::sync::lock;
-use mcprove_trace::EventKind;
-
-use super::context::RunContext;
 
 /// How often the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
 
 /// A sampler at work; ends when dropped.
-pub(crate) struct Sampler {
+pub struct Sampler {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Sampler {
     /// Samples the processes of a run every `interval`, and once more at the end.
-    pub fn start(context: &RunContext, interval: Duration) -> io::Result<Self> {
+    pub fn start(context: &RunContext, interval: Duration) -> Result<Self, RunError> {
         let is_over = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&is_over);
         let context = context.for_thread();
-        let thread = std::thread::Builder::new()
-            .name("mcprove-sampler".to_owned())
-            .spawn(move || sample_until(&context, interval, &ending))?;
+        let thread = spawn_thread("mcprove-sampler", move || {
+            sample_until(&context, interval, &ending);
+        })?;
         let thread = Some(thread);
         Ok(Self { is_over, thread })
     }

@@ -1,8 +1,6 @@
 //! The shape of a load over time: phases of constant concurrency, one after the other. Pure.
 
-use std::time::Duration;
-
-use super::definition::LoadSettings;
+use crate::prelude::*;
 
 /// A stretch of constant load.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +23,7 @@ pub struct Phase {
 
 /// Phases in order, without gaps.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Schedule {
     phases: Vec<Phase>,
 }
@@ -38,19 +37,16 @@ impl Schedule {
     }
 
     /// Adds a phase at the end.
-    #[must_use]
     pub fn then(self, name: &str, duration: Duration, concurrent: u32) -> Self {
         self.add(name, duration, concurrent, true, 0)
     }
 
     /// Adds a phase of which nothing counts.
-    #[must_use]
     pub fn warm_up(self, duration: Duration, concurrent: u32) -> Self {
         self.add("warm-up", duration, concurrent, false, 0)
     }
 
     /// Adds a phase that calls another mix; nothing at all if it takes no time.
-    #[must_use]
     pub fn add(
         mut self,
         name: &str,

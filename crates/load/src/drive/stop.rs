@@ -1,10 +1,8 @@
 //! Ending a run early: gently at first, at once when asked again.
 
 use std::convert::Infallible;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use tokio::sync::watch;
+use crate::prelude::*;
 use tokio::time::Instant;
 
 /// How long what is under way may take at most once the run was asked to stop.
@@ -33,7 +31,7 @@ pub enum StopLevel {
 /// stop.request();
 /// assert_eq!(stop.level(), StopLevel::Now);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Stop {
     level: Arc<watch::Sender<StopLevel>>,
     /// When it was first asked for.
@@ -43,10 +41,7 @@ pub struct Stop {
 impl Stop {
     /// A run that goes on.
     pub fn new() -> Self {
-        Self {
-            level: Arc::new(watch::Sender::new(StopLevel::Run)),
-            asked: Arc::default(),
-        }
+        Self::default()
     }
 
     /// Asks to stop: the first time gently, the second time at once.
@@ -55,7 +50,7 @@ impl Stop {
         self.level.send_modify(|level| {
             *level = match level {
                 StopLevel::Run => StopLevel::Drain,
-                StopLevel::Drain | StopLevel::Now => StopLevel::Now,
+                _ => StopLevel::Now,
             }
         });
     }
@@ -97,9 +92,10 @@ impl Stop {
 /// The handle of one run, which follows that of its user. Dropping it ends the run at once, so that
 /// nothing goes on when nobody waits for the run any more.
 #[derive(Debug)]
-pub(crate) struct Leash {
+pub struct Leash {
     outer: Stop,
-    stop: Stop,
+    /// The handle that the run looks at.
+    pub stop: Stop,
 }
 
 impl Leash {
@@ -111,11 +107,6 @@ impl Leash {
         };
         leash.raise(outer.level());
         leash
-    }
-
-    /// The handle that the run looks at.
-    pub fn stop(&self) -> Stop {
-        self.stop.clone()
     }
 
     /// Passes on what the user asks for. Once asked to stop, the run has so much `time` until it ends
@@ -139,11 +130,5 @@ impl Leash {
 impl Drop for Leash {
     fn drop(&mut self) {
         self.raise(StopLevel::Now);
-    }
-}
-
-impl Default for Stop {
-    fn default() -> Self {
-        Self::new()
     }
 }

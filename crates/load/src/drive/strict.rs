@@ -2,23 +2,14 @@
 //! result in no form that the protocol knows makes its call `Malformed`, one that does not fit the
 //! tool's own schema a `ProtocolError`; any misfit fails the run.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-
+use crate::prelude::*;
 use mcprove_arguments::SchemaCheck;
 use mcprove_client::session::ResultCheck;
-use mcprove_client::transport::Failure;
-use mcprove_score::verdict::Verdict;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::sync::lock;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Revision, Tool, find_strict_fault, parse_bounded};
-use serde_json::Value;
+use mcprove_trace::protocol::{find_strict_fault, parse_bounded};
 
 /// What strict mode knows of the server's tools.
 #[derive(Debug, Default)]
-pub(crate) struct Strict {
+pub struct Strict {
     outputs: OnceLock<BTreeMap<String, Output>>,
     /// The revision that is spoken.
     revision: OnceLock<Revision>,
@@ -174,7 +165,7 @@ fn is_answer_to_come(result: &Value) -> bool {
 }
 
 /// The check that a session makes of each result, besides the one that it was given.
-pub(crate) fn result_check(strict: &Arc<Strict>, given: Option<ResultCheck>) -> ResultCheck {
+pub fn result_check(strict: &Arc<Strict>, given: Option<ResultCheck>) -> ResultCheck {
     let strict = Arc::clone(strict);
     Arc::new(move |tool, result| {
         let failure = strict.check_result(tool, result);

@@ -3,8 +3,7 @@
 //! All tokens of a run begin alike, so that a token in the wrong reply is known for what it is; the
 //! rest is the number of the call, always as long, so that it can be written in place.
 
-use std::ops::Range;
-
+use crate::prelude::*;
 use memchr::memmem::{self, Finder};
 
 /// How many digits the number of a call has.
@@ -12,7 +11,7 @@ const DIGITS: usize = 12;
 
 /// The tokens of one run.
 #[derive(Debug, Clone)]
-pub(crate) struct Tokens {
+pub struct Tokens {
     prefix: String,
     /// Looks for the prefix; made once, for each reply is searched.
     finder: Finder<'static>,
@@ -20,7 +19,7 @@ pub(crate) struct Tokens {
 
 /// What a reply says of the call it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Identity {
+pub enum Identity {
     /// It holds its own token.
     Own,
     /// It holds the token of this other call, and not its own.

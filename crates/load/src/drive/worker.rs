@@ -1,22 +1,6 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
-
-use mcprove_client::session::{CallError, Reply, Start};
-use mcprove_settings::sync::lock;
-use mcprove_trace::hang::DeadlockKind;
-use mcprove_trace::stream::Fact;
-use mcprove_trace::{ErrorCategory, Strike};
-use serde::{Deserialize, Serialize};
-
-use super::connection_slot::{ConnectionSlot, SlotSession};
-use super::context::RunContext;
-use super::driver::ALONE_TIME;
-use super::mix::{Mix, PreparedCall, PreparedPattern, PreparedStep};
-use super::token::{Identity, Tokens};
-use super::workload::ErrorBehavior;
+use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.
 const LATE: Duration = Duration::from_millis(1);
@@ -26,7 +10,7 @@ const CROSSED_NOTED_MAX: u64 = 20;
 /// A count of one thread. Adding to it is a read and a write, not one step that keeps other threads
 /// out: that would cost each call more than the counting is worth. So two threads must not add.
 #[derive(Debug, Default)]
-pub(crate) struct Count(AtomicU64);
+pub struct Count(AtomicU64);
 
 impl Count {
     /// Adds one.
@@ -42,7 +26,7 @@ impl Count {
 
 /// What the workers of one driver, all on its thread, count together.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub struct Tally {
     /// Calls that began.
     pub begun: Count,
     /// Calls that ended in each phase, whichever they began in; the last is after the load.
@@ -102,7 +86,7 @@ impl Tally {
 
 /// A reply held the token of another call; the message says it in words.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CrossedReplyFact {
+pub struct CrossedReplyFact {
     pub tool: String,
     pub call: u64,
     pub other: u64,
@@ -115,7 +99,7 @@ impl Fact for CrossedReplyFact {
 
 /// When and as part of what a call is made.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CallSlot {
+pub struct CallSlot {
     /// The number of the call, which decides what it is.
     pub number: u64,
     /// The phase.
@@ -126,7 +110,7 @@ pub(crate) struct CallSlot {
 
 /// How a pattern ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// The next may begin.
     Done,
     /// The run is to end: a step failed that must not.
@@ -136,10 +120,10 @@ pub(crate) enum Ended {
 }
 
 /// One who makes calls on the connection of a slot.
-pub(crate) struct Worker {
+pub struct Worker {
     context: RunContext,
     connections: Arc<ConnectionSlot>,
-    tally: Arc<Tally>,
+    pub tally: Arc<Tally>,
     session: Option<SlotSession>,
     params: String,
 }
@@ -221,10 +205,8 @@ impl Worker {
     /// Makes one call and looks at its answer.
     pub async fn call(&mut self, call: &PreparedCall, slot: CallSlot) -> Result<Reply, CallError> {
         let Some(session) = &self.session else {
-            let failure = mcprove_client::transport::Failure::new(
-                ErrorCategory::Disconnected,
-                "there is no session to call on",
-            );
+            let message = "there is no session to call on";
+            let failure = Failure::new(ErrorCategory::Disconnected, message);
             return Err(CallError::unsent(failure));
         };
         let params = if call.places.is_empty() {
@@ -276,11 +258,6 @@ impl Worker {
         if late_by > LATE {
             self.tally.taken_up_late.add();
         }
-    }
-
-    /// Notes that a call was due and could not be made.
-    pub fn note_unstarted(&self) {
-        self.tally.unstarted.add();
     }
 
     /// Checks that the reply belongs to the call.

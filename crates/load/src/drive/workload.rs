@@ -1,17 +1,7 @@
 //! What to call: tools with arguments and weights, and sequences of them.
 
-use std::time::Duration;
-
-use mcprove_settings::kind::Kind;
-use mcprove_settings::message::{Message, Part, message, section, setting};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, in_seconds, read_tables,
-};
-use mcprove_settings::tree::{Data, Field, Node};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use crate::prelude::*;
+use mcprove_settings::setting::read_tables;
 
 /// A call to make, chosen among others by its weight.
 ///
@@ -24,6 +14,7 @@ use serde_json::Value;
 /// assert!(ToolCall::new("search").args.is_null());
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[must_use]
 pub struct ToolCall {
     /// The tool.
     #[setting(required = true)]
@@ -54,14 +45,12 @@ impl ToolCall {
     }
 
     /// Sets the arguments.
-    #[must_use]
     pub fn args(mut self, args: Value) -> Self {
         self.args = args;
         self
     }
 
     /// Sets the weight.
-    #[must_use]
     pub fn weight(mut self, weight: f64) -> Self {
         self.weight = weight;
         self
@@ -170,4 +159,14 @@ pub enum Step {
     Call(ToolCall),
     /// The tools are listed.
     ListTools,
+}
+
+impl Step {
+    /// The call that it is, if it is one.
+    pub fn call(&self) -> Option<&ToolCall> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::ListTools => None,
+        }
+    }
 }

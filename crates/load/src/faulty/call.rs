@@ -1,19 +1,14 @@
 //! A call that met a fault, on its way from us to the server and back.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use bytes::Bytes;
-use mcprove_client::transport::{Detail, Failure, Outgoing, OutgoingKind, SendError};
-use mcprove_fault::{FaultedCall, Injection, status_reply};
-use mcprove_settings::sync::lock;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use serde_json::Value;
+use mcprove_client::transport::{Detail, Outgoing, OutgoingKind, SendError};
+use mcprove_fault::{FaultedCall, status_reply};
 
 use super::Shared;
+use crate::prelude::*;
 
 /// A call that a fault acts on.
-pub(super) struct StruckCall {
+pub struct StruckCall {
     shared: Arc<Shared>,
     id: u64,
     id_text: String,
@@ -80,7 +75,7 @@ impl StruckCall {
                 Ok(()) => return true,
                 Err(SendError::Full) => channel.room().await,
                 Err(SendError::Closed(failure)) => {
-                    self.shared.fail(self.id, failure);
+                    self.shared.fail_call(self.id, failure);
                     return false;
                 }
             }
@@ -93,7 +88,7 @@ impl StruckCall {
             Some(channel) if channel.name() == "http" => {
                 channel.abandon(self.id);
                 let failure = Failure::new(ErrorCategory::Disconnected, message);
-                self.shared.fail(self.id, failure);
+                self.shared.fail_call(self.id, failure);
             }
             _ => self.shared.disconnect(&self.fault),
         }
@@ -142,10 +137,8 @@ impl FaultedCall for StruckCall {
     }
 
     fn reply_cut(&self, beginning: Bytes) -> BoxFuture<'_, ()> {
-        let is_lines = self
-            .shared
-            .channel()
-            .is_some_and(|channel| matches!(channel.name(), "stdio" | "memory"));
+        let channel = self.shared.channel();
+        let is_lines = channel.is_some_and(|it| matches!(it.name(), "stdio" | "memory"));
         if is_lines {
             // The line ends early, and the connection lives.
             self.shared.inject(self.id, beginning, true);
@@ -169,14 +162,13 @@ impl FaultedCall for StruckCall {
 
     fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
         if self.shared.is_http() {
-            let category = if status >= 500 {
-                ErrorCategory::ServerError
-            } else {
-                ErrorCategory::ProtocolError
+            let category = match status {
+                500.. => ErrorCategory::ServerError,
+                _ => ErrorCategory::ProtocolError,
             };
             let failure = Failure::new(category, format!("HTTP {status}"));
             self.shared
-                .fail(self.id, failure.with(Detail::Status(status)));
+                .fail_call(self.id, failure.with(Detail::Status(status)));
         } else {
             let error = status_reply(self, status, retry_after_s);
             self.shared.inject(self.id, error, true);

@@ -7,32 +7,21 @@
 
 mod call;
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::Instant;
+use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
 use mcprove_client::transport::http::body::oversized;
 use mcprove_client::transport::{
-    Channel, ChannelLayer, Closing, Failure, Inbox, LayeredConnection, Outgoing, OutgoingKind,
-    SendError,
+    Channel, ChannelLayer, Closing, Inbox, LayeredConnection, Outgoing, OutgoingKind, SendError,
 };
-use mcprove_fault::{FaultCount, FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::{Envelope, Era, Id, Message, Revision, split_batch};
-use mcprove_trace::stream::{Recorder, SessionEndedByFaultFact, StrikeFact};
-use mcprove_trace::{BoxFuture, ErrorCategory, Strike};
+use mcprove_fault::FaultCount;
+use mcprove_trace::protocol::{Envelope, Id, Message, split_batch};
+use mcprove_trace::stream::{SessionEndedByFaultFact, StrikeFact};
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
-use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use self::call::StruckCall;
+use crate::prelude::*;
 
 /// How many struck calls are remembered after their end, so that whoever asks knows them.
 const REMEMBERED_MAX: usize = 131_072;
@@ -117,7 +106,7 @@ struct FaultyConnection(Arc<Shared>);
 
 impl LayeredConnection for FaultyConnection {
     fn inbox(&self) -> Arc<dyn Inbox> {
-        Arc::new(FaultyInbox(Arc::clone(&self.0)))
+        Arc::clone(&self.0) as Arc<dyn Inbox>
     }
 
     fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel> {
@@ -221,18 +210,9 @@ impl Shared {
         channel.is_some_and(|channel| channel.name() == "http")
     }
 
-    fn closed(&self) -> Option<Failure> {
+    /// Why the connection is over, if it is.
+    fn end(&self) -> Option<Failure> {
         lock(&self.state).closed.clone()
-    }
-
-    fn is_waiting(&self, id: u64) -> bool {
-        let state = lock(&self.state);
-        if state.calls.get(&id).is_some_and(|call| call.is_sent) {
-            // Without a waiter its answer came, as far as the transport is concerned.
-            return state.waiting.contains_key(&id);
-        }
-        drop(state);
-        self.inbox.is_waiting(id)
     }
 
     /// Takes down a call that a fault is about to act on.
@@ -317,7 +297,7 @@ impl Shared {
     }
 
     /// Lets the request fail on its way.
-    fn fail(&self, id: u64, failure: Failure) {
+    fn fail_call(&self, id: u64, failure: Failure) {
         self.inbox.set_injecting(true);
         self.inbox.fail(Some(id), failure);
         self.inbox.set_injecting(false);
@@ -327,21 +307,20 @@ impl Shared {
     fn disconnect(&self, fault: &str) {
         let message = format!("the connection was closed by the injected fault {fault:?}");
         let failure = Failure::new(ErrorCategory::Disconnected, message);
-        if !self.note_closed(&failure) {
-            return;
+        if self.note_closed(&failure) {
+            self.note_end(fault, false);
+            if let Some(channel) = self.channel() {
+                channel.sever();
+            }
+            self.inbox.closed(failure);
         }
-        self.note_end(fault, false);
-        if let Some(channel) = self.channel() {
-            channel.sever();
-        }
-        self.inbox.closed(failure);
     }
 
     /// A fault ends the server's process; tells whether it is ours to end.
     fn crash(&self, fault: &str) -> bool {
         let ours = self.channel().filter(|it| it.process().is_some());
         if let Some(channel) = &ours
-            && self.closed().is_none()
+            && self.end().is_none()
         {
             self.note_end(fault, true);
             // The transport sees that it ended, and tells.
@@ -373,17 +352,11 @@ impl Shared {
             task.abort();
         }
     }
-}
 
-/// The inbox that the channel within delivers to: the answers to struck calls go to their faults, everything else
-/// passes.
-struct FaultyInbox(Arc<Shared>);
-
-impl FaultyInbox {
     fn deliver_batch(&self, frame: Bytes) {
         let is_expected = |member: &&str| {
             let id = answered_id(member.as_bytes());
-            id.is_some_and(|id| self.0.is_waiting(id))
+            id.is_some_and(|id| self.is_waiting(id))
         };
         match split_batch(&frame) {
             Some(members) if members.iter().any(is_expected) => {
@@ -391,19 +364,19 @@ impl FaultyInbox {
                     self.deliver_message(frame.slice_ref(member.as_bytes()));
                 }
             }
-            _ => self.0.inbox.deliver(frame),
+            _ => self.inbox.deliver(frame),
         }
     }
 
     fn deliver_message(&self, frame: Bytes) {
-        match answered_id(&frame).and_then(|id| self.0.take(id)) {
+        match answered_id(&frame).and_then(|id| self.take(id)) {
             // The fault may have been called off just now; then nobody wants the answer.
             Some(Waiter::Fault(waiter)) => drop(waiter.send(frame)),
             Some(Waiter::List) => {
                 let shortened = self.without_hidden(&frame);
-                self.0.inbox.deliver(shortened.unwrap_or(frame));
+                self.inbox.deliver(shortened.unwrap_or(frame));
             }
-            None => self.0.inbox.deliver(frame),
+            None => self.inbox.deliver(frame),
         }
     }
 
@@ -417,16 +390,17 @@ impl FaultyInbox {
         let now = Instant::now();
         tools.retain(|tool| {
             let name = tool.get("name").and_then(Value::as_str);
-            name.is_none_or(|name| !self.0.injector.hides(name, now))
+            name.is_none_or(|name| !self.injector.hides(name, now))
         });
         Some(Value::Object(message).to_string().into())
     }
 }
 
-impl Inbox for FaultyInbox {
+/// What the channel within delivers to: the answers to struck calls go to their faults, everything else passes.
+impl Inbox for Shared {
     fn deliver(&self, frame: Bytes) {
-        if self.0.expected.load(Ordering::Acquire) == 0 {
-            self.0.inbox.deliver(frame);
+        if self.expected.load(Ordering::Acquire) == 0 {
+            self.inbox.deliver(frame);
             return;
         }
         let first = frame.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -438,22 +412,28 @@ impl Inbox for FaultyInbox {
     }
 
     fn is_waiting(&self, id: u64) -> bool {
-        self.0.is_waiting(id)
+        let state = lock(&self.state);
+        if state.calls.get(&id).is_some_and(|call| call.is_sent) {
+            // Without a waiter its answer came, as far as the transport is concerned.
+            return state.waiting.contains_key(&id);
+        }
+        drop(state);
+        self.inbox.is_waiting(id)
     }
 
     fn fail(&self, request: Option<u64>, failure: Failure) {
         // No answer comes; the fault has nothing to act on any more.
-        drop(request.and_then(|id| self.0.take(id)));
-        self.0.inbox.fail(request, failure);
+        drop(request.and_then(|id| self.take(id)));
+        self.inbox.fail(request, failure);
     }
 
     fn answer_raw(&self, answer: Result<Bytes, Failure>) {
-        self.0.inbox.answer_raw(answer);
+        self.inbox.answer_raw(answer);
     }
 
     fn closed(&self, failure: Failure) {
-        if self.0.note_closed(&failure) {
-            self.0.inbox.closed(failure);
+        if self.note_closed(&failure) {
+            self.inbox.closed(failure);
         }
     }
 }
@@ -498,8 +478,8 @@ impl FaultyChannel {
         if message.method != "notifications/cancelled" {
             return false;
         }
-        let cancelled: Option<Cancelled> = serde_json::from_slice(message.bytes).ok();
-        let id = cancelled.and_then(|cancelled| cancelled.params.request_id.as_u64());
+        let cancelled: Value = serde_json::from_slice(message.bytes).unwrap_or_default();
+        let id = cancelled["params"]["requestId"].as_u64();
         id.is_some_and(|id| self.shared.cancel(id))
     }
 }
@@ -510,7 +490,7 @@ impl Channel for FaultyChannel {
     }
 
     fn send(&self, message: Outgoing<'_>) -> Result<(), SendError> {
-        if let Some(failure) = self.shared.closed() {
+        if let Some(failure) = self.shared.end() {
             return Err(SendError::Closed(failure));
         }
         let OutgoingKind::Request(id) = message.kind else {
@@ -608,16 +588,4 @@ struct CallParams<'a> {
 struct CallMeta {
     #[serde(rename = "progressToken")]
     progress_token: Option<Value>,
-}
-
-/// What of a cancellation says which call is meant.
-#[derive(Deserialize)]
-struct Cancelled {
-    params: CancelledParams,
-}
-
-#[derive(Deserialize)]
-struct CancelledParams {
-    #[serde(rename = "requestId")]
-    request_id: Value,
 }

@@ -1,12 +1,8 @@
 //! What `mcprove compare` prints: two sets of runs, metric by metric, and what that comes to.
 
-use std::collections::BTreeSet;
-
-use mcprove_document::prelude::*;
 use mcprove_score::compare::{Change, Comparison};
 
-use super::skipped::skipped_section;
-use crate::run::{ComparedRun, ComparisonReport};
+use crate::report::prelude::*;
 
 /// How many servers of a side are named.
 const SERVERS_MAX: usize = 3;

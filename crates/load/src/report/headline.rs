@@ -1,14 +1,13 @@
 //! What stands at the top of every report: how the run ended, and what was run.
 
-use mcprove_document::prelude::*;
 use mcprove_score::deadlock::ProbeSeverity;
-use mcprove_score::verdict::{Outcome, Severity};
-use mcprove_settings::number;
 
-use crate::drive::ScenarioKind;
 use crate::drive::scenario::Shape;
-use crate::run::Report;
-use crate::run::report::{LatencyStats, Model, RunOutcome};
+use crate::report::prelude::*;
+
+/// The percentiles that are shown.
+pub const QUANTILES: [(&str, f64); 4] =
+    [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// How a run ended, in one word. A deadlock probe has a severity between passed and failed.
 pub fn outcome(report: &Report) -> (Tone, &'static str) {
@@ -43,26 +42,21 @@ pub fn verdict(report: &Report) -> Verdict {
 /// What leads in place of a count of findings: a deadlock probe is asked one question.
 pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
     let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
-    report
-        .verdicts
-        .iter()
-        .filter(|_| is_probe)
-        .find(|verdict| verdict.detector == "deadlock")
+    let mut verdicts = report.verdicts.iter();
+    verdicts.find(|verdict| is_probe && verdict.detector == "deadlock")
 }
 
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
 fn reasons(report: &Report) -> String {
     let found = |is_critical: bool| {
-        report
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.outcome == Outcome::Finding)
-            .filter(|verdict| (verdict.severity == Severity::Critical) == is_critical)
+        let findings = report.findings().into_iter();
+        findings
+            .filter(|verdict| verdict.is_failure() == is_critical)
             .count()
     };
     let unclear = |is_limit: bool| {
-        report
-            .inconclusive_gates()
+        let gates = report.inconclusive_gates();
+        gates
             .filter(|gate| gate.detector.starts_with("threshold:") == is_limit)
             .count()
     };
@@ -98,10 +92,8 @@ pub fn scenario(report: &Report) -> String {
 pub fn title(kind: &ScenarioKind) -> String {
     let name = kind.name().replace('_', " ");
     let mut letters = name.chars();
-    letters
-        .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
-        .unwrap_or_default()
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// What the model is called, and what follows from it.
@@ -122,11 +114,8 @@ pub const fn model(model: Model) -> (&'static str, &'static str) {
 pub fn server(report: &Report) -> String {
     let info = &report.server_info;
     let join = |parts: [&str; 2], between| {
-        parts
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join(between)
+        let known = parts.into_iter().filter(|part| !part.is_empty());
+        known.collect::<Vec<_>>().join(between)
     };
     let name = join([&info.name, &info.version], " ");
     let spoken = join([&info.protocol, &info.transport], " over ");

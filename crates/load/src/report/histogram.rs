@@ -1,15 +1,12 @@
 //! A latency histogram as bars: one row per stretch, each as much longer than the
 //! last, and both ends round numbers.
 
-use hdrhistogram::Histogram;
+use crate::report::prelude::*;
 use mcprove_document::block::{Bar, Bars};
 use mcprove_document::figure;
-use mcprove_settings::number::float;
 
 /// How many stretches a decade may be divided into, the finest first.
 const DIVISIONS: [u32; 8] = [80, 40, 20, 10, 5, 3, 2, 1];
-/// The percentiles that are shown at their rows.
-const MARKS: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// A stretch of latency and how many calls fell into it.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +53,7 @@ pub fn buckets(histogram: &Histogram<u64>, rows: usize) -> Vec<Bucket> {
     buckets.truncate(last.map_or(0, |last| last + 1));
     let first = buckets.iter().position(|bucket| bucket.count > 0);
     buckets.drain(..first.unwrap_or(0));
-    for (name, quantile) in MARKS {
+    for (name, quantile) in headline::QUANTILES {
         if mcprove_score::percentile::is_supported(histogram.len(), quantile * 100.0)
             && let Some(bucket) = holder(&mut buckets, float(histogram.value_at_quantile(quantile)))
         {

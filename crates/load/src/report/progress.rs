@@ -1,9 +1,7 @@
 //! The live line of a run.
 
-use mcprove_document::prelude::*;
+use crate::report::prelude::*;
 use unicode_width::UnicodeWidthStr;
-
-use crate::run::Progress;
 
 /// How a run goes, in one line of at most `width` columns. What does not fit is left out, the
 /// least important first.

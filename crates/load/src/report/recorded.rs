@@ -1,8 +1,6 @@
 //! What a recording amounts to.
 
-use mcprove_document::prelude::*;
-
-use crate::run::{CallReport, RecordingReport};
+use crate::report::prelude::*;
 
 /// The report on a recording in this file.
 pub fn recording_document(report: &RecordingReport, file: &str) -> Document {

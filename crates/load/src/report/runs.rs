@@ -1,11 +1,6 @@
 //! What `mcprove runs` prints: what was run, when, and how it ended.
 
-use std::path::Path;
-
-use mcprove_document::prelude::*;
-
-use super::headline;
-use crate::run::{FormatError, Report, RunEntry};
+use crate::report::prelude::*;
 
 /// The runs, as they are given, a row each.
 pub fn runs_document(runs: &[RunEntry]) -> Document {

@@ -1,11 +1,7 @@
 //! The same scenario on several servers, a column each.
 
-use mcprove_document::prelude::*;
-use mcprove_settings::printable::printable;
-
-use super::headline;
 use super::sections::{found, violation};
-use crate::run::{Report, ServerRun};
+use crate::report::prelude::*;
 
 /// The longest name of a server that stands above a column whole.
 const NAME_MAX: usize = 22;

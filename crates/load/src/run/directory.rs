@@ -4,9 +4,7 @@ use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::whole_file::write_private;
 
-use super::error::at;
-use super::format::{self, FormatError};
-use super::summary::Summary;
+use super::format;
 use crate::prelude::*;
 
 /// The largest `metrics.json` that is read.
@@ -161,7 +159,7 @@ impl RunDirectory {
 }
 
 /// The name of a directory for something that began then: `2026-05-10T14-30-00-ABCDEF`.
-pub(super) fn directory_name(started: SystemTime, id: &str) -> String {
+pub fn directory_name(started: SystemTime, id: &str) -> String {
     let time = humantime::format_rfc3339_seconds(started).to_string();
     format!("{}-{id}", time.trim_end_matches('Z').replace(':', "-"))
 }
@@ -197,7 +195,7 @@ pub fn list_runs(base: &Path, limit: usize) -> io::Result<Vec<RunEntry>> {
 }
 
 /// The report in `metrics.json`.
-pub(super) fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatError> {
+pub fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatError> {
     let path = directory.metrics();
     let unreadable = |what: String| FormatError::Unreadable(format!("{}{what}", path.display()));
     let text = input::read_file(&path, METRICS_BYTES_MAX)

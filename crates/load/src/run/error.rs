@@ -1,9 +1,7 @@
 //! Why a run could not be done.
 
-use mcprove_client::session::{CallError, ConnectError};
-use mcprove_client::transport::Detail;
-
 use crate::prelude::*;
+use mcprove_client::transport::Detail;
 
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
 /// report.
@@ -44,14 +42,24 @@ pub enum RunError {
 impl RunError {
     /// What happened, and what to try next.
     pub fn diagnostic(&self) -> Diagnostic {
-        let hint: Message = match self {
+        let (message, own): (Message, _) = match self {
             Self::Scenario(own) => return own.clone(),
-            Self::Config(own) | Self::Handshake(own) if own.hint.is_some() => {
-                return Diagnostic {
-                    message: self.message(own),
-                    hint: own.hint.clone(),
-                };
+            Self::Config(own) => (own.message.clone().after("config invalid: "), &own.hint),
+            Self::Handshake(own) => {
+                let message = own.message.clone();
+                (message.after("initialize handshake failed: "), &own.hint)
             }
+            Self::Io(error) => (error.to_string().into(), &None),
+            _ => (self.to_string().into(), &None),
+        };
+        let limit = self.own_limit().map(|limit| limit.hint());
+        let hint = own.clone().or(limit).unwrap_or_else(|| self.common_hint());
+        Diagnostic::new(message, hint)
+    }
+
+    /// What to try next, where the error itself does not say.
+    fn common_hint(&self) -> Message {
+        match self {
             Self::ServerStart(error) => match error.get_ref().and_then(|it| it.downcast_ref()) {
                 Some(error) => ConnectError::hint(error),
                 None => "check the command: is the program installed and on the PATH?".into(),
@@ -69,23 +77,10 @@ impl RunError {
                 "check the path, its permissions and the space on the disk, or write elsewhere: ",
                 setting("report_dir")
             ],
-            Self::OwnLimit(limit) => limit.hint(),
-            Self::Internal(_) => "please report this, with the command that led to it".into(),
-        };
-        let hint = self.own_limit().map_or(hint, |limit| limit.hint());
-        match self {
-            Self::Config(own) | Self::Handshake(own) => Diagnostic::new(self.message(own), hint),
-            Self::Io(error) => Diagnostic::new(error.to_string(), hint),
-            _ => Diagnostic::new(self.to_string(), hint),
+            Self::Scenario(_) | Self::OwnLimit(_) | Self::Internal(_) => {
+                "please report this, with the command that led to it".into()
+            }
         }
-    }
-
-    fn message(&self, own: &Diagnostic) -> Message {
-        let begin = match self {
-            Self::Config(_) => "config invalid: ",
-            _ => "initialize handshake failed: ",
-        };
-        own.message.clone().after(begin)
     }
 
     /// What this process ran out of, if it is that.
@@ -99,7 +94,7 @@ impl RunError {
 }
 
 /// An error with what could not be done, and to which file: the system tells neither.
-pub(super) fn at(action: &str, path: &Path) -> impl FnOnce(io::Error) -> io::Error {
+pub fn at(action: &str, path: &Path) -> impl FnOnce(io::Error) -> io::Error {
     let what = format!("cannot {action} {}", path.display());
     move |source| io::Error::new(source.kind(), FileError { what, source })
 }
@@ -131,23 +126,23 @@ impl From<ConnectError> for RunError {
         if let Some(limit) = error.own_limit() {
             return Self::OwnLimit(limit);
         }
-        let message = error.to_string();
         let hint = error.hint();
+        let mut message = error.to_string();
         match error {
-            error @ ConnectError::Start(_) => Self::ServerStart(io::Error::other(error)),
+            error @ ConnectError::Start(_) => return Self::ServerStart(io::Error::other(error)),
             ConnectError::Unreachable { failure, stderr } => match failure.detail {
                 Detail::Exit(_) if !stderr.trim().is_empty() => {
-                    Self::ServerStderr(format!("{}\n({message})", stderr.trim_end()))
+                    let said = stderr.trim_end();
+                    return Self::ServerStderr(format!("{said}\n({message})"));
                 }
-                Detail::Exit(code) => Self::ServerExit(code),
-                _ => Self::Handshake(Diagnostic::new(message, hint)),
+                Detail::Exit(code) => return Self::ServerExit(code),
+                _ => {}
             },
             // Its own text says that it is the handshake, too.
-            ConnectError::Handshake { failure, .. } => {
-                Self::Handshake(Diagnostic::new(failure.to_string(), hint))
-            }
-            _ => Self::Handshake(Diagnostic::new(message, hint)),
+            ConnectError::Handshake { failure, .. } => message = failure.to_string(),
+            _ => {}
         }
+        Self::Handshake(Diagnostic::new(message, hint))
     }
 }
 

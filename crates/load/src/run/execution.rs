@@ -1,29 +1,15 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
 use mcprove_client::process::StderrLog;
-use mcprove_fault::TimedInjector;
 use mcprove_settings::message::setting as setting_name;
-use mcprove_settings::setting::{self, Settings};
+use mcprove_settings::setting;
 use mcprove_settings::tree::check_toml;
 use mcprove_trace::contained::{contain, contain_call};
-use mcprove_trace::hang::HangLimits;
 use mcprove_trace::stream::{PlannedFaultsFact, TraceFile};
-use tokio::sync::oneshot;
 
-use super::assemble::{AssembleError, assemble};
-use super::directory::RunDirectory;
-use super::error::at;
 use super::faults;
-use super::header::{Ending, Header};
-use super::latency_log::LatencyLog;
-use super::report::TraceStats;
-use super::watch::Watch;
-use super::{LoadFault, ReportCheck, Run};
-use crate::drive::context::{RunContext, SharedRun};
-use crate::drive::sampler::Sampler;
+use crate::drive::calibration;
 use crate::drive::scenario;
-use crate::drive::stop::{Leash, Stop};
-use crate::drive::{calibration, executor};
 use crate::prelude::*;
 
 /// How often processes are looked at in a run without a duration.
@@ -43,7 +29,7 @@ const SEED_SHIFT: u32 = 11;
 
 /// Calls per second that the generator makes at best, where that is known.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct CalibrationFact {
+pub struct CalibrationFact {
     pub per_s: Option<f64>,
 }
 
@@ -52,7 +38,7 @@ impl Fact for CalibrationFact {
 }
 
 /// What came of a run, and where its files are: there may be some of one that came to nothing.
-pub(super) async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
+pub async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
     // Once, for every sink and session.
     let server = &run.server;
     let redactor = run.session.redactor.take();
@@ -87,7 +73,14 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
     let stream = EventStream::new(sinks);
-    let context = make_context(run, header.seed, stream, directory, leash.stop(), &losses)?;
+    let context = make_context(
+        run,
+        header.seed,
+        stream,
+        directory,
+        leash.stop.clone(),
+        &losses,
+    )?;
     context.fact("", &header);
     if !run.faults.is_empty() {
         let faults = run.faults.iter();
@@ -99,13 +92,16 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     if run.calibration {
         calibrate(&context).await;
     }
-    let mut watching = Watch::new(
-        context.clone(),
-        Arc::clone(&metrics),
+    let mut watching = Watch {
+        context: context.clone(),
+        metrics: Arc::clone(&metrics),
         latency_log,
-        run.on_progress.clone(),
-        losses.clone(),
-    );
+        losses: losses.clone(),
+        handler: run.on_progress.clone(),
+        progress: Progress::default(),
+        last: Instant::now(),
+        meter: RateMeter::default(),
+    };
     let outcome = match Sampler::start(&context, sample_interval(&run.scenario.kind)) {
         // It works until it is dropped.
         Ok(_sampler) => tokio::select! {
@@ -113,7 +109,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
             never = watching.watch() => match never {},
             never = leash.follow(run.server.shutdown_timeout) => match never {},
         },
-        Err(error) => Err(RunError::of_thread(error)),
+        Err(error) => Err(error),
     };
     if let Err(error) = outcome {
         if let Some(directory) = directory {
@@ -255,7 +251,7 @@ fn check(run: &Run) -> Result<(), RunError> {
         let message = "arguments were given without a tool";
         return Err(RunError::Config(message.into()));
     }
-    if let Some(custom) = run.scenario.kind.as_custom() {
+    if let ScenarioKind::Custom(custom) = &run.scenario.kind {
         custom.check().map_err(RunError::Config)?;
     }
     let load = &run.scenario.load;
@@ -303,11 +299,8 @@ fn make_context(
         threshold: run.thresholds.hang_timeout,
         grace: run.thresholds.grace_period,
     }));
-    let most = run
-        .scenario
-        .kind
-        .concurrent()
-        .max(run.scenario.load.max_in_flight);
+    let scenario = &run.scenario;
+    let most = scenario.kind.concurrent().max(scenario.load.max_in_flight);
     options.max_connections = options.max_connections.max(most as usize);
     if let Some(directory) = directory {
         options
@@ -330,13 +323,7 @@ fn make_context(
     let timed: Vec<_> = run.faults.iter().map(LoadFault::timed).collect();
     let faults = (!timed.is_empty()).then(|| TimedInjector::new(&timed, seed));
     Ok(RunContext::new(SharedRun::new(
-        run.server.clone(),
-        options,
-        (run.scenario.clone(), seed),
-        faults,
-        stream,
-        stop,
-        run.thresholds.tools.keys().cloned().collect(),
+        run, options, seed, faults, stream, stop,
     )))
 }
 
@@ -346,12 +333,7 @@ async fn on_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, RunError> {
     let (tell, told) = oneshot::channel();
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || {
-            let _ = tell.send(work());
-        })
-        .map_err(RunError::of_thread)?;
+    spawn_thread(name, move || tell.send(work()).is_ok())?;
     told.await
         .map_err(|_| RunError::Internal("the driver thread panicked".into()))
 }
@@ -377,7 +359,7 @@ fn sample_interval(kind: &ScenarioKind) -> Duration {
 async fn act(context: &RunContext) -> Result<(), RunError> {
     let scenario = &context.scenario;
     if let Some(plan) = scenario.kind.as_type().plan(&scenario.load)? {
-        return executor::execute(context, plan).await;
+        return execute_plan(context, plan).await;
     }
     let context = context.for_thread();
     on_thread("mcprove-driver-0", move || take_steps(&context)).await?
@@ -385,10 +367,7 @@ async fn act(context: &RunContext) -> Result<(), RunError> {
 
 /// Lets a scenario take its steps, on a runtime of its own.
 fn take_steps(context: &RunContext) -> Result<(), RunError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(RunError::of_thread)?;
+    let runtime = thread_runtime()?;
     // Should the run be killed, its trace tells what there was.
     let handing_over = async {
         let mut each = tokio::time::interval(MERGE_EVERY);

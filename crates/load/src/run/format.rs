@@ -4,7 +4,7 @@
 use crate::prelude::*;
 
 /// The format of `metrics.json`.
-pub(crate) const METRICS: &str = "metrics.v1";
+pub const METRICS: &str = "metrics.v1";
 /// The format of `trace.jsonl`; one without a version is of the first.
 pub const TRACE: &str = mcprove_trace::stream::TRACE_FORMAT;
 
@@ -46,7 +46,7 @@ struct Tag {
 
 /// Refuses `text`, the file at `path`, if it says that it is anything but `known`. What it is when
 /// it says nothing is for the reader to find out.
-pub(crate) fn check(path: &Path, text: &[u8], known: &'static str) -> Result<(), FormatError> {
+pub fn check(path: &Path, text: &[u8], known: &'static str) -> Result<(), FormatError> {
     let found = serde_json::from_slice::<Tag>(text)
         .ok()
         .and_then(|tag| tag.schema);

@@ -1,15 +1,12 @@
 //! What a run was asked to do, as its first event tells it: with it and the events that follow, a
 //! report can be computed again.
 
-use serde::de::Error;
-
-use super::faults::LoadFault;
-use super::thresholds::Thresholds;
 use crate::prelude::*;
+use serde::de::Error;
 
 /// What a run was asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Header {
+pub struct Header {
     /// A ULID.
     pub run_id: String,
     /// When it started, in milliseconds since 1970.
@@ -35,10 +32,10 @@ impl Fact for Header {
 }
 
 /// How a run ended.
+#[in_seconds]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Ending {
+pub struct Ending {
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
     pub duration: Duration,
     /// Whether it was interrupted.
     pub interrupted: bool,

@@ -4,21 +4,18 @@
 use std::fs::File;
 use std::io::Write;
 
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
-use super::error::at;
-use super::report::encode_histogram;
 use crate::prelude::*;
 
 /// Maximum values in the log are in milliseconds; the histograms are in nanoseconds.
 const NANOSECONDS_PER_MILLISECOND: f64 = 1e6;
 
 /// The log of a run.
-pub(super) struct LatencyLog {
+pub struct LatencyLog {
     file: File,
-    path: PathBuf,
+    pub path: PathBuf,
     /// Why it could not be written, from then on.
     failure: Option<io::Error>,
 }
@@ -43,11 +40,6 @@ impl LatencyLog {
             path,
             failure,
         })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Adds one interval, if anything happened in it. After the first that fails none is written: a gap would

@@ -1,6 +1,5 @@
 //! The runs that there are, each in a few numbers.
 
-use super::directory::RunEntry;
 use crate::prelude::*;
 
 /// The runs of a directory, the newest first. Serialised it is of the format `runs.v1`.
@@ -58,17 +57,14 @@ pub struct RunSummary {
 impl RunList {
     /// The list of these runs.
     pub fn new(entries: &[RunEntry]) -> Self {
-        let runs = entries
-            .iter()
-            .map(|entry| ListedRun {
-                directory: entry.directory.path().to_owned(),
-                summary: entry.report.as_deref().ok().map(RunSummary::of),
-                problem: entry.report.as_ref().err().map(ToString::to_string),
-            })
-            .collect();
+        let runs = entries.iter().map(|entry| ListedRun {
+            directory: entry.directory.path().to_owned(),
+            summary: entry.report.as_deref().ok().map(RunSummary::of),
+            problem: entry.report.as_ref().err().map(ToString::to_string),
+        });
         Self {
             schema: "runs.v1".to_owned(),
-            runs,
+            runs: runs.collect(),
         }
     }
 

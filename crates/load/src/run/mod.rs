@@ -4,7 +4,7 @@
 //! [`Report`] of the events (`assemble`). The same events, read back from a trace, give the same
 //! report (`recompute`).
 
-pub(crate) mod assemble;
+mod assemble;
 mod comparison;
 mod directory;
 mod error;
@@ -25,32 +25,27 @@ mod thresholds;
 mod trace_reader;
 mod watch;
 
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-
-use crate::drive::Stop;
 use crate::prelude::*;
 
 pub use assemble::RunFacts;
-pub use comparison::{
-    CompareError, ComparedRun, Comparer, ComparisonHandler, ComparisonProgress, ComparisonReport,
-    Side, compare_recorded, order, sample_of,
+// What is known within the crate only.
+pub(crate) use self::{
+    assemble::*, directory::*, error::*, execution::*, header::*, latency_log::*, trace_reader::*,
+    watch::*,
 };
+pub use comparison::*;
 pub use directory::{RunDirectory, RunEntry, list_runs};
 pub use error::RunError;
 pub use execution::{draw, draw_seed};
 pub use faults::{LoadFault, WITH_FAULTS, takes_faults};
 pub use format::FormatError;
-pub use list::{ListedRun, RunList, RunSummary};
-pub use recompute::{RecomputeError, Recomputed, recompute, recompute_with};
-pub use recorded::{
-    CallReport, LatencyReport, RECORDING_REPORT_FORMAT, RecordedFault, RecordingError,
-    RecordingReport, read_recording,
-};
+pub use list::*;
+pub use recompute::*;
+pub use recorded::*;
 pub use report::Report;
-pub use side_by_side::{SIDE_BY_SIDE_SUFFIX, ServerRun, SideBySide};
-pub use summary::{Finding, NotJudged, Summary};
-pub use thresholds::{Thresholds, ToolThresholds};
+pub use side_by_side::*;
+pub use summary::*;
+pub use thresholds::*;
 pub use trace_reader::TraceReadError;
 pub use watch::Progress;
 
@@ -101,10 +96,11 @@ fn to_json(report: &impl Serialize) -> String {
 /// # });
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Run {
-    server: Server,
-    scenario: Scenario,
-    thresholds: Thresholds,
+    pub(crate) server: Server,
+    pub(crate) scenario: Scenario,
+    pub(crate) thresholds: Thresholds,
     faults: Vec<LoadFault>,
     output_dir: Option<PathBuf>,
     session: SessionOptions,
@@ -150,63 +146,54 @@ impl Run {
     }
 
     /// Sets the limits that the run must keep to.
-    #[must_use]
     pub fn with_thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
         self
     }
 
     /// Sets the faults that are injected while the load lasts.
-    #[must_use]
     pub fn with_faults(mut self, faults: Vec<LoadFault>) -> Self {
         self.faults = faults;
         self
     }
 
     /// Writes a run directory, named after the time, under `dir`. Without one nothing is written.
-    #[must_use]
     pub fn with_output_dir(mut self, dir: PathBuf) -> Self {
         self.output_dir = Some(dir);
         self
     }
 
     /// Sets how sessions behave; their hang limits come from the thresholds.
-    #[must_use]
     pub fn with_session(mut self, session: SessionOptions) -> Self {
         self.session = session;
         self
     }
 
     /// Sets whether every call is written to `trace.jsonl`; true unless set.
-    #[must_use]
     pub fn with_trace(mut self, trace: bool) -> Self {
         self.files.trace = trace;
         self
     }
 
     /// Sets how many bytes of each result are kept in the trace; 1 KiB unless set.
-    #[must_use]
     pub fn with_trace_value_bytes(mut self, bytes: usize) -> Self {
         self.trace_value_bytes = bytes;
         self
     }
 
     /// Sets the text of `config.toml` in the run directory.
-    #[must_use]
     pub fn with_config(mut self, config: String) -> Self {
         self.config = Some(config);
         self
     }
 
     /// Sets whether the generator is calibrated for 200 ms first; true unless set.
-    #[must_use]
     pub fn with_calibration(mut self, calibration: bool) -> Self {
         self.calibration = calibration;
         self
     }
 
     /// Sets whether the run directory has a `report.md` and a `report.html`; both unless set.
-    #[must_use]
     pub fn with_reports(mut self, markdown: bool, html: bool) -> Self {
         self.files.markdown = markdown;
         self.files.html = html;
@@ -214,7 +201,6 @@ impl Run {
     }
 
     /// Adds a check of the report, whose verdict is in it. It sees what the run and earlier checks found.
-    #[must_use]
     pub fn with_check(
         mut self,
         check: impl Fn(&Report) -> Verdict + Send + Sync + 'static,
@@ -224,14 +210,12 @@ impl Run {
     }
 
     /// Sets the handle by which the run can be ended early.
-    #[must_use]
     pub fn with_stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
     /// Sets who is told how the run goes.
-    #[must_use]
     pub fn on_progress(mut self, handler: ProgressHandler) -> Self {
         self.on_progress = Some(handler);
         self

@@ -1,9 +1,7 @@
 //! The same load on several servers, one run each: what each came to, or why it could not be run.
 
-use mcprove_settings::whole_file::write_private;
-
-use super::directory::RunDirectory;
 use crate::prelude::*;
+use mcprove_settings::whole_file::write_private;
 
 /// What the name of its file ends in.
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";

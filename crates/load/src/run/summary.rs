@@ -1,8 +1,5 @@
 //! `summary.json`: how a run ended, in the few words that a CI job needs.
 
-use mcprove_score::grade::Grades;
-use mcprove_score::threshold::ThresholdViolation;
-
 use crate::prelude::*;
 
 /// What an interrupted command ends with, as shells have it.

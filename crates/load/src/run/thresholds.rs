@@ -1,10 +1,7 @@
 //! What a run must keep to, overall and tool by tool.
 
-use mcprove_score::threshold::Limits;
-use mcprove_settings::quantity::optional_seconds;
-use mcprove_settings::setting::Settings;
-
 use crate::prelude::*;
+use mcprove_score::threshold::Limits;
 
 /// Limits of a run; each that is set is checked at the end.
 ///

@@ -1,11 +1,5 @@
 //! Looking at a run from outside while it goes on: the live view, and `latency.hlog`.
 
-use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
-
-use super::ProgressHandler;
-use super::latency_log::LatencyLog;
-use crate::drive::context::RunContext;
 use crate::prelude::*;
 
 /// How often the live view is told.
@@ -43,39 +37,19 @@ pub struct Progress {
 }
 
 /// Looks at a run from outside while it goes on.
-pub(super) struct Watch {
-    context: RunContext,
-    metrics: Arc<MetricsSink>,
-    latency_log: Option<LatencyLog>,
-    losses: Losses,
-    handler: Option<ProgressHandler>,
-    progress: Progress,
+pub struct Watch {
+    pub context: RunContext,
+    pub metrics: Arc<MetricsSink>,
+    pub latency_log: Option<LatencyLog>,
+    pub losses: Losses,
+    pub handler: Option<ProgressHandler>,
+    pub progress: Progress,
     /// When the last interval ended.
-    last: Instant,
-    meter: RateMeter,
+    pub last: Instant,
+    pub meter: RateMeter,
 }
 
 impl Watch {
-    /// Nothing seen yet.
-    pub fn new(
-        context: RunContext,
-        metrics: Arc<MetricsSink>,
-        latency_log: Option<LatencyLog>,
-        handler: Option<ProgressHandler>,
-        losses: Losses,
-    ) -> Self {
-        Self {
-            context,
-            metrics,
-            latency_log,
-            losses,
-            handler,
-            progress: Progress::default(),
-            last: Instant::now(),
-            meter: RateMeter::default(),
-        }
-    }
-
     /// Never ends by itself.
     pub async fn watch(&mut self) -> std::convert::Infallible {
         let mut ticks = tokio::time::interval(PROGRESS_EVERY);
@@ -117,7 +91,7 @@ impl Watch {
             && let Err(error) = log.add(from, duration, &calls.latency_ns)
         {
             // A full disk must not end the run; the histogram in the report has it all.
-            let file = log.path().display().to_string();
+            let file = log.path.display().to_string();
             let loss = Loss::of(file, Missing::Intervals(1), error.to_string());
             self.losses.add(loss);
         }
@@ -141,7 +115,7 @@ impl Watch {
 
 /// Counts of ended calls at moments, for a rate of lately.
 #[derive(Debug, Default)]
-struct RateMeter {
+pub struct RateMeter {
     seen: VecDeque<(Duration, u64)>,
 }
 

@@ -13,8 +13,10 @@ mod secrets;
 mod settings;
 
 use mcprove_settings::error::ConfigErrors;
+use mcprove_settings::tree::Document;
 
 use super::LoadConfig;
+use crate::prelude::*;
 
 /// The example of the specification, word for word.
 const SPECIFIED: &str = include_str!("specified.toml");
@@ -47,4 +49,16 @@ fn yaml_errors(text: &str) -> ConfigErrors {
 /// A configuration with these lines in its scenario.
 fn scenario(lines: &str) -> String {
     format!("{SERVER}[scenario]\n{lines}\n")
+}
+
+impl LoadConfig {
+    /// Reads YAML of the same structure as TOML; `file` is its name in messages.
+    fn parse_yaml(text: &str, file: &str) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Document::from_yaml(text, file)?)
+    }
+
+    /// Reads a file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
+    fn read(path: &Path) -> Result<Self, ConfigErrors> {
+        Self::from_document(&Self::document(path)?)
+    }
 }

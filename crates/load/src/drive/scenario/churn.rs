@@ -4,8 +4,6 @@
 //! Where one process serves all sessions, what it keeps of them shows in its memory and its
 //! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use futures_util::future::join_all;
 
 use super::prelude::*;
@@ -51,7 +49,7 @@ async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolCho
 }
 
 impl ScenarioType for Churn {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let ends = SessionEnds::new(context);
             let first = ends.open_first().await?;

@@ -1,9 +1,8 @@
 //! A fresh server for each iteration: start, agree, first call, second call. A first call that is
 //! far slower than the second pays for initialisation that was put off.
 
-use mcprove_score::cold_start::{self, ColdStartSample};
-
 use super::prelude::*;
+use mcprove_score::cold_start::{self, ColdStartSample};
 
 /// The phase of the calls that count.
 const PHASE: u16 = 1;
@@ -69,7 +68,7 @@ impl ColdStart {
 }
 
 impl ScenarioType for ColdStart {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [
                 context.phase(PHASE, "cold start", 1, true),

@@ -2,13 +2,9 @@
 //! deadlocks. While calls hang, the server is asked whether it still lives; that tells a stuck tool
 //! from a dead event loop.
 
-use mcprove_score::deadlock::{
-    self, CallOutcome, DeadlockReport, ProbeOutcome, ProbeSeverity, ProbedCall,
-};
-use mcprove_trace::hang::{DeadlockKind, HangLimits};
+use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 
 use super::prelude::*;
-use crate::drive::connection_slot::process_kind;
 
 const PHASE: u16 = 1;
 
@@ -33,7 +29,7 @@ pub struct DeadlockProbe {
 /// What the probe found.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ProbeFact(pub DeadlockReport);
+pub struct ProbeFact(pub DeadlockReport);
 
 impl Fact for ProbeFact {
     const NAME: &'static str = "deadlock_probe";
@@ -116,7 +112,7 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
 }
 
 impl ScenarioType for DeadlockProbe {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let connection = match context.connect().await {
                 Ok(connection) => Arc::new(connection),

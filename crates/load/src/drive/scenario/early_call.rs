@@ -1,8 +1,6 @@
 //! Calls that come before a server expects them: before its list of tools is complete, and before
 //! the handshake is. To take such a call or to refuse it is fine; to hang, or to die of it, is not.
 
-use mcprove_client::session::Request;
-
 use super::prelude::*;
 use super::reference::is_answer;
 
@@ -184,7 +182,7 @@ async fn call_early(
 }
 
 impl ScenarioType for EarlyCall {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [
                 context.phase(PHASE, "in order", 1, true),

@@ -5,10 +5,9 @@
 //! and to take less than the hang threshold; so a slow tool is not mistaken for a stuck one, even
 //! if a server runs the cancelled call to its end first.
 
+use super::prelude::*;
 use futures_util::FutureExt;
 use mcprove_client::session::Call;
-
-use super::prelude::*;
 
 /// The phase of the calls that are let finish.
 const PHASE: u16 = 1;
@@ -176,23 +175,22 @@ async fn examine(
         (Err(_), Some(failure)) => (format!("the server is gone: {}", failure.message), false),
         (Err(error), None) => match error.category() {
             Disconnected => (format!("the server is gone: {error}"), false),
-            Deadlock | Timeout if is_alive => (
-                "no call of the same tool is answered any more, though the server is alive"
-                    .to_owned(),
-                true,
-            ),
-            Deadlock | Timeout => (wedged.to_owned(), true),
-            _ => (
-                format!("the same call fails that succeeded before: {error}"),
-                false,
-            ),
+            Deadlock | Timeout => {
+                let stuck =
+                    "no call of the same tool is answered any more, though the server is alive";
+                (if is_alive { stuck } else { wedged }.to_owned(), true)
+            }
+            _ => {
+                let what = format!("the same call fails that succeeded before: {error}");
+                (what, false)
+            }
         },
     };
     Err(Harm { what, is_stuck })
 }
 
 impl ScenarioType for InterruptedCall {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let connection = context.connect().await?;
             let phases = [

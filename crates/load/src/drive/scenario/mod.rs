@@ -24,16 +24,10 @@ mod spike;
 mod sustained;
 
 use std::fmt::Debug;
-use std::ops::Range;
-
-use mcprove_settings::reader::Section;
-use mcprove_settings::setting::{self, Setting};
-use mcprove_settings::tree::{Data, Document, Field};
-use mcprove_trace::hang::HangLimits;
 
 use self::prelude::*;
-use super::definition::Scenario;
-use super::workload::Pattern;
+use mcprove_settings::setting;
+use mcprove_settings::tree::Document;
 
 pub use churn::Churn;
 pub use cold_start::ColdStart;
@@ -54,33 +48,12 @@ pub use sustained::Sustained;
 
 /// What a scenario is written with.
 mod prelude {
-    pub use std::sync::Arc;
-    pub use std::time::{Duration, Instant};
-
-    pub use mcprove_client::session::{CallError, ConnectError, ProtocolChoice, Reply, Session};
     pub use mcprove_document::figure::{self, counted};
-    pub use mcprove_score::verdict::Verdict;
-    pub use mcprove_settings::message::{Diagnostic, message, sentence, setting};
-    pub use mcprove_settings::quantity::{as_milliseconds, describe_duration};
-    pub use mcprove_settings::reader::Reader;
-    pub use mcprove_settings::setting::{Settings, in_seconds};
-    pub use mcprove_trace::protocol::{Era, Revision, Tool};
-    pub use mcprove_trace::stream::{Fact, FactError};
-    pub use mcprove_trace::{BoxFuture, ErrorCategory};
-    pub use schemars::JsonSchema;
-    pub use serde::{Deserialize, Serialize};
-    pub use serde_json::{Value, json};
-
-    pub(super) use super::reference::{self, Reference, call_at_once};
-    pub(super) use super::sustained::weighted_calls;
-    pub(super) use super::{Given, Judging, ScenarioType, Shape, Success, concurrent};
-    pub(super) use crate::drive::context::{Connection, RunContext, in_phase};
-    pub use crate::drive::definition::LoadSettings;
-    pub use crate::drive::executor::LoadPlan;
-    pub(super) use crate::drive::mix::{Mix, PreparedCall, calls_for};
-    pub use crate::drive::schedule::Schedule;
-    pub use crate::run::report::PhaseReport;
-    pub use crate::run::{Report, RunError, RunFacts};
+pub use super::reference::{Reference, call_at_once};
+pub use super::sustained::weighted_calls;
+pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
+pub use crate::prelude::*;
+pub use mcprove_settings::message::sentence;
 }
 
 /// A scenario that can be chosen by name.
@@ -196,6 +169,9 @@ impl From<CustomScenario> for ScenarioKind {
     }
 }
 
+/// The steps of a scenario, as they are taken.
+pub type Steps<'a> = BoxFuture<'a, Result<(), RunError>>;
+
 /// A scenario: its settings, how it is carried out, and what it concludes. One of another crate has settings from
 /// `#[derive(Settings)]`, implements [`drive`](Self::drive) and [`conclude`](Self::conclude), and is run as
 /// [`Scenario::custom`](super::Scenario::custom).
@@ -207,7 +183,7 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
 
     /// Takes its steps, if it is no load: opens sessions, makes calls, notes facts. What a server does wrong is no
     /// error but a result.
-    fn drive<'a>(&'a self, _context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, _context: &'a RunContext) -> Steps<'a> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -400,21 +376,6 @@ impl ScenarioKind {
         self.as_type().duration()
     }
 
-    /// The scenario of another crate, if it is one.
-    pub(crate) fn as_custom(&self) -> Option<&CustomScenario> {
-        match self {
-            Self::Custom(it) => Some(it),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn as_custom_mut(&mut self) -> Option<&mut CustomScenario> {
-        match self {
-            Self::Custom(it) => Some(it),
-            _ => None,
-        }
-    }
-
     /// Sets a setting by its name; what is wrong with that.
     pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
         let document = Document::empty("settings");
@@ -424,7 +385,7 @@ impl ScenarioKind {
             return Err(message.into());
         }
         self.as_type_mut().changed(name);
-        if let Some(it) = self.as_custom_mut() {
+        if let Self::Custom(it) = self {
             it.keep_settings();
         }
         reader.finish().map(drop).map_err(Diagnostic::from)
@@ -452,13 +413,17 @@ impl Entry {
 
     /// What can be set: its own settings, then those that every load or every scenario has.
     pub fn all_settings(&self) -> impl Iterator<Item = &'static Setting> + use<> {
+        (self.settings)().iter().chain(self.common_settings())
+    }
+
+    /// The settings that every load or every scenario has, without those that are its own.
+    pub(crate) fn common_settings(&self) -> impl Iterator<Item = &'static Setting> + use<> {
         let own = (self.settings)();
         let is_load = self.is_load();
-        let common = LoadSettings::declared().iter().filter(move |setting| {
+        LoadSettings::declared().iter().filter(move |setting| {
             let is_own = own.iter().any(|it| it.has_name(setting.name));
             !is_own && (is_load || LoadSettings::is_for_all(setting))
-        });
-        own.iter().chain(common)
+        })
     }
 }
 

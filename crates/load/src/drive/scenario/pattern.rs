@@ -2,16 +2,10 @@
 //! the name of a preset is filled in from the server's tools.
 
 use mcprove_client::permission::judge;
-use mcprove_settings::kind::{Kind, table_schema};
-use mcprove_settings::message::{Message, Part, section};
-use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, fill, read_tables,
-};
-use mcprove_settings::tree::{Data, Field, Node};
+use mcprove_settings::kind::table_schema;
+use mcprove_settings::setting::read_tables;
 
 use super::prelude::*;
-use crate::drive::mix::find;
-use crate::drive::workload::{ErrorBehavior, Pattern, Step, ToolCall, check_weights};
 
 /// The names of the presets.
 pub const PRESETS: &[&str] = &["explore_then_act", "read_then_write", "multi_step"];
@@ -85,7 +79,7 @@ impl ScenarioType for Patterns {
                         pattern.steps = preset_steps(context, tools, &pattern.name)?;
                     }
                     let mix = Mix::of_patterns(context, session, tools, &patterns)?;
-                    Ok(Arc::new(vec![mix]))
+                    Ok(vec![mix])
                 })
             }),
             rate_limit: None,

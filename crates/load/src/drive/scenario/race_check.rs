@@ -6,12 +6,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use mcprove_score::race::{self, RaceReport};
+use mcprove_score::race;
 
 use super::prelude::*;
-use crate::drive::connection_slot::{ConnectionSlot, SlotSession};
-use crate::drive::context::PhaseFact;
-use crate::run::assemble::ALONE;
 
 /// The phase of the calls made alone.
 const ALONE_PHASE: u16 = 1;
@@ -144,7 +141,7 @@ fn canonical(reply: &Reply) -> Option<String> {
 }
 
 impl ScenarioType for RaceCheck {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let slot = ConnectionSlot::new(context);
             let opened = slot.open().await?;
@@ -169,10 +166,8 @@ impl ScenarioType for RaceCheck {
             let until = at_once.from;
             let middle = until.saturating_sub(time_at_once).max(alone.from);
             slot.close().await;
-            for (phase, from, until) in [
-                (alone.clone(), alone.from, middle),
-                (at_once, middle, until),
-            ] {
+            let began = alone.from;
+            for (phase, from, until) in [(alone, began, middle), (at_once, middle, until)] {
                 let until = Some(until);
                 context.note_phase(&PhaseFact {
                     from,

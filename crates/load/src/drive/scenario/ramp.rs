@@ -3,8 +3,6 @@
 use mcprove_score::breaking_point;
 
 use super::prelude::*;
-use crate::run::assemble::ALONE;
-use crate::run::assemble::figures::{per_second, tail_ms};
 
 /// The most steps that a ramp may have.
 const STEPS_MAX: u32 = 1000;
@@ -61,19 +59,15 @@ impl Ramp {
 
 impl ScenarioType for Ramp {
     fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
-        let steps = steps(
-            self.from_concurrent,
-            self.to_concurrent,
-            self.step_increment,
-        )?;
+        let first = self.from_concurrent;
+        let steps = steps(first, self.to_concurrent, self.step_increment)?;
         let each = self.duration / u32::try_from(steps.len()).unwrap_or(STEPS_MAX);
-        let first = steps.first().copied().unwrap_or_default();
         let mut schedule = Schedule::default().warm_up(load.warmup, first);
         for concurrent in steps {
             let name = match load.rate {
                 None => format!("{concurrent} in flight"),
                 Some(rate) => {
-                    let rate = rate * f64::from(concurrent) / f64::from(first.max(1));
+                    let rate = rate * f64::from(concurrent) / f64::from(first);
                     format!("{}/s", (rate * 100.0).round() / 100.0)
                 }
             };
@@ -138,8 +132,8 @@ impl ScenarioType for Ramp {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let faults = facts.fault_spans();
         let phases = report.phases.iter();
-        let steps = phases.filter(|phase| phase.measured && phase.name != ALONE);
-        let steps: Vec<_> = steps
+        let steps: Vec<_> = phases
+            .filter(|phase| phase.measured && phase.name != ALONE)
             .map(|phase| breaking_step(facts, phase, &faults))
             .collect();
         let point = breaking_point::find(&steps);
@@ -157,19 +151,15 @@ impl ScenarioType for Ramp {
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
-        let (from, to, by) = (
-            self.from_concurrent,
-            self.to_concurrent,
-            self.step_increment,
-        );
+        let (from, to) = (self.from_concurrent, self.to_concurrent);
+        let by = self.step_increment;
+        let rate = |count| shape.rate_of(count, from);
         let steps = match shape {
             Shape::Closed => format!("{from} to {to} concurrent by {by}"),
-            Shape::Open(_) => format!(
-                "{} to {} on a schedule by {}",
-                shape.rate_of(1, 1),
-                shape.rate_of(to, from),
-                shape.rate_of(by, from)
-            ),
+            Shape::Open(_) => {
+                let (first, last, step) = (shape.rate_of(1, 1), rate(to), rate(by));
+                format!("{first} to {last} on a schedule by {step}")
+            }
         };
         vec![steps, figure::duration(self.duration)]
     }
@@ -208,24 +198,18 @@ fn breaking_step(
         .find(|record| record.name == phase.name && record.from == phase.from)
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))
         .unwrap_or_default();
+    let succeeded = share(phase.count.saturating_sub(phase.failed), phase.count);
     breaking_point::Step {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
         errors: phase.failed,
         p99_ms: tail_ms(phase),
-        throughput_per_s: successes_per_second(phase),
+        throughput_per_s: phase.requests_per_sec * succeeded.unwrap_or_default(),
         begun_per_s: per_second(phase.count, phase.duration),
         is_whole: phase.duration + EARLY_MAX >= planned,
         met_fault: faults.iter().any(|(on, off)| *on < until && *off >= from),
     }
-}
-
-/// The rate of a phase without what failed.
-fn successes_per_second(phase: &PhaseReport) -> f64 {
-    #[allow(clippy::cast_precision_loss)]
-    let share = phase.count.saturating_sub(phase.failed) as f64 / phase.count.max(1) as f64;
-    phase.requests_per_sec * share
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ async fn reopen(context: &RunContext, ends: &SessionEnds, reference: &Reference)
 }
 
 impl ScenarioType for Reconnect {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let ends = SessionEnds::new(context);
             let first = ends.open_first().await?;

@@ -1,13 +1,10 @@
 //! A tool that is known to work: called alone and in order before anything is done to the server,
 //! so that what fails afterwards failed because of that.
 
-use mcprove_client::session::Start;
 use mcprove_client::transport::Detail;
 use tokio::sync::Barrier;
-use tokio::task::JoinSet;
 
 use super::prelude::*;
-use crate::drive::token::Tokens;
 
 /// How many tools are tried on one session.
 const TRIES_MAX: usize = 20;
@@ -15,7 +12,7 @@ const TRIES_MAX: usize = 20;
 const FRESH_TRIES_MAX: usize = 5;
 
 /// A call that succeeded.
-pub(super) struct Reference {
+pub struct Reference {
     /// The call.
     pub call: Arc<PreparedCall>,
     /// How long it took.
@@ -25,7 +22,7 @@ pub(super) struct Reference {
 /// The first call that succeeds as the first one of a session, made in its proper order; the calls
 /// carry `phase`. A server that takes its time over every first call, or hangs in it, would else be
 /// blamed for what has nothing to do with that. `first` is a session without calls.
-pub(super) async fn find_first_call(
+pub async fn find_first_call(
     context: &RunContext,
     first: &Connection,
     phase: u16,
@@ -70,7 +67,7 @@ async fn call_once(connection: &Connection, call: PreparedCall, phase: u16) -> O
 }
 
 /// The slowest call that succeeds on a session; the calls carry `phase`.
-pub(super) async fn find_slowest(
+pub async fn find_slowest(
     context: &RunContext,
     connection: &Connection,
     phase: u16,
@@ -88,7 +85,7 @@ pub(super) async fn find_slowest(
 }
 
 /// Makes so many calls at the same instant, with tokens of their own or all the same, each with its number.
-pub(super) fn call_at_once(
+pub fn call_at_once(
     connection: &Arc<Connection>,
     call: &Arc<PreparedCall>,
     count: u32,
@@ -119,7 +116,7 @@ pub(super) fn call_at_once(
 }
 
 /// What can be said when no tool works.
-pub(super) fn missing(detector: &str) -> Verdict {
+pub fn missing(detector: &str) -> Verdict {
     Verdict::inconclusive(
         detector,
         "No tool could be called successfully at first, so later failures cannot be judged.",
@@ -134,7 +131,7 @@ pub(super) fn missing(detector: &str) -> Verdict {
 }
 
 /// Whether a failed call was answered at all, late or with an error; over HTTP, perhaps by a status.
-pub(super) fn is_answer(error: &CallError) -> bool {
+pub fn is_answer(error: &CallError) -> bool {
     let is_refusal = matches!(
         error.failure.detail,
         Detail::Status(_) | Detail::SessionExpired | Detail::Error(_)

@@ -7,17 +7,12 @@
 //! and from then on sessions are left alone for a moment before they are left: what stays even then
 //! is left over, and the suspects with it.
 
-use std::sync::Mutex;
-
 use mcprove_client::process;
 use mcprove_score::leak;
-use mcprove_score::sessions::{self, ChurnReport};
-use mcprove_score::verdict::Outcome;
-use mcprove_settings::sync::lock;
+use mcprove_score::sessions;
 use tokio::sync::RwLock;
 
 use super::prelude::*;
-use crate::run::assemble::figures::samples;
 
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
@@ -30,7 +25,7 @@ const REAPING: Duration = Duration::from_millis(200);
 
 /// How a session is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExitStyle {
+pub enum ExitStyle {
     /// As the protocol asks for: stdin closed, the session deleted.
     Orderly,
     /// As a client that crashed: the connection is gone, in both directions.
@@ -49,7 +44,7 @@ impl ExitStyle {
 }
 
 /// A session, and since when it is open.
-pub(super) struct Visit {
+pub struct Visit {
     /// The session.
     pub connection: Connection,
     /// When it was opened.
@@ -105,7 +100,7 @@ struct Counts {
 }
 
 /// Opens and leaves sessions, and counts what becomes of them.
-pub(super) struct SessionEnds {
+pub struct SessionEnds {
     context: RunContext,
     counts: Mutex<Counts>,
     /// Held by whoever opens a session, together or alone.
@@ -248,10 +243,9 @@ impl SessionEnds {
 
     /// Counts descendants of `process` that ended and that it takes no notice of.
     async fn count_zombies(&self, process: u32) {
-        let look = || async move {
-            tokio::task::spawn_blocking(move || process::zombies_under(process))
-                .await
-                .unwrap_or_default()
+        let look = async || {
+            let looking = tokio::task::spawn_blocking(move || process::zombies_under(process));
+            looking.await.unwrap_or_default()
         };
         let before = look().await;
         if before.is_empty() {
@@ -266,7 +260,7 @@ impl SessionEnds {
 }
 
 /// What sessions that ended left behind.
-pub(super) fn conclude(
+pub fn conclude(
     facts: &RunFacts<'_>,
     report: &mut Report,
     otherwise: Focus,
@@ -285,11 +279,9 @@ pub(super) fn conclude(
         },
         &leak::LeakSettings::default(),
     );
-    let is_stdio = report.server_info.transport == "stdio";
-    let focus = if is_stdio {
-        Focus::Processes
-    } else {
-        otherwise
+    let focus = match report.server_info.transport.as_str() {
+        "stdio" => Focus::Processes,
+        _ => otherwise,
     };
     report.verdicts.extend(verdicts(&record, &judged, focus));
     report.session_ends = Some(judged);
@@ -298,7 +290,7 @@ pub(super) fn conclude(
 
 /// What is worth a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Focus {
+pub enum Focus {
     /// Each session has a process of its own, which has to end with it.
     Processes,
     /// One process serves all sessions, and has to let go of them.
@@ -338,16 +330,12 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
             "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
         )
     } else if record.opened < sessions::SESSIONS_MIN {
-        let sentence = if record.opened == 0 {
-            "No session was opened."
-        } else {
-            "No session was opened after another had ended."
+        let sentence = match record.opened {
+            0 => "No session was opened.",
+            _ => "No session was opened after another had ended.",
         };
-        Verdict::inconclusive(
-            "new_sessions",
-            sentence,
-            "give the run more time, or look at the server's stderr",
-        )
+        let hint = "give the run more time, or look at the server's stderr";
+        Verdict::inconclusive("new_sessions", sentence, hint)
     } else {
         Verdict::pass(
             "new_sessions",

@@ -6,8 +6,6 @@
 use mcprove_score::head_of_line;
 
 use super::prelude::*;
-use crate::drive::workload::ToolCall;
-use crate::run::assemble::figures::spread;
 
 /// The phase in which only the fast tool is called.
 pub const FAST_ALONE: &str = "fast alone";
@@ -79,10 +77,10 @@ impl ScenarioType for SlowMix {
                         fast.clone().weight(1.0 - slow_share),
                         slow.weight(slow_share),
                     ];
-                    Ok(Arc::new(vec![
+                    Ok(vec![
                         Mix::of_calls(context, session, tools, &[fast.weight(1.0)])?,
                         Mix::of_calls(context, session, tools, &mixed)?,
-                    ]))
+                    ])
                 })
             }),
             rate_limit: None,

@@ -4,7 +4,6 @@
 use mcprove_score::{drift, leak};
 
 use super::prelude::*;
-use crate::run::assemble::figures::samples;
 
 /// How often a server's processes are looked at, at least.
 const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
@@ -60,19 +59,15 @@ impl ScenarioType for Soak {
     /// Memory and latency that grow, where a run is long enough to tell.
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let warmup = facts.header.scenario.load.warmup;
-        let settings = leak::LeakSettings {
-            threshold_mb: facts
-                .header
-                .thresholds
-                .memory_growth_mb
-                .unwrap_or(leak::LeakSettings::default().threshold_mb),
+        let mut settings = leak::LeakSettings {
             warmup: (!warmup.is_zero()).then_some(warmup),
+            ..leak::LeakSettings::default()
         };
-        let found = leak::detect(
-            &samples(report, |sample| Some(sample.rss_mb)),
-            self.duration,
-            &settings,
-        );
+        if let Some(limit) = facts.header.thresholds.memory_growth_mb {
+            settings.threshold_mb = limit;
+        }
+        let memory = samples(report, |sample| Some(sample.rss_mb));
+        let found = leak::detect(&memory, self.duration, &settings);
         report.verdicts.push(leak::verdict(&found, &settings));
         let faults = facts.partial_fault_spans();
         let is_faulted = |from: Duration, length: Duration| {

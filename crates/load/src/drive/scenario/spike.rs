@@ -3,10 +3,8 @@
 use mcprove_score::spike_recovery;
 use mcprove_settings::kind::COUNT_MAX;
 use mcprove_settings::setting::cannot_both;
-use mcprove_trace::stream::CallMetrics;
 
 use super::prelude::*;
-use crate::run::assemble::figures::tail_ms;
 
 /// The phase before the burst.
 pub const BASELINE: &str = "baseline";
@@ -66,15 +64,11 @@ impl Spike {
     /// The calls in flight of the burst, where they are not given.
     fn multiply(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
         let multiplier = self.spike_multiplier.take();
-        let fields = given
-            .field("spike_multiplier")
-            .zip(given.field("spike_concurrent"));
-        if let Some((factor, count)) = fields {
+        let count = given.field("spike_concurrent");
+        if let Some((factor, count)) = given.field("spike_multiplier").zip(count) {
             // A flag stands in for what a file says.
-            match (
-                reader.is_given_besides(&factor.span),
-                reader.is_given_besides(&count.span),
-            ) {
+            let is_flag = |field: &Field| reader.is_given_besides(&field.span);
+            match (is_flag(factor), is_flag(count)) {
                 (true, false) => {}
                 (false, true) => return,
                 _ if factor.span.start > count.span.start => {
@@ -82,16 +76,13 @@ impl Spike {
                 }
                 _ => return cannot_both(reader, count, &factor.name),
             }
-        } else if given.has("spike_concurrent") {
+        } else if count.is_some() {
             return;
         }
         let factor = multiplier.unwrap_or(MULTIPLIER);
         let calls = (f64::from(self.baseline_concurrent) * factor).ceil();
         if calls <= f64::from(COUNT_MAX) {
-            // Whole and in range.
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            let count = calls as u32;
-            self.spike_concurrent = count;
+            self.spike_concurrent = u32::try_from(number::truncated(calls)).unwrap_or(COUNT_MAX);
         } else {
             reader.problem(
                 given.span(&["spike_multiplier", "concurrent"]),

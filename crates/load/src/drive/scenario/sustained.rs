@@ -39,14 +39,14 @@ impl ScenarioType for Sustained {
 }
 
 /// What most loads call: the calls that were asked for, by weight.
-pub(super) fn weighted_calls(schedule: Schedule) -> LoadPlan {
+pub fn weighted_calls(schedule: Schedule) -> LoadPlan {
     LoadPlan {
         schedule,
         mixes: Box::new(|context, session, tools| {
             Box::pin(async move {
                 let calls = calls_for(context, tools)?;
                 let mix = Mix::of_calls(context, session, tools, &calls)?;
-                Ok(Arc::new(vec![mix]))
+                Ok(vec![mix])
             })
         }),
         rate_limit: None,

@@ -1,12 +1,7 @@
 //! What the numbers rest on: whose replies were whose, which tools were called, and whether the
 //! load generator itself was in the way.
 
-use mcprove_document::prelude::*;
-
-use mcprove_settings::message::Message;
-
-use crate::report::headline;
-use crate::run::Report;
+use crate::report::prelude::*;
 
 /// Whether replies reached the calls they belong to.
 pub fn isolation(report: &Report) -> Section {
@@ -85,10 +80,7 @@ pub fn generator(report: &Report) -> Section {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = generator
-            .advice
-            .as_ref()
-            .map_or_else(|| "lower the load".to_owned(), Message::text);
+        let advice = report.generator_advice();
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
         limit = limit.paragraph(was_limit.and(format!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",

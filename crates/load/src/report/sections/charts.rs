@@ -1,11 +1,7 @@
 //! The charts of a report: how the run went over time, what the server's processes used, and what more
 //! clients did.
 
-use mcprove_document::prelude::*;
-use mcprove_settings::number::float;
-
-use crate::run::Report;
-use crate::run::report::{PhaseReport, ProcessSample};
+use crate::report::prelude::*;
 
 /// The most points of a line; more cannot be seen.
 const POINTS_MAX: usize = 600;
@@ -150,13 +146,7 @@ pub fn by_concurrency(report: &Report) -> Vec<Block> {
             "Tail latency by load",
             "p99 (or slowest) in ms",
             Tone::Neutral,
-            |step| {
-                let latency = &step.latency_ms;
-                latency
-                    .supported(0.99)
-                    .or(latency.slowest())
-                    .map(mcprove_settings::quantity::as_milliseconds)
-            },
+            tail_ms,
         ),
     ];
     if steps.iter().any(|step| step.failed > 0) {
@@ -171,11 +161,8 @@ pub fn by_concurrency(report: &Report) -> Vec<Block> {
 }
 
 fn measured(report: &Report) -> Vec<&PhaseReport> {
-    report
-        .phases
-        .iter()
-        .filter(|phase| phase.measured)
-        .collect()
+    let phases = report.phases.iter();
+    phases.filter(|phase| phase.measured).collect()
 }
 
 /// A chart without marks, of every few points, and the last, so that there are not too many.

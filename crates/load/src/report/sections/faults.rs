@@ -1,10 +1,7 @@
 //! What injected faults did: the calls that they struck, and the others before, during and after.
 
-use mcprove_document::prelude::*;
+use crate::report::prelude::*;
 use mcprove_score::fault_impact::{FaultImpact, Recovery};
-
-use crate::run::Report;
-use crate::run::report::FaultsReport;
 
 /// Tools of a fault that have a row; the rest is in metrics.json.
 const TOOLS_MAX: usize = 20;

@@ -2,12 +2,9 @@
 
 use std::cmp::Reverse;
 
-use mcprove_document::prelude::{Finding, Line, Section, Table, Tone, cells};
-use mcprove_score::threshold::ThresholdViolation;
-use mcprove_score::verdict::{Outcome, Severity, Verdict};
-
 use crate::report::headline::lead;
-use crate::run::Report;
+use crate::report::prelude::*;
+use mcprove_score::verdict::Verdict;
 
 /// "What this means": the numbers in sentences.
 pub fn meaning(report: &Report) -> Section {

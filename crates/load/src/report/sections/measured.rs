@@ -1,18 +1,10 @@
 //! What was measured: counts, latency, phases, tools, errors, processes.
 
-use mcprove_document::prelude::*;
 use mcprove_score::percentile;
 
-use mcprove_trace::ErrorCategory;
-
 use super::charts;
-use crate::report::headline;
 use crate::report::histogram::histogram;
-use crate::run::Report;
-use crate::run::report::{LatencyStats, PhaseReport};
-
-/// The percentiles that are shown.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+use crate::report::prelude::*;
 
 /// Rows of the histogram.
 const LATENCY_ROWS: usize = 10;
@@ -40,7 +32,7 @@ pub fn summary(report: &Report) -> Section {
         Figure::new("Hangs", report.hang_count).bad_if(report.hang_count > 0),
     ];
     if latency.count > 0 {
-        let quantiles = QUANTILES.iter();
+        let quantiles = headline::QUANTILES.iter();
         figures.extend(
             quantiles.map(|(name, at)| Figure::new(name, headline::quantile(latency, *at))),
         );
@@ -95,7 +87,7 @@ pub fn latency(report: &Report) -> Section {
         .map(|violation| violation.metric.name())
         .collect();
     let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
-    let cells = QUANTILES.iter().map(|(name, quantile)| {
+    let cells = headline::QUANTILES.iter().map(|(name, quantile)| {
         let text = headline::quantile(stats, *quantile);
         if violated.contains(&format!("{name}_latency").as_str()) {
             Line::strong(text)
@@ -136,7 +128,7 @@ pub fn latency(report: &Report) -> Section {
 
 /// Why some percentiles are not shown.
 fn percentile_note(stats: &LatencyStats) -> Option<String> {
-    let (name, quantile) = QUANTILES
+    let (name, quantile) = headline::QUANTILES
         .iter()
         .find(|(_, at)| stats.supported(*at).is_none())?;
     let needed = percentile::samples_needed(quantile * 100.0)?;

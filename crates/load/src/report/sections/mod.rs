@@ -5,20 +5,12 @@ mod basis;
 mod charts;
 mod faults;
 mod findings;
-mod growth;
 mod measured;
 mod scenario;
 
 pub use findings::{found, violation};
 
-use std::path::PathBuf;
-
-use mcprove_document::prelude::{Document, Line, Section, figure};
-use mcprove_settings::printable::printable;
-
-use super::headline;
-use super::skipped::skipped_section;
-use crate::run::Report;
+use crate::report::prelude::*;
 
 /// The longest command of a server that is shown whole.
 const SERVER_MAX: usize = 200;

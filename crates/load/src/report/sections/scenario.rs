@@ -1,16 +1,10 @@
-//! What only some scenarios look for; what grows is in `growth.rs`.
+//! What only some scenarios look for.
 
-use mcprove_document::prelude::*;
-use mcprove_score::cold_start::ColdStartReport;
-use mcprove_score::deadlock::{DeadlockReport, ProbeOutcome};
-use mcprove_score::fuzz::{FuzzOutcome, FuzzReport};
-use mcprove_score::head_of_line::HeadOfLineReport;
+use mcprove_score::breaking_point::BreakingKind;
+use mcprove_score::deadlock::ProbeOutcome;
+use mcprove_score::fuzz::FuzzOutcome;
 
-use mcprove_score::verdict::Outcome;
-use serde::Serialize;
-
-use super::growth;
-use crate::run::Report;
+use crate::report::prelude::*;
 
 /// Rows of a table of calls or cases: the rest is only counted.
 const ROWS_MAX: usize = 50;
@@ -26,10 +20,10 @@ pub fn all(report: &Report) -> Vec<Section> {
         (!report.race.is_empty()).then(|| race(report)),
         report.fuzz.as_ref().map(fuzz),
         report.head_of_line.as_ref().map(head_of_line),
-        report.session_ends.as_ref().map(growth::session_ends),
-        report.leak.as_ref().map(growth::leak),
-        report.drift.as_ref().map(growth::drift),
-        report.breaking_point.as_ref().map(growth::breaking_point),
+        report.session_ends.as_ref().map(session_ends),
+        report.leak.as_ref().map(leak),
+        report.drift.as_ref().map(drift),
+        report.breaking_point.as_ref().map(breaking_point),
     ]
     .into_iter()
     .flatten()
@@ -91,12 +85,8 @@ fn deadlock(report: &DeadlockReport) -> Section {
 }
 
 /// What something is called in `metrics.json`.
-pub fn name(value: impl Serialize) -> String {
-    serde_json::to_value(value)
-        .unwrap_or_default()
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+fn name(value: impl Serialize) -> String {
+    json!(value).as_str().unwrap_or_default().to_owned()
 }
 
 /// Says how many rows were left out.
@@ -185,4 +175,100 @@ fn head_of_line(report: &HeadOfLineReport) -> Section {
             Outcome::Finding => "Medians. Fast calls wait for slow ones.",
             Outcome::Inconclusive => "Medians. They do not tell whether fast calls wait.",
         })
+}
+
+fn session_ends(report: &ChurnReport) -> Section {
+    let descriptors = &report.descriptors;
+    let lines = [
+        format!(
+            "Opened: {} · Abandoned: {} · Could not be opened: {}",
+            count(report.opened),
+            count(report.abandoned),
+            count(report.failed_opens)
+        ),
+        format!(
+            "Processes left running: {} · Never reaped: {}",
+            count(report.leftovers),
+            count(report.zombies)
+        ),
+        format!(
+            "Memory growth: {} MB (R² {}) · Descriptor growth: {} ({} per session, R² {})",
+            maybe_decimal(report.memory.growth_mb, 1),
+            maybe_fixed(report.memory.r_squared, 2),
+            maybe_decimal(descriptors.growth, 1),
+            maybe_decimal(descriptors.growth_per_session, 2),
+            maybe_fixed(descriptors.r_squared, 2)
+        ),
+    ];
+    Section::new("Sessions left behind").list(lines)
+}
+
+fn leak(report: &LeakReport) -> Section {
+    let lines = [
+        format!("Outcome: {}", name(report.outcome)),
+        format!(
+            "Predicted growth over the run: {} MB",
+            maybe_decimal(report.growth_mb, 1)
+        ),
+        format!(
+            "Slope: {} MB/s, 95 % between {} and {} · R² {}",
+            maybe_decimal(report.slope_mb_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.samples, report.discarded),
+    ];
+    Section::new("Memory").list(lines)
+}
+
+fn drift(report: &DriftReport) -> Section {
+    let outcome = match report.outcome {
+        Outcome::Pass => "no drift",
+        Outcome::Finding => "latency drifts",
+        Outcome::Inconclusive => "inconclusive",
+    };
+    let lines = [
+        format!("Outcome: {outcome}"),
+        format!(
+            "Slope: {} ms/s, 95 % between {} and {} · limit {} · R² {}",
+            maybe_decimal(report.slope_ms_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_decimal(report.limit_ms_per_s, 4),
+            maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.points, report.discarded),
+    ];
+    Section::new("Latency drift").list(lines)
+}
+
+fn samples(used: usize, discarded: usize) -> String {
+    format!("Samples: {used} used, {discarded} left out (warm-up)")
+}
+
+fn breaking_point(point: &BreakingPoint) -> Section {
+    let way = match point.kind {
+        BreakingKind::Errors => "calls fail",
+        BreakingKind::Latency => "more calls only wait longer",
+        BreakingKind::Collapse => "throughput collapses",
+    };
+    let mut lines = vec![
+        format!("At {}: {way}", point.load()),
+        format!("Failed there: {}", percent(point.error_share)),
+        format!(
+            "p99 there: {} · in the first step: {}",
+            maybe_milliseconds(point.p99_ms),
+            maybe_milliseconds(point.first_p99_ms)
+        ),
+        format!(
+            "Calls per second there: {} · best before: {}",
+            maybe_decimal(point.throughput_per_s, 1),
+            maybe_decimal(point.best_throughput_per_s, 1)
+        ),
+    ];
+    if let Some(good) = point.last_good_load() {
+        lines.push(format!("Last step that held: {good}"));
+    }
+    Section::new("Breaking point").list(lines)
 }

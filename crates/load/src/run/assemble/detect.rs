@@ -4,13 +4,8 @@ use mcprove_score::{coverage, deadlock, generator, isolation};
 use mcprove_trace::contained::contain_call;
 
 use super::without_answer;
-use crate::drive::connection_slot::{DeadlockFact, GaveUpFact};
-use crate::drive::context::{ConnectFailedFact, StayedFact, ToolsFact, ViolationFact};
-use crate::drive::driver::{DriverFact, IsolationFact};
 use crate::drive::scenario::ProbeFact;
-use crate::drive::worker::CrossedReplyFact;
 use crate::prelude::*;
-use crate::run::execution::CalibrationFact;
 
 /// The share of failed calls that is worth a word without a limit, and the share that fails a run.
 const ERROR_SHARE_NOTABLE: f64 = 0.05;

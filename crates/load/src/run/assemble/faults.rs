@@ -5,10 +5,7 @@ use mcprove_score::percentile::is_supported;
 use mcprove_trace::sparse::Stretch;
 use mcprove_trace::stream::StruckMetrics;
 
-use super::ALONE;
 use crate::prelude::*;
-use crate::run::LoadFault;
-use crate::run::report::FaultsReport;
 
 impl RunFacts<'_> {
     /// Calls that met a fault, or were lost with a connection that one ended.

@@ -1,20 +1,13 @@
 //! Whether the limits held, and whether anything worked at all.
 
+use crate::prelude::*;
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Measured};
-
-use crate::prelude::*;
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
     pub(super) fn judge(&self, report: &mut Report) {
-        let advice = report.generator.limited.then(|| {
-            report
-                .generator
-                .advice
-                .clone()
-                .unwrap_or_else(|| "lower the load".into())
-        });
+        let advice = report.generator.limited.then(|| report.generator_advice());
         let limits = &self.header.thresholds;
         let all = Measured {
             // What the leak detector predicts where it ran, else from the first to the last sample.

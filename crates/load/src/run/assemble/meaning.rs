@@ -3,9 +3,7 @@
 
 use mcprove_score::interpret::{self, ClientTime, Facts, LoadModel, ToolFacts};
 
-use super::ALONE;
 use crate::prelude::*;
-use crate::run::report::Model;
 
 /// Fewest calls alone that have a median to compare with.
 const ALONE_CALLS_MIN: u64 = 5;

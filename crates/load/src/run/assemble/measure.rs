@@ -1,21 +1,12 @@
 //! The counts and histograms of a report.
 
-use hdrhistogram::Histogram;
 use mcprove_score::coverage::coverage;
 use mcprove_score::generator::{self, LoadRate};
-use mcprove_score::grade::Grades;
-use mcprove_score::isolation::IsolationReport;
 use mcprove_settings::number::float_len;
 use mcprove_trace::stream::{SecondMetrics, new_histogram};
 
-use super::ALONE;
-use super::figures::per_second;
-use crate::drive::context::{PhaseFact, ReconnectedFact, ServerFact};
 use crate::prelude::*;
 use crate::run::format::METRICS;
-use crate::run::report::{
-    ErrorStats, Interval, Model, PhaseReport, ProcessStats, ServerInfo, ThroughputStats, ToolReport,
-};
 
 /// The most points that a timeline has; a longer run has longer stretches.
 const TIMELINE_POINTS_MAX: u64 = 600;

@@ -3,19 +3,12 @@
 
 mod detect;
 mod faults;
-pub(crate) mod figures;
 mod judge;
 mod meaning;
 mod measure;
 
 use mcprove_trace::stream::OWN_LIMIT;
 
-use super::header::{Ending, Header};
-use crate::drive::connection_slot::GaveUpFact;
-use crate::drive::context::CheckFact;
-use crate::drive::context::PhaseFact;
-use crate::drive::driver::EndingsFact;
-use crate::drive::executor::LoadEndedFact;
 use crate::drive::scenario::Judging;
 use crate::prelude::*;
 
@@ -38,7 +31,7 @@ pub struct RunFacts<'a> {
 
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AssembleError {
+pub enum AssembleError {
     /// A fact does not have its form.
     #[error(transparent)]
     Fact(#[from] FactError),
@@ -49,7 +42,7 @@ pub(crate) enum AssembleError {
 
 /// The report of a run, which ended now unless its facts say when; none when its first event is missing. What a
 /// scenario of another crate concludes is known where it is among `known`.
-pub(crate) fn assemble(
+pub fn assemble(
     metrics: &Metrics,
     known: &[Scenario],
     ending: Option<Ending>,
@@ -57,7 +50,7 @@ pub(crate) fn assemble(
     let Some(mut header) = metrics.first::<Header>()? else {
         return Ok(None);
     };
-    if let Some(custom) = header.scenario.kind.as_custom_mut() {
+    if let ScenarioKind::Custom(custom) = &mut header.scenario.kind {
         custom.adopt(known).map_err(AssembleError::Scenario)?;
     }
     let ending = ending.or(metrics.first()?);
@@ -216,8 +209,53 @@ fn without_answer(calls: &CallMetrics) -> u64 {
     calls.sent.saturating_sub(ended)
 }
 
+pub fn samples(
+    report: &Report,
+    value: impl Fn(&ProcessSample) -> Option<f64>,
+) -> Vec<(Duration, f64)> {
+    report
+        .process
+        .samples
+        .iter()
+        .filter_map(|sample| Some((sample.at, value(sample)?)))
+        .collect()
+}
+
+pub fn per_second(count: u64, time: Duration) -> f64 {
+    if time.is_zero() {
+        return 0.0;
+    }
+    float(count) / time.as_secs_f64()
+}
+
+/// p99, or the maximum where there are too few calls for it.
+pub fn tail_ms(phase: &PhaseReport) -> Option<f64> {
+    let latency = &phase.latency_ms;
+    latency
+        .supported(0.99)
+        .or(latency.slowest())
+        .map(as_milliseconds)
+}
+
+/// How many values of a histogram stand for all of them where a detector wants values.
+const QUANTILES: u32 = 200;
+
+/// Values that stand for all of a histogram, in milliseconds: as many as there are, or evenly
+/// spread ones where they are too many.
+pub fn spread(calls: &CallMetrics) -> Vec<f64> {
+    let histogram = &calls.latency_ns;
+    let count = u32::try_from(histogram.len())
+        .unwrap_or(u32::MAX)
+        .min(QUANTILES);
+    (0..count)
+        .map(|place| (f64::from(place) + 0.5) / f64::from(count))
+        .map(|quantile| Duration::from_nanos(histogram.value_at_quantile(quantile)))
+        .map(as_milliseconds)
+        .collect()
+}
+
 /// The name of the phase in which calls are made one at a time.
-pub(crate) const ALONE: &str = "alone";
+pub const ALONE: &str = "alone";
 
 #[cfg(test)]
 mod tests;

@@ -10,10 +10,10 @@ const TOOLS: &str = "tools";
 const SEPARATOR: &str = ", ";
 
 /// What a run did, knob by knob.
-pub(super) type Knobs = BTreeMap<String, String>;
+pub type Knobs = BTreeMap<String, String>;
 
 /// What the run of `report` did.
-pub(super) fn knobs(report: &Report) -> Knobs {
+pub fn knobs(report: &Report) -> Knobs {
     let mut kind = serde_json::to_value(&report.scenario_kind).unwrap_or_default();
     let own = kind
         .as_object_mut()
@@ -41,7 +41,7 @@ pub(super) fn knobs(report: &Report) -> Knobs {
 }
 
 /// How the warning begins.
-pub(super) const PREFIX: &str = "not like for like: ";
+pub const PREFIX: &str = "not like for like: ";
 
 /// The knobs that make the load what it is. Runs that differ in one of them, or in the scenario,
 /// say nothing about which server is better; other knobs are only worth a warning.
@@ -49,7 +49,7 @@ const LOAD_KNOBS: &[&str] = &["scenario", "rate", "sessions", TOOLS];
 
 /// What the sides did differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Differences {
+pub struct Differences {
     /// A warning that names everything.
     pub warning: String,
     /// Whether the load itself was another one.
@@ -57,7 +57,7 @@ pub(super) struct Differences {
 }
 
 /// What the sides did differently; none if nothing.
-pub(super) fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences> {
+pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences> {
     let names: BTreeSet<&str> = baseline
         .iter()
         .chain(current)

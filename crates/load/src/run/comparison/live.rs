@@ -3,12 +3,8 @@
 
 use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 
-use super::{CompareError, ComparedRun, ComparisonReport, Gathered, Side};
-use crate::drive::Stop;
+use super::Gathered;
 use crate::prelude::*;
-use crate::run::Run;
-use crate::run::directory::directory_name;
-use crate::run::execution::{draw, draw_seed};
 
 /// The most runs of one side.
 const RUNS_MAX: usize = 1000;
@@ -57,6 +53,7 @@ pub type ComparisonHandler = Arc<dyn Fn(&ComparisonProgress<'_>) + Send + Sync>;
 /// # });
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Comparer {
     /// What is done, by side.
     templates: [Run; 2],
@@ -84,14 +81,12 @@ impl Comparer {
     }
 
     /// Sets how many runs each side has.
-    #[must_use]
     pub fn with_runs(mut self, runs: usize) -> Self {
         self.runs = runs;
         self
     }
 
     /// Sets what is allowed.
-    #[must_use]
     pub fn with_limits(mut self, limits: CompareLimits) -> Self {
         self.limits = limits;
         self
@@ -99,28 +94,24 @@ impl Comparer {
 
     /// Writes a directory, named after the time, under `dir`: `baseline` and `current` with the
     /// runs, and `comparison.json`. Without one nothing is written.
-    #[must_use]
     pub fn with_output_dir(mut self, dir: PathBuf) -> Self {
         self.output_dir = Some(dir);
         self
     }
 
     /// Sets whether each run writes a trace; false unless set.
-    #[must_use]
     pub fn with_trace(mut self, trace: bool) -> Self {
         self.trace = trace;
         self
     }
 
     /// Sets the handle by which the comparison can be ended early.
-    #[must_use]
     pub fn with_stop(mut self, stop: Stop) -> Self {
         self.stop = stop;
         self
     }
 
     /// Sets who is told how it goes.
-    #[must_use]
     pub fn on_progress(mut self, handler: ComparisonHandler) -> Self {
         self.on_progress = Some(handler);
         self

@@ -2,12 +2,8 @@
 
 use mcprove_score::compare::CompareLimits;
 
-use super::{CompareError, ComparisonReport, Gathered};
+use super::Gathered;
 use crate::prelude::*;
-use crate::run::directory::{RunDirectory, RunEntry, list_runs, read_metrics};
-use crate::run::format::FormatError;
-use crate::run::recompute::{RecomputeError, recompute};
-use crate::run::trace_reader::TraceReadError;
 
 /// The most runs that are taken from one directory, the newest.
 const RUNS_PER_DIRECTORY_MAX: usize = 256;

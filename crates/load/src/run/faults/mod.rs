@@ -1,12 +1,8 @@
 //! Faults under load: what is injected, when, and what must hold around it.
 
-use mcprove_client::server::Transport;
-use mcprove_fault::file::same_name;
-use mcprove_fault::{FaultSpec, FaultWindow, TimedFault};
-use mcprove_settings::quantity::optional_seconds;
-use mcprove_trace::Special;
-
 use crate::prelude::*;
+use mcprove_fault::file::same_name;
+use mcprove_trace::Special;
 
 /// A fault of a load.
 ///
@@ -21,6 +17,7 @@ use crate::prelude::*;
 /// ```
 #[sparse]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[must_use]
 pub struct LoadFault {
     /// What it is and which calls it strikes.
     pub spec: FaultSpec,
@@ -47,7 +44,6 @@ impl LoadFault {
     }
 
     /// Sets when it begins and how long it lasts.
-    #[must_use]
     pub fn window(mut self, start: Duration, duration: Duration) -> Self {
         self.window = FaultWindow {
             start: Some(start),
@@ -57,7 +53,6 @@ impl LoadFault {
     }
 
     /// Sets how soon after it p99 and errors must be back.
-    #[must_use]
     pub fn max_recovery(mut self, limit: Duration) -> Self {
         self.max_recovery = Some(limit);
         self

@@ -1,12 +1,6 @@
 //! A report computed again, from the trace of its run; from `metrics.json` where the trace is not
 //! whole.
 
-use super::assemble::{AssembleError, assemble};
-use super::directory::{RunDirectory, read_metrics};
-use super::format::FormatError;
-use super::header::Ending;
-use super::report::TraceStats;
-use super::trace_reader::{End, TraceReadError, TraceReader};
 use crate::prelude::*;
 
 /// Why a report could not be computed again.

@@ -3,7 +3,6 @@
 use mcprove_recording::{ENDED, Origin, STARTED};
 use mcprove_trace::stream::StrikeFact;
 
-use super::trace_reader::{End, TraceReadError, TraceReader};
 use crate::prelude::*;
 
 /// The format of a report on a recording.
@@ -107,9 +106,8 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
         }
         Ok(false)
     })?;
-    match end {
-        End::Cut(reason) if reader.lines == 1 => return Err(reader.wrong(reason).into()),
-        _ => {}
+    if let (End::Cut(reason), 1) = (end, reader.lines) {
+        return Err(reader.wrong(reason).into());
     }
     let metrics = metrics.snapshot();
     let origin = metrics
@@ -124,11 +122,18 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
             *faults.entry(key).or_default() += 1;
         }
     }
-    let each = |calls: BTreeMap<String, CallMetrics>| {
-        let calls = calls.into_iter();
-        calls
-            .map(|(name, calls)| (name, CallReport::of(&calls)))
-            .collect()
+    let faults = faults.into_iter();
+    let faults = faults.map(|((fault, kind, tool), calls)| RecordedFault {
+        fault,
+        kind,
+        tool,
+        calls,
+    });
+    let each = |calls: &BTreeMap<String, CallMetrics>| {
+        let reports = calls
+            .iter()
+            .map(|(name, it)| (name.clone(), CallReport::of(it)));
+        reports.collect()
     };
     Ok(RecordingReport {
         schema: RECORDING_REPORT_FORMAT.to_owned(),
@@ -136,17 +141,9 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
         is_whole: open == 0,
         duration_secs: last.as_secs_f64(),
         total: CallReport::of(&metrics.total()),
-        tools: each(metrics.tools_of(|_| true)),
-        methods: each(metrics.methods.clone()),
-        faults: faults
-            .into_iter()
-            .map(|((fault, kind, tool), calls)| RecordedFault {
-                fault,
-                kind,
-                tool,
-                calls,
-            })
-            .collect(),
+        tools: each(&metrics.tools_of(|_| true)),
+        methods: each(&metrics.methods),
+        faults: faults.collect(),
         cancelled: metrics.count_notes("cancelled"),
         crashes: metrics.crashes,
     })

@@ -1,15 +1,13 @@
 //! Latency: a histogram and what is usually asked of it.
 
+use crate::prelude::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{
     Deserializer as Reader, Serializer as Writer, V2DeflateSerializer,
 };
 use mcprove_score::percentile;
 use mcprove_trace::stream::new_histogram;
-
-use crate::prelude::*;
 
 /// Latency of a group of calls. The percentiles are exact to three digits; in files those without
 /// ten samples beyond them are null.
@@ -168,7 +166,7 @@ impl JsonSchema for LatencyStats {
 }
 
 /// As `HdrHistogram` V2, compressed, in Base64; empty without values.
-pub(crate) fn encode_histogram(histogram: &Histogram<u64>) -> String {
+pub fn encode_histogram(histogram: &Histogram<u64>) -> String {
     if histogram.is_empty() {
         return String::new();
     }

@@ -1,43 +1,29 @@
 //! What a run found. Serialised it is `metrics.json` (format `metrics.v1`); it is assembled from
 //! the events of the run (`run/assemble.rs`), live or from a trace.
 
-mod faults;
 mod latency;
 mod parts;
 
-use mcprove_client::permission::SkippedTool;
-use mcprove_score::breaking_point::BreakingPoint;
-use mcprove_score::cold_start::ColdStartReport;
-use mcprove_score::coverage::CoverageReport;
-use mcprove_score::deadlock::DeadlockReport;
-use mcprove_score::drift::DriftReport;
-use mcprove_score::fuzz::FuzzReport;
-use mcprove_score::generator::GeneratorReport;
-use mcprove_score::grade::Grades;
-use mcprove_score::head_of_line::HeadOfLineReport;
-use mcprove_score::isolation::IsolationReport;
-use mcprove_score::leak::LeakReport;
-use mcprove_score::race::RaceReport;
-use mcprove_score::sessions::ChurnReport;
-use mcprove_score::spike_recovery::SpikeReport;
-use mcprove_score::threshold::ThresholdViolation;
+use crate::prelude::*;
+pub use mcprove_score::{
+    breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
+    deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
+    grade::Grades, head_of_line::HeadOfLineReport, isolation::IsolationReport, leak::LeakReport,
+    race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
+    threshold::ThresholdViolation,
+};
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
 
-use crate::prelude::*;
-
-pub use faults::FaultsReport;
 pub use latency::LatencyStats;
-pub(super) use latency::encode_histogram;
+pub(crate) use latency::encode_histogram;
 pub use mcprove_trace::stream::{ProcessSample, SlowCall};
-pub use parts::{
-    ErrorStats, Interval, Model, PhaseReport, ProcessStats, RunOutcome, ServerInfo,
-    ThroughputStats, ToolReport, TraceStats,
-};
+pub use parts::*;
 
 /// What a run found.
 #[sparse]
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// The format: `metrics.v1`.
@@ -49,8 +35,6 @@ pub struct Report {
     #[schemars(with = "String")]
     pub started_at: SystemTime,
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// What was done.
     #[serde(rename = "scenario")]
@@ -242,11 +226,11 @@ impl Report {
     /// Passed, failed, or not enough evidence: a failure outweighs missing evidence.
     pub fn outcome(&self) -> RunOutcome {
         if !self.threshold_violations.is_empty() || self.verdicts.iter().any(Verdict::is_failure) {
-            RunOutcome::Failed
-        } else if self.inconclusive_gates().next().is_some() {
-            RunOutcome::Inconclusive
-        } else {
-            RunOutcome::Passed
+            return RunOutcome::Failed;
+        }
+        match self.inconclusive_gates().next() {
+            Some(_) => RunOutcome::Inconclusive,
+            None => RunOutcome::Passed,
         }
     }
 
@@ -267,6 +251,12 @@ impl Report {
             .filter(|verdict| verdict.outcome == Outcome::Inconclusive)
     }
 
+    /// What to do where the generator was the limit.
+    pub(crate) fn generator_advice(&self) -> Message {
+        let advice = self.generator.advice.clone();
+        advice.unwrap_or_else(|| "lower the load".into())
+    }
+
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.
     pub fn has_lost(&self) -> bool {
         self.losses.iter().any(|loss| !loss.is_limit)
@@ -281,10 +271,8 @@ impl Report {
 
     /// What this process ran out of, such as file descriptors, if it did. Then nothing else is judged.
     pub fn own_limit(&self) -> Option<OwnLimit> {
-        let verdict = self
-            .verdicts
-            .iter()
-            .find(|verdict| verdict.detector == OWN_LIMIT)?;
+        let mut verdicts = self.verdicts.iter();
+        let verdict = verdicts.find(|verdict| verdict.detector == OWN_LIMIT)?;
         OwnLimit::of_numbers(&verdict.numbers)
     }
 
@@ -301,9 +289,7 @@ impl Report {
 
     /// The share of measured calls that failed; none without calls.
     pub fn error_rate(&self) -> Option<f64> {
-        let attempted = self.throughput.total_requests;
-        #[allow(clippy::cast_precision_loss)]
-        (attempted > 0).then(|| self.errors.total as f64 / attempted as f64)
+        share(self.errors.total, self.throughput.total_requests)
     }
 
     /// What a scenario, a detector or a check found; none if it was not there to find something.

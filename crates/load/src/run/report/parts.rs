@@ -1,6 +1,7 @@
 //! The smaller parts of a report.
 
-use super::ProcessSample;
+use mcprove_score::fault_impact::FaultImpact;
+
 use crate::prelude::*;
 
 /// Whether calls wait for answers or follow a schedule.
@@ -116,6 +117,7 @@ pub struct ToolReport {
 
 /// One phase of the load: a step of a ramp, the burst of a spike.
 #[sparse]
+#[in_seconds]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseReport {
     /// Its name.
@@ -127,12 +129,8 @@ pub struct PhaseReport {
     /// Whether its calls count.
     pub measured: bool,
     /// When it began, since the start of the run.
-    #[serde(rename = "from_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub from: Duration,
     /// How long it took.
-    #[serde(rename = "duration_secs", with = "seconds")]
-    #[schemars(with = "f64")]
     pub duration: Duration,
     /// Calls that ended.
     pub count: u64,
@@ -142,6 +140,35 @@ pub struct PhaseReport {
     pub requests_per_sec: f64,
     /// Latency of the successful ones.
     pub latency_ms: LatencyStats,
+}
+
+/// What injected faults did. The calls that they struck are in no other number of the report: these are
+/// of calls that met no fault, or failed as it cannot make them, and so are the limits.
+#[sparse]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultsReport {
+    /// Calls that a fault struck.
+    pub calls_struck: u64,
+    /// Those of them that failed.
+    pub calls_failed: u64,
+    /// Calls that no fault struck and that were lost with a connection that a fault ended.
+    pub calls_lost: u64,
+    /// Calls that a fault struck and that failed as it cannot make them: these are in the other numbers
+    /// too, and count against the server.
+    #[serde(default)]
+    pub servers_own: u64,
+    /// Connections that a fault ended and that were too many to be remembered: calls that were lost with
+    /// them count against the server.
+    #[sparse]
+    pub connections_forgotten: u64,
+    /// Calls that were too many different ones to tell their repetitions apart: a fault with a rate
+    /// chooses among these as if each came for the first time.
+    #[sparse]
+    pub calls_forgotten: u64,
+    /// Processes of the server that a fault ended.
+    pub crashes: u64,
+    /// Fault by fault.
+    pub impacts: Vec<FaultImpact>,
 }
 
 /// The size of `trace.jsonl`.
@@ -155,9 +182,9 @@ pub struct TraceStats {
 
 /// Points in time as RFC 3339 texts.
 pub(super) mod rfc3339 {
-    use std::time::SystemTime;
+    use serde::de::Error;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&humantime::format_rfc3339_millis(*time))
@@ -171,10 +198,7 @@ pub(super) mod rfc3339 {
 
 /// Counts by category, with the zeros that readers of a file look for.
 mod categories {
-    use std::collections::BTreeMap;
-
-    use mcprove_trace::ErrorCategory;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(
         counts: &BTreeMap<ErrorCategory, u64>,
@@ -199,9 +223,9 @@ mod categories {
 
 /// Offsets and counts as pairs of numbers.
 mod timeline {
-    use std::time::Duration;
+    use serde::de::Error;
 
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+    use crate::prelude::*;
 
     pub fn serialize<S: Serializer>(
         points: &[(Duration, u64)],

@@ -13,7 +13,7 @@ use mcprove_settings::quantity::from_milliseconds;
 use mcprove_trace::TraceError;
 use mcprove_trace::stream::SinkError;
 
-use super::format::{self, FormatError};
+use super::format;
 use crate::prelude::*;
 
 /// The longest line that is read.
@@ -57,7 +57,7 @@ impl TraceReadError {
 }
 
 /// How the reading of a trace ended.
-pub(super) enum End {
+pub enum End {
     /// At the last line that was wanted.
     Wanted,
     /// With the file.
@@ -67,7 +67,7 @@ pub(super) enum End {
 }
 
 /// The lines of a trace.
-pub(super) struct TraceReader<'p> {
+pub struct TraceReader<'p> {
     path: &'p Path,
     reader: BufReader<File>,
     /// The lines so far.
@@ -149,7 +149,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> TraceReadError {
 
 /// What of a line a report depends on.
 #[derive(Deserialize)]
-pub(super) struct Line<'a> {
+pub struct Line<'a> {
     ts: f64,
     #[serde(borrow)]
     kind: Cow<'a, str>,

@@ -3,7 +3,6 @@
 use super::calls::Mentions;
 use super::{Category, Divergence, ITEMS_MAX, NarrativeBlock, NarrativeReport, Reading};
 use crate::prelude::*;
-use mcprove_settings::message::{Message, names, sentence};
 
 const SCORE: &str = "narrative.divergence_score";
 const CLAIMED: &str = "narrative.claimed_but_absent";
@@ -139,7 +138,7 @@ fn absent_message(report: &NarrativeReport) -> Message {
         .unwrap_or_default();
     sentence!(
         "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
- counted(report.claimed_but_absent, "action"), names(&actions),
+ counted(report.claimed_but_absent, "action"), quoted_names(&actions),
     )
 }
 
@@ -213,7 +212,7 @@ reads.truncate(ITEMS_MAX- writes.len());
 writes.append(&mut reads);
 writes.sort_by_key( | (index, ..) | * index);
 for(index, call, is_mutating)in writes{
-let name = name(&call.name);
+let name = quoted(&call.name);
 let what = if is_mutating{
 " writes, and"}
 else{

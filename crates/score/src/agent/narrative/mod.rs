@@ -24,7 +24,7 @@ mod statement;
 use self::claims::Claim;
 use self::gate::Listed;
 use crate::english::prelude::*;
-use crate::prelude::{AgentRun, Settings, phrase};
+use crate::prelude::{AgentRun, Message, Settings, phrase, quoted as name, sentence};
 
 pub use gate::Narrative;
 

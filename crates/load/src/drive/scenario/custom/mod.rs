@@ -1,12 +1,10 @@
 //! A scenario that another crate adds.
 
 use mcprove_settings::setting;
-use mcprove_settings::tree::{Data, Document, Node};
-use serde_json::Map;
+use mcprove_settings::tree::Document;
 
 use super::find;
-use super::prelude::*;
-use crate::drive::definition::Scenario;
+use crate::drive::scenario::prelude::*;
 
 /// A scenario of another crate, with the name that it has in files.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -95,18 +93,20 @@ impl CustomScenario {
 
     /// Takes what the scenario of its name among `known` does, with the settings of this one.
     pub(crate) fn adopt(&mut self, known: &[Scenario]) -> Result<(), Diagnostic> {
-        let custom = known
-            .iter()
-            .filter_map(|scenario| scenario.kind.as_custom());
-        let found: Vec<&Self> = custom.filter(|it| it.name == self.name).collect();
-        let [found] = found[..] else {
-            return match found.len() {
-                0 => Ok(()),
-                _ => Err(Diagnostic::new(
+        let custom = known.iter().filter_map(|scenario| match &scenario.kind {
+            ScenarioKind::Custom(it) if it.name == self.name => Some(it),
+            _ => None,
+        });
+        let found: Vec<&Self> = custom.collect();
+        let found = match found[..] {
+            [] => return Ok(()),
+            [found] => found,
+            _ => {
+                return Err(Diagnostic::new(
                     format!("two scenarios are called {:?}", self.name),
                     "give one of them another name",
-                )),
-            };
+                ));
+            }
         };
         let mut it = found.it.clone();
         let text = Value::Object(self.settings.clone()).to_string();
@@ -135,7 +135,7 @@ fn unknown() -> Box<dyn ScenarioType> {
 }
 
 impl ScenarioType for Unknown {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         let name = context.scenario.kind.name();
         let message = format!("the scenario {name:?} is not known here");
         Box::pin(std::future::ready(Err(RunError::Config(message.into()))))

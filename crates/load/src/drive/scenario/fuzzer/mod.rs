@@ -6,13 +6,10 @@
 mod payloads;
 
 use mcprove_client::session::RawAnswer;
-use mcprove_client::transport::Failure;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
-use mcprove_settings::number;
 
 use self::payloads::{Due, Frame, Payload, choose};
-use super::prelude::*;
-use crate::drive::mix::free_calls;
+use crate::drive::scenario::prelude::*;
 
 const PHASE: u16 = 1;
 /// How many times as long as at first a liveness check may take.
@@ -81,14 +78,10 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// Sends a payload, and asks whether the server is alive afterwards.
     async fn send(&self, session: &Session, payload: &'static Payload) -> Seen {
-        let mut seen = Seen {
-            answer: None,
-            is_answer_due: match payload.due {
-                Due::Yes => true,
-                Due::No => false,
-                Due::WithBatches => session.facts().revision.has_batches(),
-            },
-            is_alive: false,
+        let is_answer_due = match payload.due {
+            Due::Yes => true,
+            Due::No => false,
+            Due::WithBatches => session.facts().revision.has_batches(),
         };
         let meta = session.request_meta();
         let frame = Frame {
@@ -108,15 +101,18 @@ impl Trial<'_> {
                 let _ = tokio::time::timeout(time, exchange.wait()).await;
             }
         };
-        if seen.is_answer_due {
+        if is_answer_due {
             wait(self.answer_timeout).await;
         }
-        seen.is_alive = is_alive(session, self.alive_timeout).await;
-        if seen.is_alive && !seen.is_answer_due {
+        let is_alive = is_alive(session, self.alive_timeout).await;
+        if is_alive && !is_answer_due {
             wait(UNDUE_WAIT.min(self.answer_timeout)).await;
         }
-        seen.answer = exchange.and_then(|exchange| exchange.answer());
-        seen
+        Seen {
+            answer: exchange.and_then(|exchange| exchange.answer()),
+            is_answer_due,
+            is_alive,
+        }
     }
 
     /// Notes what came of a payload, and returns the session for the next: the same, or a new one
@@ -259,7 +255,7 @@ async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, Connec
 }
 
 impl ScenarioType for Fuzzer {
-    fn drive<'a>(&'a self, context: &'a RunContext) -> BoxFuture<'a, Result<(), RunError>> {
+    fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let chosen = choose(&self.payloads);
             let payloads = chosen.map_err(|message| RunError::Config(message.into()))?;
@@ -329,10 +325,9 @@ impl ScenarioType for Fuzzer {
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
-        let which = if self.payloads.is_empty() {
-            "all payloads".to_owned()
-        } else {
-            counted(number::count(self.payloads.len()), "payload")
+        let which = match number::count(self.payloads.len()) {
+            0 => "all payloads".to_owned(),
+            count => counted(count, "payload"),
         };
         vec![which, counted(self.iterations.into(), "time")]
     }

@@ -12,15 +12,14 @@
 
 use std::sync::LazyLock;
 
+use crate::drive::scenario::prelude::*;
 use mcprove_client::session::RawMessage;
 use mcprove_settings::registry;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 /// Whether a server has to answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Due {
+pub enum Due {
     /// The id can be read.
     #[default]
     Yes,
@@ -33,7 +32,7 @@ pub(super) enum Due {
 /// A payload.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Payload {
+pub struct Payload {
     /// Its name.
     pub name: String,
     /// What is wrong with it.
@@ -52,7 +51,7 @@ pub(super) struct Payload {
 }
 
 /// What a payload is made for: one session, one moment.
-pub(super) struct Frame<'a> {
+pub struct Frame<'a> {
     /// An id that nothing else has.
     pub id: u64,
     /// A tool that exists, where the server has one.
@@ -104,10 +103,9 @@ impl Payload {
 
 impl Frame<'_> {
     fn fill(&self, template: &str) -> String {
-        let (meta, comma) = if self.meta.is_empty() {
-            (String::new(), "")
-        } else {
-            (format!(r#""_meta":{{{}}}"#, self.meta), ",")
+        let (meta, comma) = match self.meta {
+            "" => (String::new(), ""),
+            meta => (format!(r#""_meta":{{{meta}}}"#), ","),
         };
         template
             .replace("<id>", &self.id.to_string())
@@ -131,7 +129,7 @@ impl Frame<'_> {
 }
 
 /// Every payload, in the order in which they are sent.
-pub(super) fn all() -> std::slice::Iter<'static, Payload> {
+pub fn all() -> std::slice::Iter<'static, Payload> {
     static ALL: LazyLock<Vec<Payload>> = LazyLock::new(|| {
         serde_json::from_str(include_str!("payloads.json"))
             .unwrap_or_else(|error| unreachable!("payloads.json: {error}"))
@@ -140,7 +138,7 @@ pub(super) fn all() -> std::slice::Iter<'static, Payload> {
 }
 
 /// The payloads of these names, in their own order; all without names. Fails with what is wrong.
-pub(super) fn choose(names: &[String]) -> Result<Vec<&'static Payload>, String> {
+pub fn choose(names: &[String]) -> Result<Vec<&'static Payload>, String> {
     let known = || all().map(|payload| payload.name.as_str());
     let wanted: Vec<String> = names.iter().map(|name| name.replace('-', "_")).collect();
     for name in &wanted {
