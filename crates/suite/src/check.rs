@@ -2,24 +2,13 @@
 //!
 //! Nothing is started, nobody is spoken to, and nothing is written.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use mcprove_fault::file as faults;
-use mcprove_load::config::LoadConfig;
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::message::{Message, sentence};
-use mcprove_settings::reader::Warning;
-use mcprove_settings::tree::{Document, Wanted};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_settings::message::sentence;
 
 use super::file::{self, folder_of};
-use super::gates;
-use super::plan::Environment;
 use super::recognise::{Recognised, recognise};
-use super::run::SuiteProblem;
+use crate::prelude::*;
 
 /// The name of the format.
 pub const VALIDATION_FORMAT: &str = "validation.v1";
@@ -37,7 +26,7 @@ pub struct Validation {
 }
 
 /// A file that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedFile {
     /// Its name.
     pub file: String,
@@ -139,10 +128,7 @@ impl CheckedFile {
         Self {
             file: path.display().to_string(),
             valid: true,
-            kind: None,
-            contents: BTreeMap::new(),
-            warnings: Vec::new(),
-            problems: Vec::new(),
+            ..Self::default()
         }
     }
 

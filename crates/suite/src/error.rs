@@ -1,10 +1,7 @@
 //! Why a test cannot be carried out, in words: the server, the model or the recording that it needs is not there.
 
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{Message, sentence};
-use thiserror::Error;
-
-use crate::plan::FillError;
+use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -16,9 +13,6 @@ pub struct TestError {
     pub hint: Message,
 }
 
-/// What to do about a variable that is not set.
-pub(crate) const SET_VARIABLE: &str = "set the variable, or write ${NAME:-otherwise}";
-
 impl TestError {
     /// With what to try.
     pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
@@ -29,11 +23,26 @@ impl TestError {
     }
 }
 
-/// What to do about a text that cannot be filled in; for a variable that is not set, with another way.
-pub(crate) fn fill_hint(error: &FillError, or: impl Fn(&str) -> Message) -> Message {
-    match error {
-        FillError::Unset(name) => sentence!("set {name} in the environment{}", or(name)),
-        FillError::Open(_) => sentence!("close it with `}}`, or write `$${{` for the characters"),
+impl FillError {
+    /// What to try.
+    pub fn hint(&self) -> Message {
+        match self {
+            Self::Unset(name) => sentence!(
+                "set {name} in the environment, name it under `variables`, or write ${{{name}:-a default}}"
+            ),
+            Self::Open(_) => sentence!("close it with `}`, or write `$${` for the characters"),
+        }
+    }
+
+    /// That this cannot be filled in.
+    pub(crate) fn of(&self, what: impl fmt::Display) -> TestError {
+        TestError::new(sentence!("{what}: {self}"), self.hint())
+    }
+}
+
+impl From<FillError> for TestError {
+    fn from(error: FillError) -> Self {
+        Self::new(error.to_string(), error.hint())
     }
 }
 
@@ -50,17 +59,31 @@ impl From<TestError> for ScoreError {
 }
 
 /// The last lines of a text.
-pub(crate) fn last_lines(text: &str, most: usize) -> String {
+pub fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let first = lines.len().saturating_sub(most);
     lines.get(first..).unwrap_or_default().join("\n")
 }
 
 /// A message, and what a program wrote to stderr, if it wrote anything.
-pub(crate) fn with_stderr(message: impl Into<Message>, stderr: &str) -> Message {
+ pub fn with_stderr(message: impl Into<Message> , stderr: &str) -> Message{
+
     let message = message.into();
     if stderr.trim().is_empty() {
         return message;
     }
     sentence!("{message}; its stderr ends with:\n{stderr}")
+}
+
+/// Whether a call failed because no answer came.
+pub const fn is_unanswered(category: ErrorCategory) -> bool {
+    matches!(
+        category,
+        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
+    )
+}
+
+/// Whether a call failed because its server is gone.
+pub const fn is_gone(category: ErrorCategory) -> bool {
+    matches!(category, ErrorCategory::Crash | ErrorCategory::Disconnected)
 }

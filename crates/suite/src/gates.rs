@@ -1,16 +1,13 @@
 //! Gates files: what `mcprove score --gates` and the agents of a suite hold traces to.
 
+use crate::prelude::*;
 use mcprove_settings::message::sentence;
-use std::path::Path;
 
-use mcprove_score::gate::Gates;
 pub use mcprove_score::gate::file::{
     block_properties, definitions, expectations_of, from_document, is_block, json, names,
     parse_yaml, read_blocks, schema,
 };
-use mcprove_settings::error::ConfigErrors;
 pub use mcprove_settings::table::spellings;
-use mcprove_settings::tree::{Document, Wanted};
 
 /// Reads a gates file.
 pub fn read(path: &Path) -> Result<Gates, ConfigErrors> {

@@ -15,6 +15,7 @@ pub mod gates;
 pub mod init;
 pub mod junit;
 pub mod plan;
+mod prelude;
 mod recognise;
 pub mod report;
 pub mod run;

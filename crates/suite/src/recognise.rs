@@ -3,13 +3,10 @@
 //! A key that is nearly one of ours counts as one: a slip of the keyboard must not make a suite something
 //! that nobody runs.
 
-use std::path::Path;
-
 use mcprove_settings::reader::slip;
-use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 
 use super::check::FileKind;
-use super::gates;
+use crate::prelude::*;
 
 /// The tests of a suite, and what they are run on.
 const OF_SUITES: [&str; 4] = ["servers", "tools", "agents", "load"];

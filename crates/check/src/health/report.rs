@@ -160,7 +160,7 @@ impl ProbeReport {
 }
 
 impl Finding {
-    pub(super) fn new(kind: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: &str, message: impl Into<Message>) -> Self {
         Self {
             kind: kind.to_owned(),
             message: message.into(),

@@ -1,10 +1,6 @@
 //! What a model provider is asked and what it answers, as bytes.
 
-use std::time::Duration;
-
-use mcprove_trace::BoxFuture;
-
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// One request to a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]

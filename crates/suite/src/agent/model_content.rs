@@ -3,11 +3,10 @@
 //! Texts go to it as they are, pictures where its provider takes them; of everything else it is told that
 //! it is there. One result has a limit, and what is cut off is told too.
 
-use mcprove_settings::text::shorten;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// The longest text of one result that a model is shown.
-pub(crate) const TEXT_CHARACTERS_MAX: usize = 200_000;
+pub const TEXT_CHARACTERS_MAX: usize = 200_000;
 /// The largest picture that a model is shown, in Base64: what providers take.
 const PICTURE_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// The pictures that providers take.
@@ -28,7 +27,7 @@ pub enum ModelContent {
 }
 
 /// The parts of a result, or of a JSON-RPC error (`{"error": …}`).
-pub(crate) fn shown(result: &Value) -> Vec<ModelContent> {
+pub fn shown(result: &Value) -> Vec<ModelContent> {
     let mut room = TEXT_CHARACTERS_MAX;
     let mut parts = Vec::new();
     for part in parts_of(result) {
@@ -117,7 +116,7 @@ fn left_out(what: &str, media_type: Option<&str>, data: Option<&str>) -> String 
 }
 
 /// The texts alone, for providers whose results are texts; of a picture it is told that it is there.
-pub(crate) fn as_text(parts: &[ModelContent]) -> String {
+pub fn as_text(parts: &[ModelContent]) -> String {
     let texts = parts.iter().map(|part| match part {
         ModelContent::Text(text) => text.clone(),
         ModelContent::Picture { media_type, data } => {

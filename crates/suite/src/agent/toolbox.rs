@@ -1,14 +1,6 @@
 //! The tools that an agent has, and what they answer.
 
-use std::time::Duration;
-
-use mcprove_settings::setting::sparse;
-use mcprove_trace::{BoxFuture, Json, ToolHints};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// A tool that was offered.
 #[sparse]

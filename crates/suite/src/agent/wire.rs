@@ -3,16 +3,10 @@
 //! One request is one connection and is sent once: whoever wants another try asks again, and says so in
 //! the trace. Keys travel in headers and nowhere else.
 
-use std::time::{Duration, Instant};
-
 use mcprove_client::transport::http::post::Post;
-use mcprove_client::transport::{Detail, Failure};
-use mcprove_trace::BoxFuture;
 
-use super::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
-use super::provider::{self, Entry};
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{Environment, ModelPlan};
+use super::provider::Entry;
+use crate::prelude::*;
 
 /// The largest answer of a model that is read.
 const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -34,8 +28,7 @@ impl LiveWire {
         let told = match &plan.base_url {
             Some(base) => Some(environment.fill(base).map_err(|error| {
                 let model = &plan.model;
-                let message = format!("the base_url of the model {model} cannot be used: {error}");
-                TestError::new(message, SET_VARIABLE)
+                error.of(format!("the base_url of the model {model} cannot be used"))
             })?),
             None => environment.get(entry.base_url_env),
         };

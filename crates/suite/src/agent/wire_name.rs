@@ -4,11 +4,7 @@
 //! or is the same as that of another tool gets a number behind it that depends on server and tool alone,
 //! so that it is the same in every run, whatever other tools there are.
 
-use std::collections::HashMap;
-
-use mcprove_settings::hash::fnv_1a;
-
-use super::toolbox::OfferedTool;
+use crate::prelude::*;
 
 /// The longest name that every provider takes.
 const LENGTH_MAX: usize = 64;
@@ -81,7 +77,7 @@ fn numbered(tool: &OfferedTool, name: &str) -> String {
 }
 
 /// The server and the tool that a name stands for by its form alone, where no tool has it.
-pub(super) fn taken_apart(name: &str) -> (Option<&str>, &str) {
+pub fn taken_apart(name: &str) -> (Option<&str>, &str) {
     match name.split_once(SEPARATOR) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => (Some(server), tool),
         _ => (None, name),

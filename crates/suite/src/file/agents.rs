@@ -1,18 +1,12 @@
 //! The section `agents`: tasks for models or for agents of the user, and what they must make of them.
 
-use mcprove_fault::FaultSpec;
-use mcprove_score::gate::Gates;
+use super::entry;
+use super::entry::{KEYS, SuiteScope};
 use mcprove_settings::message::sentence;
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::tree::Node;
-
-use super::command::{self, KEYS};
-use super::entry::{self, SuiteScope};
 use super::kinds::Names;
 use super::servers::is_known;
 use super::settings::AgentSettings;
-use crate::gates;
-use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, ModelPlan, Provider};
+use crate::prelude::*;
 
 const LABEL: &str = "an agent";
 
@@ -22,11 +16,7 @@ const OF_MODELS: [&str; 5] = ["model", "provider", "temperature", "max_tokens", 
 const UNUSED: [&str; 3] = ["provider", "temperature", "max_tokens"];
 
 /// Reads one agent; none only when there were problems.
-pub(super) fn read(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    scope: &SuiteScope<'_>,
-) -> Option<AgentTestPlan> {
+pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<AgentTestPlan> {
     let blocks: Vec<&str> = gates::names().collect();
     let has_command = node.get("command").is_some();
     let mut defaults = scope
@@ -78,7 +68,7 @@ fn driver(
         let cwd = given.cwd.or(given.working_dir);
         return Some(Driver::Command(CommandPlan {
             model: given.model,
-            ..command::read(reader, section, words, cwd, scope.folder)
+            ..entry::command(reader, section, words, cwd, scope.folder)
         }));
     }
     for field in KEYS.into_iter().filter_map(|key| section.get(key)) {

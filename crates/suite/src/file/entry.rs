@@ -1,25 +1,18 @@
-//! What the entries of `tools`, `agents` and `load` have in common: a name, tags, a reason to skip them, a server, and
-//! defaults.
+//! What entries have in common: of `tools`, `agents` and `load`, a name, tags, a reason to skip them, a server, and
+//! defaults; of servers and agents, a program to start.
 
-use std::path::Path;
-
-use mcprove_fault::FaultSpec;
-use mcprove_settings::message::{message, sentence, setting};
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::setting::{Settings, fill};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
-
-use super::kinds::{Names, Reason};
+use super::kinds::{CommandWords, Names, Reason};
+use mcprove_settings::message::sentence;
 use super::servers::Servers;
 use super::settings::{DefaultSettings, names_of};
-use crate::plan::TestHead;
+use crate::prelude::*;
+use mcprove_load::config::read_env;
 
 /// The most tests of one suite.
 const TESTS_MAX: usize = 100_000;
 
 /// What the tests of a suite may refer to.
-pub(super) struct SuiteScope<'s> {
+pub struct SuiteScope<'s> {
     pub folder: &'s Path,
     /// What tests have that do not say otherwise.
     pub defaults: Vec<Field>,
@@ -30,7 +23,7 @@ pub(super) struct SuiteScope<'s> {
 }
 
 /// The entries of a list of tests.
-pub(super) fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> &'n [Node] {
+pub fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> &'n [Node] {
     let Some(field) = field.filter(|field| field.value.data != Data::Null) else {
         return &[];
     };
@@ -44,7 +37,7 @@ pub(super) fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> 
 }
 
 /// The settings of a [`spelled`](table::spelled) table, which may have these keys too.
-pub(super) fn settings<'n, T: Settings>(
+pub fn settings<'n, T: Settings>(
     reader: &mut Reader<'_>,
     node: &'n Node,
     label: &str,
@@ -58,7 +51,7 @@ pub(super) fn settings<'n, T: Settings>(
 }
 
 /// What every test has.
-pub(super) fn head(
+pub fn head(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
     tags: Names,
@@ -75,11 +68,7 @@ pub(super) fn head(
 }
 
 /// The server of a test: that which is named, or the only one.
-pub(super) fn server(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    servers: &Servers,
-) -> Option<String> {
+pub fn server(reader: &mut Reader<'_>, section: &Section<'_>, servers: &Servers) -> Option<String> {
     if let Some(field) = section.get("server") {
         let name = reader.text_of(field)?;
         let is_there = servers.check(reader, &field.value.span, name);
@@ -94,11 +83,7 @@ pub(super) fn server(
 }
 
 /// The section `defaults`, spelled with `_`; none at all where something is wrong with it, which is then told once.
-pub(super) fn defaults(
-    reader: &mut Reader<'_>,
-    field: Option<&Field>,
-    servers: &Servers,
-) -> Vec<Field> {
+pub fn defaults(reader: &mut Reader<'_>, field: Option<&Field>, servers: &Servers) -> Vec<Field> {
     let before = reader.problem_count();
     let label = "`defaults`";
     let node = field.and_then(|field| {
@@ -122,7 +107,7 @@ pub(super) fn defaults(
 }
 
 /// An entry, spelled with `_`, with what the defaults have for it and it does not say itself; none if it is no table.
-pub(super) fn completed<T: Settings>(
+pub fn completed<T: Settings>(
     reader: &mut Reader<'_>,
     node: &Node,
     label: &str,
@@ -170,5 +155,55 @@ fn add_fields(field: &mut Field, default: &Field) {
                 fields.push(other.clone());
             }
         }
+    }
+}
+
+/// The keys that belong to a program.
+pub const KEYS: [&str; 5] = ["command", "args", "env", "cwd", "working_dir"];
+
+/// The program of a section with a `command`, which was read already, as `args` and the folder were.
+pub fn command(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    (command, args): (CommandWords, Vec<String>),
+    cwd: Option<String>,
+    folder: &Path,
+) -> CommandPlan {
+    one_of(reader, section, "cwd", "working_dir");
+    let path = cwd.map_or_else(|| folder.to_owned(), |given| folder.join(given));
+    let working_dir = (!path.as_os_str().is_empty()).then_some(path);
+    let mut words = command.0.into_iter();
+    let program = words.next().unwrap_or_default();
+    CommandPlan {
+        program: reachable(program, working_dir.as_ref()),
+        args: words.chain(args).collect(),
+        env: read_env(reader, section),
+        working_dir,
+        model: None,
+    }
+}
+
+/// The entry under one of two names for the same thing.
+pub fn one_of<'n>(
+    reader: &mut Reader<'_>,
+    section: &Section<'n>,
+    name: &str,
+    other: &str,
+) -> Option<&'n Field> {
+    let second = section.get(other);
+    if let (Some(_), Some(second)) = (section.get(name), second) {
+        let message = format!("`{name}` and `{other}` are the same");
+        reader.problem(&second.span, message, "leave one of them out");
+    }
+    section.get(name).or(second)
+}
+
+/// A program that is named by a relative path is looked for where it starts. Unix does so by itself,
+/// Windows looks where we are.
+fn reachable(program: String, working_dir: Option<&PathBuf>) -> String {
+    let is_path = program.contains(['/', '\\']) && Path::new(&program).is_relative();
+    match working_dir {
+        Some(folder) if cfg!(windows) && is_path => folder.join(program).display().to_string(),
+        _ => program,
     }
 }

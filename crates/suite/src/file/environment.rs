@@ -2,25 +2,20 @@
 //! Everywhere else they would be taken as they stand, so there they are problems.
 
 use mcprove_settings::message::sentence;
-use std::collections::BTreeSet;
-use std::ops::Range;
-
-use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::SHOWN_MAX;
 use super::variables::{Rewrite, Variables, is_name};
-use crate::plan::{Environment, Part, parts};
+use crate::prelude::*;
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \
                      the characters themselves";
+/// What to do about one that is not filled in.
+const NAME_IT: &str = "name it under `variables`, or write $${ for the characters themselves";
 /// What to do about one within another.
 const UNNEST: &str = "name the inner one under `variables`, or write out what it stands for";
 
 /// A variable that a text needs, and where the text stands.
-pub(super) type Needed = (String, Range<usize>);
+pub type Needed = (String, Range<usize>);
 
 /// Whether texts with these keys above them are filled in when they are used.
 fn is_filled(path: &[&str]) -> bool {
@@ -58,7 +53,7 @@ fn is_filled(path: &[&str]) -> bool {
 
 /// The tree ready to be read: texts that are filled in later as they are, all others with `${` for `$${`; and what
 /// is needed of the environment.
-pub(super) fn settle(reader: &mut Reader<'_>, root: &Node) -> (Node, Vec<Needed>) {
+pub fn settle(reader: &mut Reader<'_>, root: &Node) -> (Node, Vec<Needed>) {
     let mut settling = Settling {
         reader,
         needed: Vec::new(),
@@ -78,7 +73,7 @@ impl Rewrite for Settling<'_, '_> {
         let is_plain = |part: &Part<'_>| matches!(part, Part::Plain(_) | Part::Escape);
         if !parts(&field.name).iter().all(is_plain) {
             let name = shorten(&field.name, SHOWN_MAX);
-            let message = format!("nothing is filled in in the name of a key: {name:?}");
+            let message = sentence!("nothing is filled in in the name of a key: {name:?}");
             let hint = "write the name out, or $${ for the characters themselves";
             self.reader.problem(&field.span, message, hint);
         }
@@ -93,66 +88,46 @@ impl Rewrite for Settling<'_, '_> {
         // Values of variables were settled wherever they were put; what stands nowhere else must be sound too.
         let is_value = path.first() == Some(&"variables");
         let is_filled = is_filled(path);
-        let mut settled = String::new();
         for part in parts(text) {
-            self.check(&part, span);
-            match part {
-                Part::Escape => settled.push_str("${"),
-                Part::Plain(text) | Part::Open(text) | Part::Nested(text) => settled.push_str(text),
-                Part::Variable { name, whole, .. } if is_value || !is_name(name) => {
-                    settled.push_str(whole);
+            let (message, hint) = match part {
+                Part::Variable { name, .. } if !is_name(name) => {
+                    let name = shorten(name, SHOWN_MAX);
+                    (sentence!("`${{…}}` names no variable: {name:?}"), WRITE)
                 }
                 Part::Variable {
-                    name,
-                    whole,
-                    otherwise,
-                } => {
-                    settled.push_str(whole);
-                    if is_filled && otherwise.is_none() {
+                    name, otherwise, ..
+                } if is_filled => {
+                    if otherwise.is_none() {
                         self.needed.push((name.to_owned(), span.clone()));
-                    } else if !is_filled {
-                        let name = shorten(name, SHOWN_MAX);
-                        let message =
-                            format!("nothing is filled in here from the environment: {name:?}");
-                        let hint = sentence!(
-                            "name it under `variables`, or write $${{ for the characters \
-                                    themselves"
-                        );
-                        self.reader.problem(span, message, hint);
                     }
+                    continue;
                 }
-            }
+                Part::Variable { name, .. } if !is_value => {
+                    let name = shorten(name, SHOWN_MAX);
+                    let message =
+                        sentence!("nothing is filled in here from the environment: {name:?}");
+                    (message, NAME_IT)
+                }
+                Part::Open(_) => (sentence!("`${{` has no end"), WRITE),
+                Part::Nested(whole) => {
+                    let whole = shorten(whole, SHOWN_MAX);
+                    let message = sentence!("a variable cannot stand within a variable: {whole:?}");
+                    (message, UNNEST)
+                }
+                _ => continue,
+            };
+            self.reader.problem(span, message, hint);
         }
         Data::Text(if is_filled || is_value {
             text.to_owned()
         } else {
-            settled
+            text.replace("$${", "${")
         })
     }
 }
 
-impl Settling<'_, '_> {
-    /// Tells what is written wrong in a text.
-    fn check(&mut self, part: &Part<'_>, span: &Range<usize>) {
-        let (message, hint) = match part {
-            Part::Variable { name, .. } if !is_name(name) => {
-                let name = shorten(name, SHOWN_MAX);
-                (sentence!("`${{…}}` names no variable: {name:?}"), WRITE)
-            }
-            Part::Open(_) => (sentence!("`${{` has no end"), WRITE),
-            Part::Nested(whole) => {
-                let whole = shorten(whole, SHOWN_MAX);
-                let message = sentence!("a variable cannot stand within a variable: {whole:?}");
-                (message, UNNEST)
-            }
-            _ => return,
-        };
-        self.reader.problem(span, message, hint);
-    }
-}
-
 /// Warns of what is needed and not there.
-pub(super) fn warn_of_unset(
+pub fn warn_of_unset(
     reader: &mut Reader<'_>,
     needed: &[Needed],
     variables: &Variables,

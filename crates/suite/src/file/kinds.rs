@@ -6,23 +6,14 @@
 )]
 
 use mcprove_settings::message::sentence;
-use std::ops::Range;
 use std::sync::LazyLock;
 
-use mcprove_check::negative_path::Probe;
-use mcprove_score::gate::Expectation;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{Setting, SettingType, Settings};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Map, Value, json};
 
-use super::entry::settings;
-use super::settings::{ProviderSettings, names_of};
-use super::targets;
-use super::variables::is_name as is_variable_name;
+use super::settings::ProviderSettings;
+use super::variables::is_name;
 use crate::gates::{expectations_of, json as json_of};
+use crate::prelude::*;
 
 /// How model providers are spoken to.
 pub const PROVIDERS: &[&str] = &["anthropic", "openai"];
@@ -32,12 +23,12 @@ static SCHEMAS: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("kinds.json")).unwrap_or_default());
 
 /// The schema of a kind: one of `kinds.json`, or a definition of the schema of suites.
-pub(super) fn schema_of(name: &str) -> Value {
+pub fn schema_of(name: &str) -> Value {
     let stored = SCHEMAS.get(name).cloned();
     stored.unwrap_or_else(|| reference(name))
 }
 
-pub(super) fn reference(name: &str) -> Value {
+pub fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
@@ -81,7 +72,7 @@ kinds! {
 
 /// A setting that is read with what stands around it, and only declared here.
 #[derive(Debug, Default)]
-pub(super) struct ReadElsewhere;
+pub struct ReadElsewhere;
 
 impl SettingType for ReadElsewhere {
     const KIND: Kind = Kind::Text;
@@ -96,7 +87,7 @@ macro_rules! types {
     ($($type:ident($inner:ty): $kind:expr, $read:ident;)*) => {
         $(
             #[derive(Debug, Default)]
-            pub(super) struct $type(pub $inner);
+            pub struct $type(pub $inner);
 
             impl SettingType for $type {
                 const KIND: Kind = $kind;
@@ -123,7 +114,7 @@ types! {
 }
 
 /// The words of a command in one text, as a shell splits them; else what is wrong.
-pub(super) fn split_words(text: &str) -> Result<Vec<String>, String> {
+pub fn split_words(text: &str) -> Result<Vec<String>, String> {
     shell_words::split(text).map_err(|error| error.to_string())
 }
 
@@ -278,7 +269,7 @@ fn checks(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Probe>> {
 
 /// A table within a table, with settings of its own.
 #[derive(Debug)]
-pub(super) struct Nested<T>(pub T);
+pub struct Nested<T>(pub T);
 
 impl<T: Settings> Default for Nested<T> {
     fn default() -> Self {
@@ -290,27 +281,21 @@ impl<T: Settings> SettingType for Nested<T> {
     const KIND: Kind = Kind::Text;
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
-        let label = format!("`{}`", field.name);
-        let known = names_of::<T>();
-        let node = table::spelled(reader, &field.value, &label, &known)?;
-        let (settings, _) = settings(reader, &node, &label, &[]);
-        Some(Self(settings))
+        table::read_map(reader, &field.value, &format!("`{}`", field.name)).map(Self)
     }
 }
 
 /// What must come of bad requests.
 fn negative_path_expectations(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Expectation>> {
-    let resolve = &targets::resolve_of_negative_path;
+    let resolve = &super::tools::resolve_of_negative_path;
     Some(expectations_of(reader, field, resolve))
 }
 
 /// The address of a model provider.
 fn http_address(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
     let url = reader.text_of(field)?;
-    let is_address = url.split_once("://").is_some_and(|(scheme, rest)| {
-        matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")
-            && !rest.is_empty()
-            && !rest.starts_with(['/', '?', '#'])
+    let is_address = parts_of_url(url).is_some_and(|(scheme, authority, _)| {
+        matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !authority.is_empty()
     });
     if !is_address {
         let hint = "use http:// or https://, such as http://127.0.0.1:11434";
@@ -322,7 +307,8 @@ fn http_address(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
 /// The name of a variable of the environment, which has a secret.
 fn variable_name(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
     let name = reader.text_of(field)?;
-    if !is_variable_name(name) {
+    let is_allowed = is_name(name);
+    if !is_allowed {
         // Whoever puts the key itself here should not see it again.
         let message = sentence!(
             "`{}` must be the name of a variable of the environment",
@@ -330,9 +316,8 @@ fn variable_name(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
         );
         let hint = "write OPENAI_API_KEY, and put the key into that variable";
         reader.secret_problem(&field.value.span, message, hint);
-        return None;
     }
-    Some(name.to_owned())
+    is_allowed.then(|| name.to_owned())
 }
 
 impl SettingType for ProviderSettings {

@@ -1,26 +1,18 @@
 //! The section `load`: loads on servers of the suite, with the sections of a load configuration.
 
-use mcprove_client::server::Server;
+use mcprove_load::config::read_parts;
 use mcprove_load::config::sections::SECTIONS;
-use mcprove_load::config::{LoadConfig, SessionSettings, read_parts};
 use mcprove_settings::kind::Kind;
 use mcprove_settings::message::sentence;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::Setting;
-use mcprove_settings::tree::{Data, Node};
 
 use super::entry::{self, SuiteScope};
 use super::settings::LoadTestSettings;
-use crate::plan::{LoadTestPlan, Reach};
+use crate::prelude::*;
 
 const LABEL: &str = "a test of `load`";
 
 /// Reads one load; none only when there were problems.
-pub(super) fn read(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    scope: &SuiteScope<'_>,
-) -> Option<LoadTestPlan> {
+pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<LoadTestPlan> {
     let defaults = &mut scope.defaults.iter();
     let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &[], defaults)?;
     if let Data::Table(fields) = &mut node.data {

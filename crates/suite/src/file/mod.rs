@@ -5,33 +5,19 @@
 //! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
 
 mod agents;
-mod command;
 mod entry;
 mod environment;
 mod kinds;
-mod launchers;
 mod load;
 mod safety;
 mod schema;
 mod servers;
 mod settings;
-mod targets;
 mod tools;
 mod variables;
 
+use mcprove_fault::file::read_list;
 use mcprove_settings::message::sentence;
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::Path;
-
-use mcprove_fault::FaultSpec;
-use mcprove_fault::file::{Item, read_list};
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, Section};
-use mcprove_settings::table;
-use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
-
-use super::plan::{Environment, SuitePlan};
 
 use entry::SuiteScope;
 pub use schema::schema;
@@ -39,6 +25,8 @@ use servers::Servers;
 pub use settings::{SECTIONS, SectionKeys};
 use settings::{SuiteSettings, names_of};
 use variables::Variables;
+
+use crate::prelude::*;
 
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -85,18 +73,12 @@ pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
     from_document(&document, folder_of(path), None)
 }
 
-/// Reads a suite, and warns of variables that it needs and the environment does not have.
-pub fn read_with(path: &Path, environment: &Environment) -> Result<SuitePlan, ConfigErrors> {
-    let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
-    from_document(&document, folder_of(path), Some(environment))
-}
-
 /// The folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// Takes a document apart; see [`read_with`].
+/// Takes a document apart. Warns of variables that it needs and the environment, if given, does not have.
 pub fn from_document(
     document: &Document,
     folder: &Path,
@@ -107,7 +89,7 @@ pub fn from_document(
     let mut variables = Variables::read(&mut reader, &document.root);
     let filled = variables.fill(&mut reader, &document.root);
     safety::check(&mut reader, &filled);
-    launchers::warn(&mut reader, &filled);
+    safety::warn_of_launchers(&mut reader, &filled);
     let (root, needed) = environment::settle(&mut reader, &filled);
     let mut plan = SuitePlan {
         file: document.file.clone(),
@@ -162,7 +144,7 @@ fn read_faults(
     let Some(field) = top.get("faults") else {
         return Default::default();
     };
-    let items: Vec<Item> = read_list(reader, field, &[]);
+    let items = read_list(reader, field, &[]);
     for item in &items {
         if let Some(server) = &item.spec.target.server {
             let span = place_of_server(field, &item.name_span);

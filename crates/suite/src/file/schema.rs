@@ -7,12 +7,11 @@ use mcprove_fault::file as faults;
 use mcprove_load::config::schema::sections;
 use mcprove_settings::kind::table_schema;
 use schemars::Schema;
-use serde_json::{Map, Value, json};
 
 use super::kinds::{reference, schema_of};
 use super::servers::OWNERS;
 use super::settings::{SECTIONS, SectionKeys};
-use crate::gates;
+use crate::prelude::*;
 
 /// The schema.
 pub fn schema() -> Schema {
@@ -40,26 +39,13 @@ fn extend(schema: &mut Value, entries: Value) {
 fn table(section: &SectionKeys) -> Value {
     let mut table = table_schema((section.settings)());
     extend(&mut table, json!({ "description": section.explanation }));
-    let needs = |names: &[&str]| json!({ "type": "object", "required": names });
-    let either = |ways: &[&str]| -> Value {
-        ways.iter()
-            .map(|way| json!({ "required": [way] }))
-            .collect()
-    };
+    extend(&mut table, schema_of("rules")[section.name].take());
     match section.name {
-        "server" => extend(
-            &mut table,
-            json!({
-                "type": "object",
-                "oneOf": either(&["command", "url", "mock"]),
-                "allOf": OWNERS.map(|(way, ..)| apart(way)),
-            }),
-        ),
-        "tool_test" => extend(&mut table, needs(&["name", "tool"])),
-        "load_test" => extend(&mut table, needs(&["name", "scenario"])),
+        "server" => {
+            let apart = OWNERS.map(|(way, ..)| apart(way));
+            extend(&mut table, json!({ "allOf": apart }));
+        }
         "agent_test" => {
-            extend(&mut table, needs(&["name"]));
-            extend(&mut table, json!({ "oneOf": either(&["prompt", "turns"]) }));
             if let Some(properties) = table.get_mut("properties") {
                 let blocks = gates::block_properties("#/$defs/agent_test/properties");
                 extend(properties, Value::Object(blocks));

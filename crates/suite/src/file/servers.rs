@@ -1,27 +1,15 @@
 //! The section `servers`: commands to start, addresses, and mocks, by name.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
-use std::time::Duration;
-
-use mcprove_client::server::Server;
-use mcprove_fault::FaultSpec;
 use mcprove_fault::file::read_list;
-use mcprove_load::config::{SessionSettings, address, read_headers};
+use mcprove_load::config::{address, read_headers};
 use mcprove_servers::tools_file;
-use mcprove_settings::message::{message, sentence};
+use mcprove_settings::message::sentence;
 use mcprove_settings::outside;
-use mcprove_settings::reader::{Reader, Section, near};
-use mcprove_settings::table;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
 
 use super::SHOWN_MAX;
-use super::command::{self, one_of};
-use super::entry;
+use super::entry::{self, one_of};
 use super::settings::{ServerSettings, names_of};
-use crate::plan::{Reach, ServerPlan};
+use crate::prelude::*;
 
 /// The most servers of one suite.
 const SERVERS_MAX: usize = 1_000;
@@ -30,7 +18,7 @@ const NAME_MAX: usize = 64;
 
 /// The servers of a suite.
 #[derive(Default)]
-pub(super) struct Servers {
+pub struct Servers {
     /// Those that could be read.
     pub plans: BTreeMap<String, ServerPlan>,
     /// Every name that there is.
@@ -41,7 +29,7 @@ pub(super) struct Servers {
 
 impl Servers {
     /// Reads the section.
-    pub(super) fn read(reader: &mut Reader<'_>, section: Option<&Field>, folder: &Path) -> Self {
+    pub fn read(reader: &mut Reader<'_>, section: Option<&Field>, folder: &Path) -> Self {
         let mut servers = Self::default();
         let Some(field) = section else {
             return servers;
@@ -69,7 +57,7 @@ impl Servers {
     }
 
     /// The only one, if there is but one.
-    pub(super) fn only(&self) -> Option<&str> {
+    pub fn only(&self) -> Option<&str> {
         match &self.names[..] {
             [name] => Some(name),
             _ => None,
@@ -77,13 +65,13 @@ impl Servers {
     }
 
     /// Whether a server has this name; if none has, this is a problem.
-    pub(super) fn check(&self, reader: &mut Reader<'_>, span: &Range<usize>, name: &str) -> bool {
+    pub fn check(&self, reader: &mut Reader<'_>, span: &Range<usize>, name: &str) -> bool {
         self.is_unreadable || is_known(reader, span, name, &self.names, "server")
     }
 }
 
 /// Whether something of this kind has this name; if nothing has, this is a problem.
-pub(super) fn is_known(
+pub fn is_known(
     reader: &mut Reader<'_>,
     span: &Range<usize>,
     name: &str,
@@ -206,7 +194,7 @@ fn read_reach(
 }
 
 /// What is only for one way to reach a server.
-pub(super) const OWNERS: [(&str, &str, &[&str]); 3] = [
+pub const OWNERS: [(&str, &str, &[&str]); 3] = [
     (
         "command",
         "a server that is started",
@@ -254,7 +242,7 @@ fn read_command(
     }
     let words = (given.command, given.args);
     let cwd = given.cwd.or(given.working_dir);
-    let command = command::read(reader, section, words, cwd, folder);
+    let command = entry::command(reader, section, words, cwd, folder);
     let mut server = Server::stdio(command.program).args(command.args);
     server.env = command.env;
     server.working_dir = command.working_dir;
@@ -276,8 +264,7 @@ fn read_address(
 
 /// What is refused whenever the address is used is refused at once.
 fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = parts_of_url(url).map_or(url, |(_, authority, _)| authority);
     if authority.contains('@') {
         let message = "the address holds credentials".to_owned();
         let hint = sentence!("leave them out, and give an Authorization under `headers`");

@@ -1,11 +1,8 @@
 //! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
 //! JSON Schema and the tables in the documents are made from these.
 
-use std::time::Duration;
-
 use mcprove_client::session::ProtocolChoice;
 use mcprove_load::config::TRANSPORTS;
-use mcprove_settings::setting::{Setting, Settings};
 
 use super::kinds::{
     ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
@@ -14,7 +11,7 @@ use super::kinds::{
     NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, SIZE,
     TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES, VariableName,
 };
-use crate::plan::Budget;
+use crate::prelude::*;
 
 /// The most tests at once that can be asked for.
 const PARALLEL_MAX: u64 = 1_000;
@@ -113,13 +110,13 @@ pub const SECTIONS: &[SectionKeys] = &[
 ];
 
 /// The names of the settings of a table.
-pub(super) fn names_of<T: Settings>() -> Vec<&'static str> {
+pub fn names_of<T: Settings>() -> Vec<&'static str> {
     T::declared().iter().map(|setting| setting.name).collect()
 }
 
 /// The top of a suite.
 #[derive(Debug, Settings)]
-pub(super) struct SuiteSettings {
+pub struct SuiteSettings {
     /// the servers, by the names that tests use
     #[setting(kind = SERVERS, otherwise = "none")]
     servers: ReadElsewhere,
@@ -154,7 +151,7 @@ pub(super) struct SuiteSettings {
 
 /// A server of a suite.
 #[derive(Debug, Settings)]
-pub(super) struct ServerSettings {
+pub struct ServerSettings {
     /// the program to start, and its arguments; one text is split into words as in a shell
     #[setting]
     pub command: CommandWords,
@@ -228,7 +225,7 @@ pub(super) struct ServerSettings {
 
 /// A call of a tool, and what must come back.
 #[derive(Debug, Settings)]
-pub(super) struct ToolTestSettings {
+pub struct ToolTestSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -260,7 +257,7 @@ pub(super) struct ToolTestSettings {
 
 /// Bad requests that a tool must reject.
 #[derive(Debug, Settings)]
-pub(super) struct NegativePathSettings {
+pub struct NegativePathSettings {
     /// which are made
     #[setting(otherwise = "all that apply")]
     pub checks: Option<Checks>,
@@ -274,7 +271,7 @@ pub(super) struct NegativePathSettings {
 
 /// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
-pub(super) struct AgentSettings {
+pub struct AgentSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -339,7 +336,7 @@ pub(super) struct AgentSettings {
 
 /// How the provider of a model is spoken to.
 #[derive(Debug, Default, Settings)]
-pub(super) struct ProviderSettings {
+pub struct ProviderSettings {
     /// Anthropic Messages, or OpenAI chat completions
     #[setting(name = "type", kind = Kind::OneOf(PROVIDERS), otherwise = "from the model's name")]
     pub kind: Option<String>,
@@ -353,7 +350,7 @@ pub(super) struct ProviderSettings {
 
 /// A load, and what must hold under it.
 #[derive(Debug, Settings)]
-pub(super) struct LoadTestSettings {
+pub struct LoadTestSettings {
     /// the name of the test; unique in the suite
     #[setting]
     name: ReadElsewhere,
@@ -388,7 +385,7 @@ pub(super) struct LoadTestSettings {
 
 /// What tests have that do not say otherwise.
 #[derive(Debug, Settings)]
-pub(super) struct DefaultSettings {
+pub struct DefaultSettings {
     /// the server of tool tests and loads
     #[setting]
     pub server: Option<String>,

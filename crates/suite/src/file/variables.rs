@@ -2,15 +2,8 @@
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
 use mcprove_settings::message::sentence;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-
-use mcprove_settings::reader::Reader;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Data, Field, Node};
-
 use super::SHOWN_MAX;
-use crate::plan::{Part, parts};
+use crate::prelude::*;
 
 /// The most that variables may add to a file, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -21,7 +14,7 @@ const VALUE_BYTES: usize = 32;
 
 /// The variables of a suite.
 #[derive(Default)]
-pub(super) struct Variables {
+pub struct Variables {
     values: BTreeMap<String, Node>,
     /// What is left of [`FILLED_BYTES_MAX`].
     room: usize,
@@ -29,12 +22,12 @@ pub(super) struct Variables {
 }
 
 /// Whether a text names a variable of either kind, or may be meant to.
-pub(super) fn names_one(text: &str) -> bool {
+pub fn names_one(text: &str) -> bool {
     text.contains("${")
 }
 
 /// Makes another tree of one: every text and every key is replaced.
-pub(super) trait Rewrite {
+pub trait Rewrite {
     /// What stands for a text; `path` are the keys above it.
     fn text(&mut self, text: &str, span: &Range<usize>, path: &[&str]) -> Data;
 
@@ -76,7 +69,7 @@ pub(super) trait Rewrite {
 
 impl Variables {
     /// Reads the section, if there is one. A variable may name others, but not in a circle.
-    pub(super) fn read(reader: &mut Reader<'_>, root: &Node) -> Self {
+    pub fn read(reader: &mut Reader<'_>, root: &Node) -> Self {
         let mut variables = Self {
             room: FILLED_BYTES_MAX,
             ..Self::default()
@@ -134,12 +127,12 @@ impl Variables {
     }
 
     /// The names that there are.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         self.values.keys().map(String::as_str).collect()
     }
 
     /// The same tree with every variable of the suite filled in.
-    pub(super) fn fill(&mut self, reader: &mut Reader<'_>, node: &Node) -> Node {
+    pub fn fill(&mut self, reader: &mut Reader<'_>, node: &Node) -> Node {
         let mut filling = Filling {
             variables: self,
             reader,
@@ -276,7 +269,7 @@ fn is_empty(value: &Node) -> bool {
 }
 
 /// Whether a variable can have this name.
-pub(super) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
     let is_next = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     name.starts_with(is_first) && name.chars().all(is_next)

@@ -1,30 +1,22 @@
 //! What a server's tools do when they are called: twice with good arguments, once with each bad request.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use mcprove_arguments as arguments;
 use mcprove_check::health::{ProbeError, Progress};
-use mcprove_check::negative_path::{Examination, Probe, Sessions, Subject, Verdict, examine};
-use mcprove_check::pulse::{AfterAnswer, Pulse};
+use mcprove_check::negative_path::{Examination, Sessions, Subject, Verdict, examine};
+use mcprove_check::pulse::AfterAnswer;
 use mcprove_check::tool_result::Fault;
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Detail;
-use mcprove_score::gate::{Expectation, Matcher, judge};
-use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, is_content_kind};
-use mcprove_trace::stream::EventStream;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use serde_json::{Value, json};
+use mcprove_score::gate::{Matcher, judge};
+use mcprove_trace::protocol::is_content_kind;
 
 use super::DraftOptions;
+use crate::prelude::*;
 
 /// How many tools may hang before no more are called.
 const HUNG_MAX: usize = 5;
 /// How many bytes of JSON an output schema may have to be written into a suite.
 const SCHEMA_BYTES_MAX: usize = 4096;
 /// How many tools a suite is made for: it must not become too large to be read.
-pub(super) const TOOLS_MAX: usize = 2000;
+pub const TOOLS_MAX: usize = 2000;
 /// How often each call is made: what holds once may not hold again.
 const CALLS: usize = 2;
 
@@ -76,7 +68,7 @@ pub struct Finding {
 }
 
 /// Connects, lists, calls.
-pub(super) async fn explore(
+pub async fn explore(
     server: &Server,
     options: &DraftOptions,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
@@ -187,7 +179,7 @@ impl Visit<'_> {
             let called = session.call_tool_within(&tool.name, &explored.arguments, timeout);
             let result = called.await.and_then(|reply| reply.parse::<Value>());
             let result = result.map_err(|error| {
-                if is_end(error.category()) {
+                if is_unanswered(error.category()) || is_gone(error.category()) {
                     self.hung += 1;
                     self.replace();
                 }
@@ -269,17 +261,6 @@ fn how_it_failed(error: &CallError) -> String {
         _ => String::new(),
     };
     format!("failed when this file was made: {category}{how}")
-}
-
-const fn is_end(category: ErrorCategory) -> bool {
-    matches!(
-        category,
-        ErrorCategory::Timeout
-            | ErrorCategory::Hang
-            | ErrorCategory::Deadlock
-            | ErrorCategory::Crash
-            | ErrorCategory::Disconnected
-    )
 }
 
 impl Sessions for Visit<'_> {

@@ -13,18 +13,15 @@ mod yaml;
 mod tests;
 
 use std::future::Future;
-use std::path::Path;
 use std::pin::pin;
-use std::time::Duration;
 
 use mcprove_check::health::{ProbeError, Progress};
 use mcprove_client::permission::Allowance;
-use mcprove_client::server::Server;
 use mcprove_client::session::SessionOptions;
-use mcprove_settings::error::ConfigErrors;
 use mcprove_trace::words::fits;
 
 use crate::file::parse_yaml;
+use crate::prelude::*;
 
 pub use explore::{Explored, Finding};
 pub use given::Place;

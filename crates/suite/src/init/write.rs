@@ -1,16 +1,12 @@
 //! The text of a suite.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::{assignment, message, setting};
 use mcprove_settings::printable::printable as comment;
 
 use super::Draft;
 use super::explore::{Explored, ExploredTool};
 use super::given::Given;
 use super::yaml::{flow, literal, text};
+use crate::prelude::*;
 
 /// How much of a description, or of what happened, is written into a comment.
 const COMMENT_CHARACTERS_MAX: usize = 160;
@@ -30,7 +26,7 @@ const UNREADABLE: &str = "it cannot be written so that it can be read again";
 
 /// Writes the suite, and reads it again. What does not read, which would be a mistake of the writer, is left
 /// out; if that does not help, the reader says why.
-pub(super) fn write_readable(
+pub fn write_readable(
     given: &Given,
     explored: &Explored,
     read: &dyn Fn(&str) -> Result<(), ConfigErrors>,
@@ -65,7 +61,7 @@ pub(super) fn write_readable(
 }
 
 /// Writes the suite.
-pub(super) fn write(given: &Given, explored: &Explored) -> Draft {
+pub fn write(given: &Given, explored: &Explored) -> Draft {
     let server = server_name(&given.masked(&explored.server));
     let mut draft = Draft {
         text: head(&server, given),

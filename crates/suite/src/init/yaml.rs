@@ -1,9 +1,8 @@
 //! Values as YAML: in one line, with quotes wherever there could be any doubt.
 
-use std::fmt::Write as _;
-
 use mcprove_settings::printable::is_hidden;
-use serde_json::Value;
+
+use crate::prelude::*;
 
 /// Words that YAML, in one version or another, takes for something else than a text.
 const OTHER_MEANINGS: [&str; 12] = [
@@ -11,7 +10,7 @@ const OTHER_MEANINGS: [&str; 12] = [
 ];
 
 /// A text as it is.
-pub(super) fn text(text: &str) -> String {
+pub fn text(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()
     } else {
@@ -20,17 +19,17 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// A text in which `${` is no variable.
-pub(super) fn literal(value: &str) -> String {
+pub fn literal(value: &str) -> String {
     text(&escaped(value))
 }
 
 /// A text in which `${` stands for itself, not yet as YAML.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace("${", "$${")
 }
 
 /// A value in one line; texts in it have no variables.
-pub(super) fn flow(value: &Value) -> String {
+pub fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => literal(text),
         Value::Array(values) if values.is_empty() => "[]".to_owned(),

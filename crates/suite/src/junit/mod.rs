@@ -4,18 +4,12 @@
 //! same whether a gate holds, fails or cannot be judged, so that a CI system can tell their history. There is no time in
 //! it: scoring the same trace gives the same bytes.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_score::gate::{GateFailure, ScoreError};
 use mcprove_score::report::{GateResult, Scored, gate_results};
-use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::Message;
-use mcprove_settings::printable::{escape_hidden, printable};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::prelude::*;
 use crate::report::problems;
-use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
 
 /// The longest text that is written whole.
 const TEXT_MAX: usize = 4000;

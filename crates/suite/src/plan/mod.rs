@@ -6,23 +6,14 @@
 
 mod environment;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use mcprove_score::gate::{Expectation, Gates};
-use serde_json::Value;
-
 pub use environment::{Environment, FillError};
-pub(crate) use environment::{Part, parts, texts_of};
+pub(crate) use environment::{Part, parts, parts_of_url, texts_of};
 
-use mcprove_check::negative_path::Probe;
-use mcprove_client::server::Server;
-use mcprove_fault::FaultSpec;
-use mcprove_load::config::{LoadConfig, SessionSettings};
-use mcprove_servers::mock::{Mock, MockError, MockSpec, Options};
-use mcprove_settings::error::Place;
-use mcprove_settings::setting::Settings;
+use std::net::IpAddr;
+
+use mcprove_servers::mock::Options;
+
+use crate::prelude::*;
 
 /// A suite.
 #[derive(Debug, Clone, Default)]
@@ -77,14 +68,63 @@ pub enum Reach {
     },
 }
 
-/// The mock that a server of a suite is.
-pub(crate) fn mock(spec: MockSpec, faults: &[FaultSpec], seed: u64) -> Result<Mock, MockError> {
+/// Faults as after `--fault`.
+pub(crate) fn written(faults: &[FaultSpec]) -> Vec<String> {
+    faults.iter().map(ToString::to_string).collect()
+}
+
+/// Any free port of this machine.
+pub(crate) const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The mock that the server of this name is.
+pub(crate) fn mock(
+    name: &str,
+    spec: MockSpec,
+    faults: &[FaultSpec],
+    seed: u64,
+) -> Result<Mock, TestError> {
     let options = Options {
         faults: faults.to_vec(),
         seed,
         ..Options::default()
     };
-    Mock::new(spec, options)
+    Mock::new(spec, options).map_err(|error| {
+        TestError::new(
+            format!("the mock {name:?} cannot be made: {error}"),
+            "check the file of its tools with `mcprove validate`",
+        )
+    })
+}
+
+impl ServerPlan {
+    /// The server, filled in. A mock listens on an address of this machine until it is dropped.
+    pub(crate) async fn listen(
+        &self,
+        environment: &Environment,
+        seed: u64,
+    ) -> Result<(Server, Option<Listening>), TestError> {
+        let name = &self.name;
+        match &self.reach {
+            Reach::Server(server) => {
+                let server = environment.fill_server(server);
+                let server = server.map_err(|error| error.of(format!("the server {name:?}")))?;
+                Ok((server, None))
+            }
+            Reach::Mock { spec, faults } => {
+                let mock = mock(name, (**spec).clone(), faults, seed)?;
+                let listening = mock
+                    .listen(mcprove_servers::mock::Kind::Http, ANY_PORT)
+                    .await
+                    .map_err(|error| {
+                        TestError::new(
+                            format!("the mock {name:?} cannot be reached: {error}"),
+                            "check that this machine lets programs listen on 127.0.0.1",
+                        )
+                    })?;
+                Ok((Server::http(listening.url()), Some(listening)))
+            }
+        }
+    }
 }
 
 /// What every test has.

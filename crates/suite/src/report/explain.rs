@@ -1,18 +1,11 @@
 //! What a run would start and reach, told from the suites alone: nothing is started, and no connection is made.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::path::Path;
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls};
+use mcprove_settings::secret::redact_text;
 
 use super::problems::{counted, line};
 use crate::agent::cassette::{FOLDER, file_name};
-use crate::agent::provider;
-use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Reach, SuitePlan};
-use crate::run::listing::Test;
-use crate::run::{CassetteMode, TestOf};
+use crate::prelude::*;
+use crate::run::TestOf;
 
 /// What running these tests would start and reach. Variables stand as they are in the files.
 pub fn suite_explanation(tests: &[TestOf<'_>], cassettes: CassetteMode, results: &Path) -> String {
@@ -26,7 +19,12 @@ pub fn suite_explanation(tests: &[TestOf<'_>], cassettes: CassetteMode, results:
             .filter(|test| test.head().skip.is_none())
             .collect();
         let skipped = of_suite.len() - run.len();
-        let _ = write!(text, "{}: {}", line(&first.plan.file), counted(run.len()));
+        let _ = write!(
+            text,
+            "{}: {}",
+            line(&first.plan.file),
+            counted(run.len(), "test")
+        );
         if skipped > 0 {
             let _ = write!(text, ", and {skipped} skipped");
         }
@@ -81,34 +79,28 @@ fn of_servers(plan: &SuitePlan, run: &[&TestOf<'_>], cassettes: CassetteMode) ->
 }
 
 fn of_server(server: &Server) -> String {
+    let told = server.describe();
     match &server.transport {
-        Transport::Stdio => {
-            let mut told = format!("starts `{}`", line(&server.describe()));
-            add_surroundings(&mut told, server.working_dir.as_deref(), server.env.keys());
-            told
-        }
-        _ => format!("connects to {}", line(&server.describe())),
+        Transport::Stdio => starts(&told, server.working_dir.as_deref(), &server.env),
+        _ => format!("connects to {}", line(&told)),
     }
 }
 
-/// Where a program is started, and with which variables; their values may be secrets.
-fn add_surroundings<'n>(
-    told: &mut String,
-    folder: Option<&Path>,
-    variables: impl Iterator<Item = &'n String>,
-) {
+/// What program is started, where, and with which variables; their values may be secrets.
+fn starts(command: &str, folder: Option<&Path>, variables: &BTreeMap<String, String>) -> String {
+    let mut told = format!("starts `{}`", line(command));
     if let Some(folder) = folder {
         let _ = write!(told, " in {}", line(&folder.display().to_string()));
     }
-    let names: Vec<String> = variables.map(|name| line(name)).collect();
+    let names: Vec<String> = variables.keys().map(|name| line(name)).collect();
     if !names.is_empty() {
         let _ = write!(told, " with {} set", names.join(", "));
     }
+    told
 }
 
 fn is_replayed(agent: &AgentTestPlan, plan: &SuitePlan, cassettes: CassetteMode) -> bool {
-    let path = plan.folder.join(FOLDER).join(file_name(agent));
-    cassettes == CassetteMode::Replay && path.is_file()
+    cassettes == CassetteMode::Replay && cassette::path(agent, plan).is_file()
 }
 
 fn of_agent(agent: &AgentTestPlan, plan: &SuitePlan, cassettes: CassetteMode) -> String {
@@ -144,11 +136,6 @@ fn of_model(model: &ModelPlan) -> String {
 fn of_command(command: &CommandPlan) -> String {
     let mut words = vec![redact_text(&command.program)];
     words.extend(redact_arguments(&command.args));
-    let mut told = format!("starts `{}`", line(&words.join(" ")));
-    add_surroundings(
-        &mut told,
-        command.working_dir.as_deref(),
-        command.env.keys(),
-    );
-    told
+    let folder = command.working_dir.as_deref();
+    starts(&words.join(" "), folder, &command.env)
 }

@@ -2,13 +2,11 @@
 //!
 //! One annotation per test, because only the first ten of a step are shown.
 
-use std::fmt::Write as _;
-
 use super::problems::{Problem, bad, line, name, problems, summary};
-use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// The report as workflow commands.
-pub(super) fn render(report: &SuiteReport) -> String {
+pub fn render(report: &SuiteReport) -> String {
     let mut lines = String::new();
     for test in bad(report) {
         let word = match test.outcome {
@@ -53,16 +51,14 @@ fn annotate(lines: &mut String, level: &str, test: &TestReport, word: &str, mess
 
 /// What kept all tests from being run, at its place.
 fn unusable(lines: &mut String, problem: &SuiteProblem) {
-    let mut properties = Vec::new();
-    properties.extend(
-        problem
-            .file
-            .as_deref()
-            .map(|it| format!("file={}", of_file(it))),
-    );
-    properties.extend(problem.line.map(|it| format!("line={it}")));
-    properties.extend(problem.column.map(|it| format!("col={it}")));
-    properties.push("title=mcprove cannot run".to_owned());
+    let file = problem.file.as_deref();
+    let properties = [
+        file.map(|it| format!("file={}", of_file(it))),
+        problem.line.map(|it| format!("line={it}")),
+        problem.column.map(|it| format!("col={it}")),
+        Some("title=mcprove cannot run".to_owned()),
+    ];
+    let properties: Vec<String> = properties.into_iter().flatten().collect();
     let mut message = line(&problem.message);
     if let Some(hint) = &problem.hint {
         let _ = write!(message, "\nhint: {}", line(&hint.text()));

@@ -3,32 +3,19 @@
 
 pub mod explain;
 mod github;
-pub mod list;
 pub(crate) mod problems;
-pub mod progress;
 mod sections;
 mod tap;
 
-use std::path::Path;
-
 use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable_json};
-use serde::Serialize;
 
 use crate::junit::suite_junit;
-use crate::run::{SuiteReport, TestKind};
+use crate::prelude::*;
 
 pub use explain::suite_explanation;
-pub use list::suite_list_document;
-pub use progress::suite_progress_line;
-pub use sections::suite_document;
+pub use sections::{suite_document, suite_list_document, suite_progress_line};
 
-/// Every format. To add one, write a file for it and a line in [`render`].
-pub const FORMATS: [&str; 7] = [
-    "terminal", "json", "junit", "tap", "github", "markdown", "html",
-];
-
-/// What came of suites in a format; one that is not known is that of terminals. `results` is the folder of results, as
+/// What came of suites in a format. To add one, write a file for it and a line here. One that is not known is that of terminals. `results` is the folder of results, as
 /// it is seen from where the user stands.
 pub fn render(format: &str, report: &SuiteReport, results: &Path, style: Style) -> String {
     let opened = openable(report, results);

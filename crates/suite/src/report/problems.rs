@@ -1,20 +1,17 @@
 //! What is wrong with a test, in words: the same in every format.
 
 use mcprove_document::block::Tone;
-use mcprove_score::gate::GateFailure;
 use mcprove_settings::message::{Message, sentence};
-use mcprove_settings::printable::printable;
-use serde_json::Value;
 
-use crate::run::{SuiteProblem, SuiteReport, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// The longest message that is shown whole.
-pub(crate) const MESSAGE_MAX: usize = 1000;
+pub const MESSAGE_MAX: usize = 1000;
 /// The longest value that is shown whole.
 const VALUE_MAX: usize = 300;
 
 /// One thing that is wrong.
-pub(crate) struct Problem {
+pub struct Problem {
     /// What it is about.
     pub target: Option<String>,
     /// What is wrong.
@@ -38,7 +35,7 @@ impl Problem {
 }
 
 /// Everything that is wrong with a test: what could not be judged first, since it decides.
-pub(crate) fn problems(test: &TestReport) -> Vec<Problem> {
+pub fn problems(test: &TestReport) -> Vec<Problem> {
     let errors = test.errors.iter().map(|error| Problem {
         target: error.target.as_deref().map(line),
         message: of_run(error.run, &error.message),
@@ -57,21 +54,19 @@ pub(crate) fn problems(test: &TestReport) -> Vec<Problem> {
     all
 }
 
-/// A message that names its run, once.
+/// A message that names its run, once; `run 1` is not named by `run 12`.
 fn of_run(run: Option<usize>, message: &Message) -> Message {
-    match run.map(|run| format!("run {run}")) {
-        Some(name) if !names(&message.text(), &name) => sentence!("{name}: {message}"),
-        _ => message.clone(),
+    let Some(name) = run.map(|run| format!("run {run}")) else {
+        return message.clone();
+    };
+    let is_digit = |next: char| next.is_ascii_digit();
+    let text = message.text();
+    let mut behind = text.split(&name).skip(1);
+    if behind.any(|rest| !rest.starts_with(is_digit)) {
+        message.clone()
+    } else {
+        sentence!("{name}: {message}")
     }
-}
-
-/// Whether a message names this run; `run 1` is not named by `run 12`.
-fn names(message: &str, run: &str) -> bool {
-    let mut behind = message.match_indices(run).map(|(at, _)| {
-        let rest = message.get(at + run.len()..);
-        rest.and_then(|rest| rest.chars().next())
-    });
-    behind.any(|next| !next.is_some_and(|next| next.is_ascii_digit()))
 }
 
 fn of_failure(failure: &GateFailure) -> Problem {
@@ -97,12 +92,12 @@ fn value(value: &Value) -> String {
 }
 
 /// A text on one line, fit for any reader.
-pub(crate) fn line(text: &str) -> String {
+pub fn line(text: &str) -> String {
     printable(text, MESSAGE_MAX)
 }
 
 /// The name of a test; one without any would be lost.
-pub(crate) fn name(test: &TestReport) -> String {
+pub fn name(test: &TestReport) -> String {
     let name = line(&test.name);
     if name.trim().is_empty() {
         "(unnamed)".to_owned()
@@ -112,17 +107,17 @@ pub(crate) fn name(test: &TestReport) -> String {
 }
 
 /// `suite.yml:12`.
-pub(crate) fn place(test: &TestReport) -> String {
+pub fn place(test: &TestReport) -> String {
     format!("{}:{}", line(&test.file), test.line)
 }
 
 /// Why a test was skipped.
-pub(crate) fn reason(test: &TestReport) -> String {
+pub fn reason(test: &TestReport) -> String {
     line(test.skipped.as_deref().unwrap_or("no reason is given"))
 }
 
 /// What kept all tests from being run, in one sentence with its place.
-pub(crate) fn told(problem: &SuiteProblem) -> String {
+pub fn told(problem: &SuiteProblem) -> String {
     let message = line(&problem.message);
     let place = [problem.line, problem.column].into_iter().flatten();
     let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
@@ -134,7 +129,7 @@ pub(crate) fn told(problem: &SuiteProblem) -> String {
 }
 
 /// Those that did not pass: failures first, then what could not be judged, each in the order of the files.
-pub(crate) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
+pub fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
     let of = |outcome| {
         let tests = report.tests.iter();
         tests.filter(move |test| test.outcome == outcome)
@@ -143,7 +138,7 @@ pub(crate) fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
 }
 
 /// How it ended in one word.
-pub(crate) fn word(report: &SuiteReport) -> (Tone, &'static str) {
+pub fn word(report: &SuiteReport) -> (Tone, &'static str) {
     let counts = report.counts();
     if report.partial && counts.failed == 0 {
         (Tone::Unclear, "INTERRUPTED")
@@ -160,31 +155,26 @@ pub(crate) fn word(report: &SuiteReport) -> (Tone, &'static str) {
 }
 
 /// `12 tests`.
-pub(crate) fn counted(tests: usize) -> String {
-    counted_as(tests, "test")
-}
-
-fn counted_as(count: usize, noun: &str) -> String {
-    let end = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{end}")
+pub fn counted(number: usize, noun: &str) -> String {
+    phrase::count(count(number), noun)
 }
 
 /// `12 tests: 9 passed, 2 failed, 1 error`.
-pub(crate) fn summary(report: &SuiteReport) -> String {
+pub fn summary(report: &SuiteReport) -> String {
     if !report.problems.is_empty() {
-        let problems = counted_as(report.problems.len(), "problem");
+        let problems = counted(report.problems.len(), "problem");
         return format!("no test was run: {problems}");
     }
     let counts = report.counts();
     let parts = [
         (counts.passed, format!("{} passed", counts.passed)),
         (counts.failed, format!("{} failed", counts.failed)),
-        (counts.errors, counted_as(counts.errors, "error")),
+        (counts.errors, counted(counts.errors, "error")),
         (counts.skipped, format!("{} skipped", counts.skipped)),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(_, part)| part).collect();
-    let mut summary = counted(report.tests.len());
+    let mut summary = counted(report.tests.len(), "test");
     if !parts.is_empty() {
         summary = format!("{summary}: {}", parts.join(", "));
     }

@@ -1,13 +1,15 @@
-//! The report as a document: what is wrong, test by test, and a table of all.
+//! Suites as documents: what is wrong, test by test, and a table of all; the tests that would be run; and the live line.
 
+use super::problems::{
+    Problem, bad, counted, line, name, place, problems, reason, summary, told, word,
+};
+use crate::prelude::*;
+use crate::run::SuiteList;
 use mcprove_document::block::{
     Block, Document, Figure, Finding, Line, Section, Table, Tone, Verdict,
 };
 use mcprove_document::figure;
-
-use super::problems::{Problem, bad, name, place, problems, reason, summary, told, word};
-use crate::run::{SuiteReport, TestKind, TestOutcome, TestReport};
-use mcprove_settings::message::{assignment, message, setting};
+use mcprove_document::terminal::cut;
 
 /// How many tests that did not pass are told.
 const BAD_MAX: usize = 50;
@@ -206,4 +208,62 @@ fn next_steps(report: &SuiteReport) -> Vec<Line> {
         steps.push("every test was skipped, so nothing is proven".into());
     }
     steps
+}
+
+/// The tests: kind, where it stands, then its whole name with its tags, and why it is skipped.
+pub fn suite_list_document(list: &SuiteList) -> Document {
+    let mut table = Table::new(["", "", "", ""]);
+    for test in &list.tests {
+        let mut name = Line::plain(&test.name);
+        if !test.tags.is_empty() {
+            name = name.and(format!(" [{}]", test.tags.join(", ")));
+        }
+        if let Some(reason) = &test.skip {
+            name = name.and(format!(" (skipped: {reason})"));
+        }
+        table.push([
+            test.kind.name().into(),
+            test.skip.as_ref().map_or("", |_| "skipped").into(),
+            format!("{}:{}", test.file, test.line).into(),
+            name,
+        ]);
+    }
+    let count = counted(list.tests.len(), "test");
+    Document {
+        title: "Tests".to_owned(),
+        sections: vec![
+            Section::default().table(table),
+            Section::default().paragraph(count),
+        ],
+        ..Document::default()
+    }
+}
+
+/// How suites go, in one line of at most `width` columns: how many tests ended, how many of them did not
+/// pass, and which one was begun last.
+///
+/// ```
+/// use mcprove_suite::report::suite_progress_line;
+/// use mcprove_suite::run::Counts;
+///
+/// let counts = Counts { passed: 11, failed: 1, ..Counts::default() };
+/// let line = suite_progress_line(counts, 40, Some("search finds things"), 60);
+/// assert_eq!(line, "12 of 40 tests  1 failed  search finds things");
+/// ```
+pub fn suite_progress_line(
+    counts: Counts,
+    tests: usize,
+    current: Option<&str>,
+    width: usize,
+) -> String {
+    let ended = counts.passed + counts.failed + counts.errors + counts.skipped;
+    let tests = counted(tests, "test");
+    let mut parts = vec![format!("{ended} of {tests}")];
+    for (count, word) in [(counts.failed, "failed"), (counts.errors, "errors")] {
+        if count > 0 {
+            parts.push(format!("{count} {word}"));
+        }
+    }
+    parts.extend(current.map(line));
+    cut(&parts.join("  "), width)
 }

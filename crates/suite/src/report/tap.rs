@@ -1,15 +1,10 @@
 //! The Test Anything Protocol, version 14: a line per test, and what is wrong with it as YAML.
 
-use std::fmt::Write as _;
-
-use mcprove_settings::printable::printable_json;
-use serde_json::{Value, json};
-
 use super::problems::{line, name, place, problems, reason, told};
-use crate::run::{SuiteReport, TestOutcome, TestReport};
+use crate::prelude::*;
 
 /// The report as TAP.
-pub(super) fn render(report: &SuiteReport) -> String {
+pub fn render(report: &SuiteReport) -> String {
     let mut lines = "TAP version 14\n".to_owned();
     // `1..0` would say that all was skipped on purpose.
     if report.problems.is_empty() {

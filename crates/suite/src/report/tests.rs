@@ -9,6 +9,11 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 use crate::run::{TestOutcome, TestReport};
 
+/// Every format.
+const FORMATS: [&str; 7] = [
+    "terminal", "json", "junit", "tap", "github", "markdown", "html",
+];
+
 /// What a server says when it means harm to whoever reads.
 const HOSTILE: [&str; 5] = [
     "\u{1b}[2J\u{1b}]0;owned\u{7}",

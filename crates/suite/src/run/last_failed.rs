@@ -4,18 +4,9 @@
 //! that one that never was is not taken for one that passed. Files are named as seen from the folder of this one:
 //! a checkout that was moved, or restored elsewhere, is the same.
 
-use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
-
 use mcprove_settings::input;
-use mcprove_settings::message::{message, setting};
-use mcprove_settings::whole_file::write_private;
-use serde::{Deserialize, Serialize};
 
-use super::report::{SuiteReport, TestOutcome};
-use crate::error::TestError;
-use crate::plan::SuitePlan;
+use crate::prelude::*;
 
 /// The name of the file, in the folder that runs are written to.
 pub const LAST_FAILED_FILE: &str = "last-failed.json";

@@ -1,10 +1,6 @@
 //! The tests of suites, in the order of the files: what is chosen from, and what `--list` shows.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::report::{TestKind, TestReport};
-use crate::plan::{AgentTestPlan, LoadTestPlan, SuitePlan, TestHead, ToolTestPlan};
+use crate::prelude::*;
 
 /// One test of a suite.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +14,7 @@ pub struct TestOf<'a> {
 
 /// A test, whatever its kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Test<'a> {
+pub enum Test<'a> {
     Tool(&'a ToolTestPlan),
     Agent(&'a AgentTestPlan),
     Load(&'a LoadTestPlan),

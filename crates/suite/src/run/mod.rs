@@ -9,8 +9,7 @@ mod last_failed;
 pub(crate) mod listing;
 mod load;
 mod masking;
-mod repeat;
-mod report;
+pub(crate) mod report;
 mod runner;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -20,16 +19,10 @@ mod selection;
 mod servers;
 mod tool;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use mcprove_load::drive::Stop;
 use mcprove_load::run::Progress;
-use mcprove_settings::error::ConfigErrors;
 
 use self::servers::Servers;
-use crate::error::TestError;
-use crate::plan::{Environment, SuitePlan};
+use crate::prelude::*;
 
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
@@ -148,15 +141,10 @@ pub async fn run_files(
     files: impl IntoIterator<Item = impl AsRef<Path>>,
     options: &SuiteOptions,
 ) -> Result<SuiteReport, SuiteError> {
-    let mut errors = Vec::new();
-    let plans = files.into_iter().filter_map(|file| {
-        let plan = crate::file::read(file.as_ref());
-        plan.map_err(|unusable| errors.extend(unusable.0)).ok()
-    });
-    let plans: Vec<_> = plans.collect();
-    if !errors.is_empty() {
-        return Err(SuiteError::Files(ConfigErrors(errors)));
-    }
+    let plans = files
+        .into_iter()
+        .map(|file| crate::file::read(file.as_ref()));
+    let plans = ConfigErrors::unless_all(plans).map_err(SuiteError::Files)?;
     let (selection, rules) = (Selection::default(), RunRules::default());
     let listener: SuiteListener = Arc::new(|_| {});
     Ok(run_suites(&plans, &selection, options, rules, &listener).await?)

@@ -1,17 +1,9 @@
 //! What came of a suite: what every reporter is made from, and what `--report json` prints.
 
-use std::collections::BTreeMap;
+use mcprove_score::gate::RunTargets;
 
-use mcprove_score::gate::{GateFailure, RunTargets, ScoreError};
-use mcprove_settings::error::ConfigError;
-use mcprove_settings::loss::Loss;
+use crate::prelude::*;
 use mcprove_settings::message::Message;
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::plan::{SuitePlan, TestHead};
 
 /// The name of the format.
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
@@ -65,11 +57,12 @@ impl From<&ConfigError> for SuiteProblem {
 
 /// What kind of test it is.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TestKind {
     /// A call of a tool.
+    #[default]
     Tool,
     /// A task for an agent.
     Agent,
@@ -78,7 +71,7 @@ pub enum TestKind {
 }
 
 /// What came of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
     /// Everything held.
@@ -86,6 +79,7 @@ pub enum TestOutcome {
     /// Something that must hold does not: a finding.
     Failed,
     /// It could not be done, or not be judged: nothing is proven.
+    #[default]
     Error,
     /// It was not to be run.
     Skipped,
@@ -104,7 +98,7 @@ pub struct Repeated {
 
 /// What came of one test.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestReport {
     /// Its name.
     pub name: String,
@@ -235,17 +229,7 @@ impl TestReport {
             kind,
             file: plan.file.clone(),
             line: head.place.line,
-            outcome: TestOutcome::Error,
-            skipped: None,
-            repeated: None,
-            duration_ms: 0.0,
-            targets: BTreeMap::new(),
-            runs: Vec::new(),
-            failures: Vec::new(),
-            errors: Vec::new(),
-            notes: Vec::new(),
-            losses: Vec::new(),
-            details: None,
+            ..Self::default()
         }
     }
 
@@ -275,8 +259,9 @@ impl TestReport {
         self.losses.push(loss);
     }
 
-    /// Decides what came of it: what could not be judged outweighs what does not hold.
-    pub(crate) fn judge(&mut self) {
+    /// The same, with what came of it: what could not be judged outweighs what does not hold.
+    #[must_use]
+    pub(crate) fn judged(mut self) -> Self {
         self.outcome = if !self.errors.is_empty() {
             TestOutcome::Error
         } else if !self.failures.is_empty() {
@@ -284,18 +269,12 @@ impl TestReport {
         } else {
             TestOutcome::Passed
         };
-    }
-
-    /// The same, decided.
-    #[must_use]
-    pub(crate) fn judged(mut self) -> Self {
-        self.judge();
         self
     }
 }
 
 /// That something does not hold.
-pub(crate) fn gate_failure(
+pub fn gate_failure(
     target: &str,
     expected: impl Into<Value>,
     actual: impl Into<Value>,

@@ -2,11 +2,11 @@
 //!
 //! A load is alone: whatever ran beside it would be measured too. Loads come after everything else.
 
-use std::collections::{BTreeMap, VecDeque};
+use crate::prelude::*;
 
 /// What a test needs to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Needs {
+pub struct Needs {
     /// The servers, each with how many tests may use it at once.
     pub servers: Vec<(ServerKey, u32)>,
     /// Whether nothing may run beside it.
@@ -14,74 +14,53 @@ pub(super) struct Needs {
 }
 
 /// A server: the place of its suite, and its name.
-pub(super) type ServerKey = (usize, String);
+pub type ServerKey = (usize, String);
 
-/// The tests that wait and those that run.
+/// The tests that wait and those that run, by their places.
 #[derive(Debug)]
-pub(super) struct Schedule {
-    needs: Vec<Needs>,
-    waiting: VecDeque<usize>,
-    used: BTreeMap<ServerKey, u32>,
+pub struct Schedule {
+    waiting: VecDeque<(usize, Needs)>,
+    running: BTreeMap<usize, Needs>,
     jobs: usize,
-    running: usize,
-    is_someone_alone: bool,
 }
 
 impl Schedule {
     /// Of tests in order, so many at once.
-    pub fn new(needs: Vec<Needs>, jobs: usize) -> Self {
-        let (alone, others): (Vec<usize>, Vec<usize>) =
-            (0..needs.len()).partition(|test| needs.get(*test).is_some_and(|it| it.is_alone));
+    pub fn new(needs: impl IntoIterator<Item = (usize, Needs)>, jobs: usize) -> Self {
+        let (alone, others): (Vec<_>, Vec<_>) =
+            needs.into_iter().partition(|(_, needs)| needs.is_alone);
         Self {
-            needs,
             waiting: others.into_iter().chain(alone).collect(),
-            used: BTreeMap::new(),
+            running: BTreeMap::new(),
             jobs: jobs.max(1),
-            running: 0,
-            is_someone_alone: false,
         }
     }
 
     /// The next test that may start now, which then counts as running.
     pub fn start(&mut self) -> Option<usize> {
-        if self.running >= self.jobs || self.is_someone_alone {
+        let running = &self.running;
+        if running.len() >= self.jobs || running.values().any(|it| it.is_alone) {
             return None;
         }
-        let place = self.waiting.iter().position(|test| self.is_ready(*test))?;
-        let test = self.waiting.remove(place)?;
-        let needs = self.needs.get(test)?;
-        for (server, _) in &needs.servers {
-            *self.used.entry(server.clone()).or_default() += 1;
+        let mut used: BTreeMap<&ServerKey, u32> = BTreeMap::new();
+        for (server, _) in running.values().flat_map(|it| &it.servers) {
+            *used.entry(server).or_default() += 1;
         }
-        self.is_someone_alone = needs.is_alone;
-        self.running += 1;
-        Some(test)
-    }
-
-    fn is_ready(&self, test: usize) -> bool {
-        let Some(needs) = self.needs.get(test) else {
-            return false;
-        };
         let has_room = |(server, limit): &(ServerKey, u32)| {
-            self.used.get(server).copied().unwrap_or_default() < (*limit).max(1)
+            used.get(server).copied().unwrap_or_default() < (*limit).max(1)
         };
-        (!needs.is_alone || self.running == 0) && needs.servers.iter().all(has_room)
+        let is_ready = |(_, needs): &(usize, Needs)| {
+            (!needs.is_alone || running.is_empty()) && needs.servers.iter().all(has_room)
+        };
+        let place = self.waiting.iter().position(is_ready)?;
+        let (test, needs) = self.waiting.remove(place)?;
+        self.running.insert(test, needs);
+        Some(test)
     }
 
     /// A test has ended.
     pub fn end(&mut self, test: usize) {
-        let Some(needs) = self.needs.get(test) else {
-            return;
-        };
-        for (server, _) in &needs.servers {
-            if let Some(used) = self.used.get_mut(server) {
-                *used = used.saturating_sub(1);
-            }
-        }
-        if needs.is_alone {
-            self.is_someone_alone = false;
-        }
-        self.running = self.running.saturating_sub(1);
+        self.running.remove(&test);
     }
 
     /// Starts nothing any more.
@@ -124,7 +103,7 @@ mod tests {
             on(&[("many", 8), ("one", 1)]),
             on(&[("many", 8)]),
         ];
-        let mut schedule = Schedule::new(needs, 8);
+        let mut schedule = Schedule::new(needs.into_iter().enumerate(), 8);
         assert_eq!(started(&mut schedule), [0, 2, 4]);
         schedule.end(2);
         assert_eq!(started(&mut schedule), Vec::<usize>::new());
@@ -136,7 +115,7 @@ mod tests {
 
     #[test]
     fn there_are_never_more_than_the_jobs() {
-        let mut schedule = Schedule::new(vec![on(&[]); 5], 2);
+        let mut schedule = Schedule::new(vec![on(&[]); 5].into_iter().enumerate(), 2);
         assert_eq!(started(&mut schedule), [0, 1]);
         schedule.end(1);
         assert_eq!(started(&mut schedule), [2]);
@@ -145,7 +124,7 @@ mod tests {
     #[test]
     fn a_load_comes_last_and_has_nothing_beside_it() {
         let needs = vec![alone(), on(&[("a", 8)]), alone(), on(&[("b", 8)])];
-        let mut schedule = Schedule::new(needs, 8);
+        let mut schedule = Schedule::new(needs.into_iter().enumerate(), 8);
         assert_eq!(started(&mut schedule), [1, 3]);
         schedule.end(1);
         assert_eq!(started(&mut schedule), Vec::<usize>::new());
@@ -157,7 +136,10 @@ mod tests {
 
     #[test]
     fn a_limit_of_nothing_is_one() {
-        let mut schedule = Schedule::new(vec![on(&[("a", 0)]), on(&[("a", 0)])], 0);
+        let mut schedule = Schedule::new(
+            [on(&[("a", 0)]), on(&[("a", 0)])].into_iter().enumerate(),
+            0,
+        );
         assert_eq!(started(&mut schedule), [0]);
         schedule.end(0);
         assert_eq!(started(&mut schedule), [1]);
@@ -165,7 +147,7 @@ mod tests {
 
     #[test]
     fn once_closed_nothing_starts() {
-        let mut schedule = Schedule::new(vec![on(&[]); 3], 1);
+        let mut schedule = Schedule::new(vec![on(&[]); 3].into_iter().enumerate(), 1);
         assert_eq!(started(&mut schedule), [0]);
         schedule.close();
         schedule.end(0);

@@ -2,15 +2,12 @@
 //! what only a later one takes from the environment, and what is taken out must not depend on the order. Names that
 //! the suites tell are known too: they are no secrets.
 
-use std::collections::BTreeMap;
-
 use mcprove_settings::secret;
 
-use crate::agent::provider;
-use crate::plan::{AgentTestPlan, Driver, Environment, Reach, ServerPlan, SuitePlan, texts_of};
+use crate::prelude::*;
 
 /// Looks up all that these suites name. What is not set is for those to tell who need it.
-pub(super) fn look_up(plans: &[SuitePlan], environment: &Environment) {
+pub fn look_up(plans: &[SuitePlan], environment: &Environment) {
     for plan in plans {
         plan.servers
             .values()

@@ -2,12 +2,12 @@
 //!
 //! Whoever reads the files hands over their bytes, one file after the other.
 
-use mcprove_import::{Format, ImportError, import, import_as};
-use mcprove_score::gate::{Gates, ScoreReport, score};
-use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
+use mcprove_import::{ImportError, import};
+use mcprove_score::gate::{ScoreReport, score};
 use mcprove_settings::message::sentence;
 use mcprove_settings::tree::not_text;
-use mcprove_trace::AgentTrace;
+
+use crate::prelude::*;
 
 /// What a source without a file is called in messages.
 const NAMELESS: &str = "standard input";

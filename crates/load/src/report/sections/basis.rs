@@ -82,10 +82,10 @@ pub fn generator(report: &Report) -> Section {
     if generator.limited {
         let advice = report.generator_advice();
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
-        limit = limit.paragraph(was_limit.and(format!(
+        limit = limit.paragraph(was_limit.and(Line::of(&sentence!(
             ": {}. The server may be faster than these numbers. To find out: {advice}.",
             generator.reasons.join(" and ")
-        )));
+        ))));
     }
     limit.with(Section::default().list(lines).detail())
 }

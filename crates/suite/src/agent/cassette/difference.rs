@@ -1,10 +1,6 @@
 //! The first difference between two values, in words: where, what was recorded, what is there now.
 
-use std::fmt::Write as _;
-
-use mcprove_settings::secret::fits;
-use mcprove_settings::text::shorten;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// How many characters of a value are shown.
 const SHOWN_CHARS: usize = 60;
@@ -13,7 +9,7 @@ const BEFORE_CHARS: usize = 20;
 
 /// The first difference, in the order of the recorded value: the path to it (`messages[2].content[0].text`, empty
 /// for the whole), and what was recorded and is there now. `None` if there is none.
-pub(super) fn first_difference(recorded: &Value, now: &Value) -> Option<(String, String)> {
+pub fn first_difference(recorded: &Value, now: &Value) -> Option<(String, String)> {
     let mut path = String::new();
     let told = differ(Some(recorded), Some(now), &mut path)?;
     Some((path, told))
@@ -67,7 +63,7 @@ fn around_difference(old: &str, new: &str) -> (String, String) {
 }
 
 /// A value in a few words.
-pub(super) fn shortened(value: &Value) -> String {
+pub fn shortened(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => quoted(text),

@@ -1,22 +1,11 @@
 //! Cassettes as files: `cassettes/<agent>__<model>.json` beside the suite, read within limits, written whole or not at
 //! all.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-
-use mcprove_settings::hash::fnv_1a;
 use mcprove_settings::input;
-use mcprove_settings::message::{Message, message, setting};
 use mcprove_settings::outside::{LINKED, is_linked};
-use mcprove_settings::whole_file::write_private;
-use serde::Deserialize;
 
-use super::check::{check, other_format};
-use super::format::{CASSETTE_FORMAT, Cassette};
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver, SuitePlan};
+use super::format::{CASSETTE_FORMAT, Cassette, check, other_format};
+use crate::prelude::*;
 
 /// The largest cassette.
 pub const BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -28,7 +17,7 @@ const PART_CHARS_MAX: usize = 80;
 const OTHERS_MAX: usize = 16;
 
 /// What to try when a recording has no answer.
-pub(super) fn record_or_live() -> Message {
+pub fn record_or_live() -> Message {
     message![
         "record it again with ",
         setting("record"),
@@ -109,7 +98,7 @@ pub fn write(path: &Path, cassette: &Cassette) -> Result<(), TestError> {
     let text = serde_json::to_string_pretty(cassette);
     let mut text = text.map_err(|error| cannot(path, ACTION, error))?;
     text.push('\n');
-    if u64::try_from(text.len()).unwrap_or(u64::MAX) > BYTES_MAX {
+    if count(text.len()) > BYTES_MAX {
         let why = format!("it would be larger than {BYTES_MAX} bytes");
         return Err(cannot(path, ACTION, why));
     }
@@ -121,8 +110,19 @@ pub fn write(path: &Path, cassette: &Cassette) -> Result<(), TestError> {
     written.map_err(|error| cannot(path, ACTION, error))
 }
 
+/// Where the cassette of a test is.
+pub fn path(test: &AgentTestPlan, plan: &SuitePlan) -> PathBuf {
+    plan.folder.join(FOLDER).join(file_name(test))
+}
+
+/// The file of the suite, as cassettes name it.
+pub fn suite_name(plan: &SuitePlan) -> String {
+    let name = Path::new(&plan.file).file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// The path as messages have it: from the folder of the cassettes on, so that it is the same everywhere.
-fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let folder = path.parent().and_then(Path::file_name);
     match folder {
@@ -209,10 +209,8 @@ pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), TestError> {
             let before = seen.insert(folder.join(file.to_lowercase()), (&plan.file, own));
             // Those of one suite are refused one by one.
             if let Some((suite, other)) = before.filter(|(suite, _)| *suite != plan.file) {
-                let (one, other) = (
-                    format!("{other} of {suite}"),
-                    format!("{own} of {}", plan.file),
-                );
+                let one = format!("{other} of {suite}");
+                let other = format!("{own} of {}", plan.file);
                 return Err(two_agents(&one, &other, &file));
             }
         }
@@ -221,7 +219,7 @@ pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), TestError> {
 }
 
 /// That a file is a recording of something else, of which this has changed.
-pub(crate) fn drift(file: &str, changes: &[String]) -> TestError {
+pub fn drift(file: &str, changes: &[String]) -> TestError {
     TestError::new(
         format!(
             "{FOLDER}/{file}: the cassette no longer fits: {}",
@@ -235,7 +233,6 @@ pub(crate) fn drift(file: &str, changes: &[String]) -> TestError {
 /// replayed until now must not begin to ask a model because a name changed.
 pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
     let folder = plan.folder.join(FOLDER);
-    let suite = Path::new(&plan.file).file_name().unwrap_or_default();
     let (begin, own) = (agent_part(test), file_name(test));
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -249,7 +246,7 @@ pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(
         // What cannot be read is nobody's recording.
         if let Ok(Some(cassette)) = read(&folder.join(name))
             && cassette.agent == test.head.name
-            && *cassette.suite == *suite.to_string_lossy()
+            && cassette.suite == suite_name(plan)
         {
             return Err(drift(name, &cassette.fits.changes(test, plan)));
         }

@@ -2,24 +2,12 @@
 //!
 //! What the runs are held to is no part of it: a replay is judged anew.
 
-use std::collections::BTreeMap;
-
-use mcprove_fault::FaultSpec;
-use mcprove_score::agent::recovery::max_detection_ms;
-use mcprove_servers::mock::MockSpec;
-use mcprove_settings::hash::fnv_1a;
-use mcprove_settings::secret::{REDACTED, Redactor, fits, is_secret_name};
-use mcprove_settings::setting::sparse;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use mcprove_settings::secret::is_secret_name;
 
 use super::difference::{first_difference, shortened};
 use super::format::milliseconds;
 use crate::agent::live_toolbox::offered;
-use crate::agent::provider;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
+use crate::prelude::*;
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
 #[sparse]
@@ -146,7 +134,7 @@ impl CassetteInputs {
                 let digests = command.env.iter().map(|(name, value)| {
                     let is_secret = is_secret_name(name);
                     let shown = if is_secret {
-                        REDACTED.to_owned()
+                        REDACTED.into()
                     } else {
                         digest(value)
                     };
@@ -280,10 +268,6 @@ fn answers(name: &str, plan: &SuitePlan) -> Option<FitsMock> {
         digest: digest(&format!("{spec:?}")),
         faults: written(faults),
     })
-}
-
-fn written(faults: &[FaultSpec]) -> Vec<String> {
-    faults.iter().map(ToString::to_string).collect()
 }
 
 /// Something short that differs where the text does.

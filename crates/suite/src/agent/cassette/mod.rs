@@ -7,7 +7,6 @@
 //!
 //! Nothing in a cassette is run, opened or connected to: it is answers, and what they are answers to.
 
-mod check;
 mod difference;
 mod file;
 mod format;
@@ -18,11 +17,11 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use file::drift;
 pub use file::{
     BYTES_MAX, FOLDER, file_name, none_of_another_model, read, same_file, same_file_of_suites,
     write,
 };
+pub(crate) use file::{drift, path, shown, suite_name};
 pub use format::{
     Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
     RecordedRun, ToolExchange, Verdict, WireFailure,

@@ -5,21 +5,12 @@
 //! taken out at the end, when all secrets are known; the run itself sees everything as it is. Only times are rounded
 //! on the way, to what a cassette keeps, so that a replay counts the same.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use mcprove_settings::secret::{PLACES_MAX, REDACTED, Redactor};
-use mcprove_settings::sync::lock;
-use mcprove_trace::{BoxFuture, Json};
+use mcprove_settings::secret::PLACES_MAX;
 
 use super::format::{
     Body, ModelExchange, RecordedRun, ToolExchange, WireFailure, microseconds, milliseconds,
 };
-use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
-use crate::plan::Environment;
+use crate::prelude::*;
 
 /// The most bytes of one run that are recorded; a larger run has no cassette.
 pub const RECORDED_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -4,24 +4,13 @@
 //! say the same get the recorded answers in their order. Where a secret was taken out of the recording, any text may stand.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::future::ready;
-use std::sync::Mutex;
-use std::time::Duration;
 
-use mcprove_settings::secret::{REDACTED, Redactor, fits};
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
 use mcprove_trace::canonical::canonical;
-use serde_json::Value;
 
 use super::difference::first_difference;
 use super::file::record_or_live;
 use super::format::{Body, ModelExchange, RecordedRun, ToolExchange, WireFailure};
-use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
-use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
-use crate::plan::Environment;
+use crate::prelude::*;
 
 /// The environment of a replay, which needs none: what was a secret is `<redacted>`, as it is in the cassette; what is
 /// too short for one is what it was; what was not set is not set.
@@ -46,11 +35,10 @@ pub struct Replayer<'a> {
 struct Track {
     /// What they are called in messages.
     noun: &'static str,
-    keys: Vec<String>,
-    by_key: HashMap<String, VecDeque<usize>>,
-    /// Those with something taken out, which may be found by what is left.
-    redacted: Vec<usize>,
-    used: Vec<bool>,
+    /// Each with whether something was taken out, so that it may be found by what is left.
+    keys: Vec<(String, bool)>,
+    /// The places of those that are still to come.
+    left: Vec<usize>,
 }
 
 impl Track {
@@ -59,37 +47,29 @@ impl Track {
         noun: &'static str,
         exchanges: impl Iterator<Item = (String, &'e Vec<String>)>,
     ) -> Mutex<Self> {
-        let mut track = Self {
-            noun,
-            keys: Vec::new(),
-            by_key: HashMap::new(),
-            redacted: Vec::new(),
-            used: Vec::new(),
-        };
-        for (place, (key, redacted)) in exchanges.enumerate() {
-            let places = track.by_key.entry(key.clone()).or_default();
-            places.push_back(place);
-            track
-                .redacted
-                .extend((!redacted.is_empty()).then_some(place));
-            track.keys.push(key);
-            track.used.push(false);
-        }
-        Mutex::new(track)
+        let keys: Vec<_> = exchanges
+            .map(|(key, redacted)| (key, !redacted.is_empty()))
+            .collect();
+        let left = (0..keys.len()).collect();
+        Mutex::new(Self { noun, keys, left })
     }
 
     /// The next exchange that answers this.
     fn take(&mut self, key: &str) -> Option<usize> {
-        let is_unused = |place: &usize| !self.used[*place];
-        let exact = self.by_key.get_mut(key);
-        let exact =
-            exact.and_then(|places| std::iter::from_fn(|| places.pop_front()).find(is_unused));
-        let found = exact.or_else(|| {
-            let mut left = self.redacted.iter().copied().filter(is_unused);
-            left.find(|place| fits(&self.keys[*place], key))
-        })?;
-        self.used[found] = true;
-        Some(found)
+        let is_exact = |place: &usize| self.keys[*place].0 == key;
+        let may_fit = |place: &usize| {
+            let (own, is_redacted) = &self.keys[*place];
+            *is_redacted && fits(own, key)
+        };
+        let left = self.left.iter();
+        let found = left.clone().position(is_exact);
+        let found = found.or_else(|| left.clone().position(may_fit))?;
+        Some(self.left.remove(found))
+    }
+
+    /// Whether an exchange is still to come. Their places stay in order.
+    fn is_left(&self, place: usize) -> bool {
+        self.left.binary_search(&place).is_ok()
     }
 
     /// Why there is no answer to this: how it differs from the exchange whose request is most like it, that which begins
@@ -102,15 +82,15 @@ impl Track {
         elsewhere: impl Fn(usize) -> String,
     ) -> String {
         let rank = |place: &usize| {
-            let pairs = part(&self.keys[*place]).bytes().zip(part(key).bytes());
+            let pairs = part(&self.keys[*place].0).bytes().zip(part(key).bytes());
             let same = pairs.take_while(|(own, key)| own == key).count();
-            (same, !self.used[*place], Reverse(*place))
+            (same, self.is_left(*place), Reverse(*place))
         };
         let noun = self.noun;
         let Some(place) = (0..self.keys.len()).max_by_key(rank) else {
             return format!("it has no {noun} at all");
         };
-        let ((head, recorded), (asked, now)) = (halves(&self.keys[place]), halves(key));
+        let ((head, recorded), (asked, now)) = (halves(&self.keys[place].0), halves(key));
         if head != asked {
             return elsewhere(place);
         }
@@ -118,7 +98,9 @@ impl Track {
         let told = match first_difference(&parse(recorded), &parse(now)) {
             Some((path, told)) if path.is_empty() => told,
             Some((path, told)) => format!("{path}: {told}"),
-            None if self.used[place] => "it was asked more often than it was recorded".to_owned(),
+            None if !self.is_left(place) => {
+                "it was asked more often than it was recorded".to_owned()
+            }
             None => "it says the same in other words".to_owned(),
         };
         format!(

@@ -10,36 +10,20 @@
 //! | `MCPROVE_SYSTEM`, `MCPROVE_MODEL` | what the suite says of them, where it does |
 //! | `MCPROVE_MAX_TURNS` | the most answers of the model |
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
-
-use mcprove_client::server::Server;
-use mcprove_settings::private_file;
-use mcprove_settings::whole_file::write_private;
-use serde_json::{Map, Value, json};
 
 use super::proxies::Proxy;
 use super::{CommandContext, of_file};
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Environment};
+use crate::prelude::*;
 
 /// The variable with the path of the configuration, which arguments of the command may name too.
-pub const CONFIG_VARIABLE: &str = "MCPROVE_MCP_CONFIG";
-/// The variable with what stands in the configuration.
-pub const SERVERS_VARIABLE: &str = "MCPROVE_MCP_SERVERS";
-/// The variable with the task.
-pub const PROMPT_VARIABLE: &str = "MCPROVE_PROMPT";
-/// The variable with the turns, as JSON.
-pub const TURNS_VARIABLE: &str = "MCPROVE_TURNS";
+const CONFIG_VARIABLE: &str = "MCPROVE_MCP_CONFIG";
 /// A longer value of a variable is left out: systems refuse to start what has it.
 const VARIABLE_BYTES_MAX: usize = 100_000;
 
 /// A folder for the files of one run of an agent: nobody else may look into it, and it goes when the run does.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
     pub fn create() -> io::Result<Self> {
@@ -67,7 +51,7 @@ impl Drop for Folder {
 
 /// The agent as a process, with its configuration written into the folder. The texts of the task are filled in, those of
 /// the command are not.
-pub(super) fn process(
+pub fn process(
     task: &AgentTestPlan,
     command: &CommandPlan,
     proxies: &[Proxy],
@@ -89,9 +73,7 @@ pub(super) fn process(
     });
     let fill = |text: &String| {
         let filled = environment.fill(text);
-        filled.map_err(|error| {
-            TestError::new(format!("the command of the agent: {error}"), SET_VARIABLE)
-        })
+        filled.map_err(|error| error.of("the command of the agent"))
     };
     let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
     let mut server = Server::stdio(&command.program).args(args);
@@ -102,12 +84,9 @@ pub(super) fn process(
     }
     let told = [
         (CONFIG_VARIABLE, config),
-        (SERVERS_VARIABLE, servers),
-        (PROMPT_VARIABLE, task.prompts.join("\n\n")),
-        (
-            TURNS_VARIABLE,
-            Value::from(task.prompts.clone()).to_string(),
-        ),
+        ("MCPROVE_MCP_SERVERS", servers),
+        ("MCPROVE_PROMPT", task.prompts.join("\n\n")),
+        ("MCPROVE_TURNS", json!(task.prompts).to_string()),
         ("MCPROVE_SYSTEM", task.system.clone().unwrap_or_default()),
         ("MCPROVE_MODEL", command.model.clone().unwrap_or_default()),
         ("MCPROVE_MAX_TURNS", task.budget.turns.to_string()),

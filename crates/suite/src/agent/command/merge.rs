@@ -5,21 +5,17 @@
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
 
+use std::io::Read as _;
 use mcprove_settings::message::sentence;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read as _};
-use std::time::UNIX_EPOCH;
 
 use mcprove_import::{import_records, read_records};
-use mcprove_settings::number::count;
-use mcprove_trace::{AgentRun, ErrorCategory, TraceRecord};
-use serde_json::{Value, json};
+use mcprove_trace::TraceRecord;
 
 use super::process::{Ended, How};
 use super::proxies::Written;
 use super::setup::Kept;
 use super::{CommandRun, of_file};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// The largest recording that is read; the rest is left out.
 const RECORDING_BYTES_MAX: u64 = 256 * 1024 * 1024;
@@ -30,13 +26,10 @@ const ENDED: &str = "agent_ended";
 const LEFT: &str = "left";
 
 /// Reads what the proxies of these servers wrote down until their agent ended.
-pub(super) fn merge(
-    names: &[&str],
-    written: &[Written],
-    ended: &Ended,
-) -> Result<CommandRun, TestError> {
+pub fn merge(recordings: &[Written], ended: &Ended) -> Result<CommandRun, TestError> {
     let mut texts = Vec::new();
-    for (name, written) in names.iter().zip(written) {
+    for written in recordings {
+        let name = written.name.as_str();
         let missing = match (&written.kept, &ended.how) {
             (Kept::Lost(reason), _) => Some(reason.as_str()),
             // An agent that was ended may not have come to its first call.
@@ -63,7 +56,7 @@ pub(super) fn merge(
         }
         // A server that the agent never started has none.
         if !text.trim().is_empty() {
-            texts.push((*name, text));
+            texts.push((name, text));
         }
     }
     merge_texts(&texts, Some(ended))
@@ -113,7 +106,7 @@ fn never_reached(records: &[TraceRecord]) -> Option<&str> {
 }
 
 /// The run in these recordings of servers, until its agent ended.
-pub(super) fn merge_texts(
+pub fn merge_texts(
     texts: &[(&str, String)],
     ended: Option<&Ended>,
 ) -> Result<CommandRun, TestError> {

@@ -10,7 +10,6 @@
 
 mod config;
 mod merge;
-mod output;
 mod process;
 mod proxies;
 mod setup;
@@ -18,23 +17,10 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Display;
-use std::io;
-use std::path::Path;
-
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens};
-
 use self::config::Folder;
-use self::output::Output;
-use self::process::{Ended, How};
-use super::run::fill_texts;
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Environment, ServerPlan};
+use self::process::{Ended, How, OUTPUT_BYTES_MAX, Output};
+use crate::prelude::*;
 
-pub use config::{CONFIG_VARIABLE, PROMPT_VARIABLE, SERVERS_VARIABLE, TURNS_VARIABLE};
-pub use process::OUTPUT_BYTES_MAX;
 pub use setup::{ProxySetup, RecordingReport};
 
 /// What an agent is run with.
@@ -71,8 +57,8 @@ pub async fn run_once(
     let folder = Folder::create()
         .map_err(|error| of_file("no temporary folder can be made for the agent", &error))?;
     let proxies = proxies::start(servers, &test.inject, context, folder.path()).await?;
-    let task = fill_texts(test, context.environment)
-        .map_err(|error| TestError::new(format!("the task of the agent: {error}"), SET_VARIABLE))?;
+    let task =
+        fill_texts(test, context.environment).map_err(|error| error.of("the task of the agent"))?;
     let server = config::process(&task, command, &proxies, context, &folder)?;
     let input = format!("{}\n", task.prompts.join("\n\n"));
     let redactor = context.environment.redactor();
@@ -85,17 +71,15 @@ pub async fn run_once(
             error.hint(),
         )
     })?;
-    let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-    let merged = merge::merge(&names, &recordings, &ended)?;
+    let merged = merge::merge(&recordings, &ended)?;
     let mut finished = finish(test, command, merged, &ended)?;
     finished.run.prompt = task.prompts.into_iter().next();
     Ok(finished)
 }
 
 /// What cannot be done with a file of the agent, or of one of its proxies.
-fn of_file(what: impl Display, source: &io::Error) -> TestError {
-    let hint = OwnLimit::of(source).map_or_else(
-        || "check the permissions of the temporary folder and the space on the disk".into(),
+ fn of_file(what: impl fmt::Display, source: &io::Error) -> TestError{
+let hint = OwnLimit::of(source).map_or_else( || "check the permissions of the temporary folder and the space on the disk".into(),
         |limit| limit.hint(),
     );
     TestError::new(format!("{what}: {source}"), hint)
@@ -188,7 +172,7 @@ fn stop_reason(
         How::Done => {}
     }
     // It cannot be stopped at its budget, but it went beyond it.
-    let calls = u64::try_from(run.tool_calls.len()).unwrap_or(u64::MAX);
+    let calls = count(run.tool_calls.len());
     let tokens = output.tokens.as_ref().and_then(Tokens::sum);
     if test.budget.tool_calls.is_some_and(|most| calls > most) {
         notes.push(format!(
@@ -196,12 +180,7 @@ fn stop_reason(
             phrase::count(calls, "call")
         ));
         StopReason::ToolCallBudget
-    } else if test
-        .budget
-        .tokens
-        .zip(tokens)
-        .is_some_and(|(most, used)| used > most)
-    {
+    } else if test.budget.tokens.is_some_and(|most| tokens > Some(most)) {
         notes.push("the agent used more tokens than its budget".to_owned());
         StopReason::TokenBudget
     } else {

@@ -1,16 +1,10 @@
-//! The process of an agent, from start to end.
-
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+//! The process of an agent, from start to end, and its last words: a text, or one object of JSON with `final_response`.
 
 use mcprove_client::process::{Child, SpawnError, StderrLog};
-use mcprove_client::server::Server;
-use mcprove_settings::secret::Redactor;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use serde::de::DeserializeOwned;
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::time::timeout;
 
-use crate::error::last_lines;
+use crate::prelude::*;
 
 /// How much of the standard output of an agent is kept.
 pub const OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -20,7 +14,7 @@ const STDERR_LINES_MAX: usize = 15;
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 
 /// How a process ended.
-pub(super) struct Ended {
+pub struct Ended {
     pub how: How,
     pub stdout: String,
     /// Whether there was more.
@@ -31,7 +25,7 @@ pub(super) struct Ended {
 }
 
 /// How a process ended.
-pub(super) enum How {
+pub enum How {
     /// With success.
     Done,
     /// With another status, or by a signal.
@@ -46,7 +40,7 @@ pub(super) enum How {
 }
 
 /// Runs the process to its end, or to that of its time, and all that it started with it.
-pub(super) async fn run(
+pub async fn run(
     server: &Server,
     input: String,
     time: Duration,
@@ -104,4 +98,59 @@ async fn read(mut stdout: ChildStdout) -> (Vec<u8>, bool) {
     let _ = first.read_to_end(&mut kept).await;
     let more = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
     (kept, more.is_ok_and(|bytes| bytes > 0))
+}
+
+/// What an agent says of its run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// What it says to its user.
+    pub final_response: String,
+    /// The model that it asked.
+    pub model: Option<String>,
+    /// The tokens that it took.
+    pub tokens: Option<Tokens>,
+    /// The turns of the conversation.
+    pub turns: Option<Vec<Turn>>,
+}
+
+impl Output {
+    /// The output as a text, whatever it is.
+    pub fn text(stdout: &str) -> Self {
+        Self {
+            final_response: stdout.trim().to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads standard output: all of it is the text, unless it is an object that says so itself. Such an object must be
+    /// right: what is wrong with it comes back, with its place.
+    pub fn read(stdout: &str) -> Result<Self, String> {
+        let object: Option<Map<String, Value>> = serde_json::from_str(stdout.trim()).ok();
+        let is_ours = |object: &Map<String, Value>| {
+            let mut keys = ["final_response", "tokens", "turns"].into_iter();
+            keys.any(|key| object.contains_key(key))
+        };
+        let Some(mut object) = object.filter(is_ours) else {
+            return Ok(Self::text(stdout));
+        };
+        // Null is nothing.
+        let mut take = |key: &str| object.remove(key).unwrap_or_default();
+        let final_response: Option<String> = field("final_response", take("final_response"))?;
+        let turns: Option<Vec<Value>> = field("turns", take("turns"))?;
+        let turns = turns.map(|turns| {
+            let turns = turns.into_iter().enumerate();
+            let turns = turns.map(|(index, turn)| field(&format!("turns[{index}]"), turn));
+            turns.collect::<Result<_, _>>()
+        });
+        Ok(Self {
+            final_response: final_response.ok_or("final_response: it is missing")?,
+            model: field("model", take("model"))?,
+            tokens: field("tokens", take("tokens"))?,
+            turns: turns.transpose()?,
+        })
+    }
+}
+
+fn field<Field: DeserializeOwned>(place: &str, value: Value) -> Result<Field, String> {
+    serde_json::from_value(value).map_err(|error| format!("{place}: {error}"))
 }

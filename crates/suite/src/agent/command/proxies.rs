@@ -1,57 +1,32 @@
 //! The proxies before the servers of one run.
 
 use mcprove_settings::message::sentence;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-
-use mcprove_client::server::{Server, Transport};
-use mcprove_fault::FaultSpec;
 use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
-use mcprove_servers::mock::{Kind, Listening};
-use serde_json::{Value, json};
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
-use super::setup::{Kept, Offer, ProxySetup};
+use super::setup::{Kept, ProxySetup, ProxyTask};
 use super::{CommandContext, of_file};
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{self, Reach, ServerPlan};
-
-/// Any free port of this machine.
-const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+use crate::prelude::*;
 
 /// A proxy before one server.
-pub(super) struct Proxy {
+pub struct Proxy {
     /// The name of the server.
     pub name: String,
     /// How the agent reaches it, as in `mcpServers`.
     pub entry: Value,
     record: PathBuf,
-    process: ProxyProcess,
-}
-
-/// Where a proxy runs.
-enum ProxyProcess {
-    /// It listens in this process.
-    Own {
-        stop: oneshot::Sender<()>,
-        task: JoinHandle<http::Ended>,
-        /// The mock behind it, which goes when this is dropped.
-        _mock: Option<Listening>,
-    },
-    /// The agent starts it: this tells it what to do, and hears of its recording.
-    OfAgent(Offer),
+    task: ProxyTask,
 }
 
 /// What the proxy of one server wrote down.
-pub(super) struct Written {
+pub struct Written {
+    pub name: String,
     pub path: PathBuf,
     pub kept: Kept,
 }
 
 /// Puts a proxy before each server.
-pub(super) async fn start(
+pub async fn start(
     servers: &[&ServerPlan],
     faults: &[FaultSpec],
     context: CommandContext<'_>,
@@ -62,33 +37,8 @@ pub(super) async fn start(
         let name = &plan.name;
         // Not after the server: its name may be anything.
         let record = folder.join(format!("{index}.jsonl"));
-        let (server, mock) = match &plan.reach {
-            Reach::Server(server) => {
-                let filled = context.environment.fill_server(server);
-                let server = filled.map_err(|error| {
-                    TestError::new(format!("the server {name:?}: {error}"), SET_VARIABLE)
-                })?;
-                (server, None)
-            }
-            Reach::Mock { spec, faults } => {
-                let mock = plan::mock((**spec).clone(), faults, context.seed);
-                let mock = mock.map_err(|error| {
-                    TestError::new(
-                        format!("the mock {name:?} cannot be made: {error}"),
-                        sentence!("check the tools of the mock with `mcprove validate`"),
-                    )
-                })?;
-                let listening = mock.listen(Kind::Http, ANY_PORT).await.map_err(|error| {
-                    TestError::new(
-                        format!("the mock {name:?} cannot be reached: {error}"),
-                        "check that 127.0.0.1 can be listened on",
-                    )
-                })?;
-                let url = format!("http://{}/mcp", listening.addr);
-                (Server::http(url), Some(listening))
-            }
-        };
-        let (entry, process) = if server.transport == Transport::Stdio {
+        let (server, mock) = plan.listen(context.environment, context.seed).await?;
+        let (entry, task) = if server.transport == Transport::Stdio {
             let setup = folder.join(format!("{index}.json"));
             before_process(name, server, faults, context, &setup, &record).await?
         } else {
@@ -98,7 +48,7 @@ pub(super) async fn start(
             name: name.clone(),
             entry,
             record,
-            process,
+            task,
         });
     }
     Ok(proxies)
@@ -111,7 +61,7 @@ async fn before_process(
     context: CommandContext<'_>,
     setup: &Path,
     record: &Path,
-) -> Result<(Value, ProxyProcess), TestError> {
+) -> Result<(Value, ProxyTask), TestError> {
     let Some(program) = context.proxy_program else {
         return Err(TestError::new(
             format!("there is no program that could stand before the server {name:?} as a proxy"),
@@ -129,7 +79,7 @@ async fn before_process(
         // The proxy starts where the agent does, from where a relative folder would lead elsewhere.
         working_dir: std::path::absolute(server.working_dir.unwrap_or_else(|| ".".into())).ok(),
         shutdown_timeout_ms: shutdown.try_into().unwrap_or(u64::MAX),
-        faults: faults.iter().map(ToString::to_string).collect(),
+        faults: written(faults),
         seed: context.seed,
         record: record.to_owned(),
         secrets: secrets.into_iter().collect(),
@@ -138,7 +88,7 @@ async fn before_process(
     let offered =
         offered.map_err(|error| of_file("the settings of a proxy cannot be offered", &error))?;
     let entry = json!({ "command": program, "args": ["proxy", "--setup", setup] });
-    Ok((entry, ProxyProcess::OfAgent(offered)))
+    Ok((entry, offered))
 }
 
 async fn before_address(
@@ -148,7 +98,7 @@ async fn before_address(
     context: CommandContext<'_>,
     record: &Path,
     mock: Option<Listening>,
-) -> Result<(Value, ProxyProcess), TestError> {
+) -> Result<(Value, ProxyTask), TestError> {
     let transport = &reached.transport;
     let is_websocket = matches!(transport, Transport::WebSocket { .. });
     let Some((url, headers)) = transport.address().filter(|_| !is_websocket) else {
@@ -159,7 +109,7 @@ async fn before_address(
     };
     let mut origin = Origin::new("proxy", name);
     origin.seed = Some(context.seed);
-    origin.faults = faults.iter().map(ToString::to_string).collect();
+    origin.faults = written(faults);
     let secrets = reached.secrets();
     let redactor = context.environment.redactor().with_secrets(secrets);
     let recording = Recording::create(record, &origin, &redactor);
@@ -179,36 +129,29 @@ async fn before_address(
         TestError::new(message, error.hint())
     })?;
     let entry = json!({ "type": transport.name(), "url": proxy.url() });
-    let (stop, stopped) = oneshot::channel();
-    let task = tokio::spawn(proxy.run(async move {
-        // Dropped is stopped too.
-        let _ = stopped.await;
-    }));
-    let process = ProxyProcess::Own {
-        stop,
-        task,
-        _mock: mock,
-    };
-    Ok((entry, process))
+    let task = ProxyTask::spawn(|stopped| async move {
+        let stopped = async {
+            // Dropped is stopped too.
+            let _ = stopped.await;
+        };
+        let ended = proxy.run(stopped).await;
+        // The mock behind it goes with it.
+        drop(mock);
+        let failure = ended.summary.recording.and_then(|it| it.failure);
+        failure.map_or(Kept::All, Kept::Lost)
+    });
+    Ok((entry, task))
 }
 
 /// Ends the proxies, so that what they wrote down is whole.
-pub(super) async fn stop(proxies: Vec<Proxy>) -> Vec<Written> {
+pub async fn stop(proxies: Vec<Proxy>) -> Vec<Written> {
     let mut written = Vec::with_capacity(proxies.len());
     for proxy in proxies {
-        let kept = match proxy.process {
-            ProxyProcess::OfAgent(offer) => offer.end().await,
-            ProxyProcess::Own { stop, task, _mock } => {
-                let _ = stop.send(());
-                let failure = match task.await {
-                    Ok(ended) => ended.summary.recording.and_then(|it| it.failure),
-                    Err(error) => Some(error.to_string()),
-                };
-                failure.map_or(Kept::All, Kept::Lost)
-            }
-        };
-        let path = proxy.record;
-        written.push(Written { path, kept });
+        written.push(Written {
+            name: proxy.name,
+            path: proxy.record,
+            kept: proxy.task.end().await,
+        });
     }
     written
 }

@@ -5,22 +5,14 @@
 //! The connection stays open: over it the proxy reports that it records, and at once what it cannot write. A
 //! full disk cannot keep that back, and a kill closes the connection.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
+use std::io::Write as _;
 
 use mcprove_load::run::draw;
-use mcprove_settings::whole_file::write_private;
-use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::timeout;
+
+use crate::prelude::*;
 
 /// How long the other side may take to say what it has to.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -94,17 +86,17 @@ impl ProxySetup {
     }
 
     /// Writes the file, and tells whoever brings its token until the offer ends.
-    pub(super) async fn offer(&self, file: &Path) -> io::Result<Offer> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    pub(super) async fn offer(&self, file: &Path) -> io::Result<ProxyTask> {
+        let listener = TcpListener::bind(ANY_PORT).await?;
         let place = Place {
             address: listener.local_addr()?,
             token: format!("{:016x}{:016x}", draw(), draw()),
         };
         write_private(file, serde_json::to_vec(&place)?)?;
         let told = (place.token.into_bytes(), serde_json::to_vec(self)?);
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, Arc::new(told), stopped));
-        Ok(Offer { stop, task })
+        Ok(ProxyTask::spawn(|stopped| {
+            serve(listener, Arc::new(told), stopped)
+        }))
     }
 }
 
@@ -129,14 +121,24 @@ impl RecordingReport {
     }
 }
 
-/// An offer that is open until it is dropped.
-pub(super) struct Offer {
+/// What this process does for a proxy, until it is told to stop, or this is dropped.
+pub struct ProxyTask {
     stop: oneshot::Sender<()>,
     task: JoinHandle<Kept>,
 }
 
-impl Offer {
-    /// Waits for the proxies, which are to be ended before, and says what they kept.
+impl ProxyTask {
+    /// Begins what ends soon after it is told to.
+    pub fn spawn<Work>(work: impl FnOnce(oneshot::Receiver<()>) -> Work) -> Self
+    where
+        Work: Future<Output = Kept> + Send + 'static,
+    {
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(work(stopped));
+        Self { stop, task }
+    }
+
+    /// Ends it, and says what was kept. A proxy that the agent started is to be ended before.
     pub async fn end(self) -> Kept {
         let _ = self.stop.send(());
         let kept = self.task.await;
@@ -146,7 +148,7 @@ impl Offer {
 
 /// Whether a recording has all that passed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kept {
+pub enum Kept {
     /// It has, or nothing passed.
     All,
     /// A proxy ended before it could record, so that nothing passed.

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::finish;
 use super::merge::merge_texts;
-use super::output::Output;
-use super::process::{Ended, How};
+use super::process::{Ended, How, Output};
 use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, TestHead};
 
 #[test]

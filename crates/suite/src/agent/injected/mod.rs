@@ -6,18 +6,12 @@
 //! marks in the trace are what the scoring of virtual time reads. A fault strikes its call and nothing
 //! else: the next call after a `crash` finds the server as it was.
 
-mod acted_on;
-
-use std::time::Duration;
-
+use bytes::Bytes;
 use mcprove_client::transport::MAX_FRAME;
-use mcprove_fault::{CallSite, FaultSpec, Injection, Injector};
-use mcprove_trace::{Execution, FaultMark, Heard, Json, RealAnswer, Special};
-use serde_json::{Value, json};
+use mcprove_fault::{CallSite, FaultedCall, Injector, status_reply};
+use mcprove_trace::{Execution, Heard, RealAnswer, Special};
 
-use self::acted_on::acted_on;
-use super::toolbox::{ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// The faults of one run.
 pub struct InjectedFaults {
@@ -157,6 +151,130 @@ fn unreadable(why: &str, duration: Duration) -> ToolAnswer {
 fn is_refused(fault: &FaultSpec) -> bool {
     let bytes = fault.settings.get("bytes").and_then(Value::as_u64);
     bytes.is_some_and(|bytes| bytes > MAX_FRAME as u64)
+}
+
+/// What the fault itself makes of the call. Only for kinds that do not wait.
+async fn acted_on(
+    injection: &Injection,
+    toolbox: &dyn Toolbox,
+    call: ToolRequest<'_>,
+) -> Result<ToolAnswer, TestError> {
+    let acted = ActedOn {
+        toolbox,
+        call,
+        outcome: Mutex::new(Ok(failed("The server gave no answer.", Duration::ZERO))),
+    };
+    injection.apply(&acted).await;
+    lock(&acted.outcome).clone()
+}
+
+/// A call that a fault acts on.
+struct ActedOn<'a> {
+    toolbox: &'a dyn Toolbox,
+    call: ToolRequest<'a>,
+    /// It takes as long as the real call took.
+    outcome: Mutex<Result<ToolAnswer, TestError>>,
+}
+
+impl ActedOn<'_> {
+    fn end(&self, answer: ToolAnswer) -> BoxFuture<'_, ()> {
+        // That a recording has no such call stays so, whatever the fault makes of it.
+        if let Ok(kept) = &mut *lock(&self.outcome) {
+            let duration = kept.duration;
+            *kept = ToolAnswer { duration, ..answer };
+        }
+        Box::pin(ready(()))
+    }
+
+    fn fail(&self, text: &str) -> BoxFuture<'_, ()> {
+        self.end(failed(text, Duration::ZERO))
+    }
+}
+
+impl FaultedCall for ActedOn<'_> {
+    fn id(&self) -> &'static str {
+        "1"
+    }
+
+    fn tool(&self) -> &str {
+        self.call.tool
+    }
+
+    fn progress_token(&self) -> Option<&Value> {
+        None
+    }
+
+    fn is_stateless(&self) -> bool {
+        false
+    }
+
+    fn execute(&self) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async {
+            match self.toolbox.call(self.call).await {
+                Ok(answer) => {
+                    if let Ok(kept) = &mut *lock(&self.outcome) {
+                        kept.duration = answer.duration;
+                    }
+                    Some(message(&answer))
+                }
+                Err(error) => {
+                    *lock(&self.outcome) = Err(error);
+                    None
+                }
+            }
+        })
+    }
+
+    fn reply(&self, message: Bytes) -> BoxFuture<'_, ()> {
+        self.end(answer(&message))
+    }
+
+    fn send(&self, _: Bytes) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
+    fn reply_cut(&self, _: Bytes) -> BoxFuture<'_, ()> {
+        self.end(unreadable("it was cut off", Duration::ZERO))
+    }
+
+    fn disconnect(&self) -> BoxFuture<'_, ()> {
+        self.fail("The connection was closed by the server.")
+    }
+
+    fn crash(&self) -> BoxFuture<'_, ()> {
+        self.fail("The server exited with status 1; the connection was closed.")
+    }
+
+    fn refuse(&self, status: u16, retry_after_s: u64) -> BoxFuture<'_, ()> {
+        self.end(answer(&status_reply(self, status, retry_after_s)))
+    }
+
+    fn ignore_cancellation(&self) {}
+}
+
+/// An answer as the message that it came in.
+fn message(answer: &ToolAnswer) -> Bytes {
+    let result = answer.result.value();
+    let message = match result.get("error") {
+        Some(error) => json!({ "jsonrpc": "2.0", "id": 1, "error": error }),
+        None => json!({ "jsonrpc": "2.0", "id": 1, "result": result }),
+    };
+    message.to_string().into()
+}
+
+/// A message as the answer that it is.
+fn answer(message: &Bytes) -> ToolAnswer {
+    let message: Value = serde_json::from_slice(message).unwrap_or_default();
+    let (result, is_error) = match (message.get("result"), message.get("error")) {
+        (Some(result), _) => (result.clone(), result["isError"] == true),
+        (None, Some(error)) => (json!({ "error": error }), true),
+        (None, None) => return unreadable("it is no JSON", Duration::ZERO),
+    };
+    ToolAnswer {
+        result: result.into(),
+        is_error,
+        duration: Duration::ZERO,
+    }
 }
 
 #[cfg(test)]

@@ -4,24 +4,10 @@
 //! anything is asked. One that hangs, dies or talks nonsense later gives answers that are errors, as an
 //! agent would see them.
 
-use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use mcprove_client::session::{Reply, ViolationKind};
 
-use futures_util::future::join_all;
-use mcprove_client::server::Server;
-use mcprove_client::session::{CallError, Reply, Session, ViolationKind};
-use mcprove_servers::mock::MockSpec;
-use mcprove_settings::message::{Spelling, sentence};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::protocol::{METHOD_NOT_FOUND, Tool};
-use mcprove_trace::stream::EventStream;
-use mcprove_trace::{BoxFuture, ErrorCategory, Json, ToolHints};
-use serde_json::{Value, json};
-
-use super::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::{SET_VARIABLE, TestError, with_stderr};
-use crate::plan::{self, Environment, Reach, ServerPlan};
+use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
 const GRACE: Duration = Duration::from_millis(500);
@@ -133,22 +119,16 @@ async fn connect(
 ) -> Result<Session, TestError> {
     let name = &plan.name;
     let server = match &plan.reach {
-        Reach::Server(server) => environment.fill_server(server).map_err(|error| {
-            let message = format!("server {name:?} cannot be started: {error}");
-            TestError::new(message, SET_VARIABLE)
-        })?,
+        Reach::Server(server) => environment
+            .fill_server(server)
+            .map_err(|error| error.of(format!("server {name:?} cannot be started")))?,
         Reach::Mock { spec, faults } => {
             // Faults are aimed at it by the name that it has in the suite.
             let spec = MockSpec {
                 name: name.clone(),
                 ..(**spec).clone()
             };
-            let mock = plan::mock(spec, faults, seed).map_err(|error| {
-                TestError::new(
-                    format!("the mock {name:?} cannot be made: {error}"),
-                    sentence!("check the file of its tools with `mcprove validate`"),
-                )
-            })?;
+            let mock = mock(name, spec, faults, seed)?;
             Server::in_memory(name, move || mock.spawn_in_memory())
         }
     };
@@ -247,11 +227,10 @@ fn of_error(error: &CallError, duration: Duration) -> ToolAnswer {
 
 /// The answer to a call that the server did not answer. It has no code, for no server gave it one.
 fn lost(category: ErrorCategory, why: &str, duration: Duration) -> ToolAnswer {
-    let message = match category {
-        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
-            format!("the call timed out: {why}")
-        }
-        _ => why.to_owned(),
+    let message = if is_unanswered(category) {
+        format!("the call timed out: {why}")
+    } else {
+        why.to_owned()
     };
     let error = json!({ "category": category, "message": message });
     failed(&error, duration)

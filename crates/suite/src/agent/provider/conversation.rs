@@ -1,11 +1,9 @@
-//! What has been said so far, whoever the provider is.
-
-use mcprove_trace::Json;
+//! What has been said so far and what a model answered, whoever its provider is; and a tool, in the form that every
+//! provider takes.
 
 use super::ModelContent;
 use crate::agent::WireNames;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::ModelPlan;
+use crate::prelude::*;
 
 /// What has been said so far.
 #[derive(Debug, Clone, Default)]
@@ -59,5 +57,154 @@ impl<'a> Question<'a> {
         let names = self.names;
         let tools = self.tools.iter().enumerate();
         tools.filter_map(move |(place, tool)| Some((names.name(place)?, tool)))
+    }
+}
+
+/// An answer of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelAnswer {
+    /// What it says.
+    pub text: String,
+    /// The tools that it calls, in its order.
+    pub uses: Vec<ToolUse>,
+    /// Why it ends here.
+    pub stop: Stop,
+    /// The tokens that it took, as far as they are told.
+    pub tokens: Option<Tokens>,
+    /// What is sent back with the next question, in the form of the provider; none where there is nothing.
+    pub kept: Option<Json>,
+    /// Where its code runs, to be named with the next question.
+    pub container: Option<String>,
+}
+
+/// A call of a tool in an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// By which its result is told apart.
+    pub id: String,
+    /// The name of the tool towards the model.
+    pub name: String,
+    /// Its arguments.
+    pub arguments: Arguments,
+    /// Who calls, where it is not the model itself but code that it wrote.
+    pub caller: Option<Value>,
+}
+
+/// The arguments of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Arguments {
+    /// An object, as it came.
+    Given(Json),
+    /// What is no object.
+    Bad {
+        /// It, as it came.
+        raw: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl Arguments {
+    /// The object in a JSON text; an empty text is an empty object.
+    pub(super) fn of_text(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Given(Json::empty());
+        }
+        match serde_json::from_str::<Json>(text) {
+            Ok(json) => Self::of_json(json),
+            Err(error) => Self::Bad {
+                raw: text.to_owned(),
+                why: format!("they are no JSON: {error}"),
+            },
+        }
+    }
+
+    /// The object that a value is; null is an empty one.
+    pub(super) fn of_json(json: Json) -> Self {
+        if json.is_null() {
+            Self::Given(Json::empty())
+        } else if json.text().starts_with('{') {
+            Self::Given(json)
+        } else {
+            Self::Bad {
+                raw: json.text().to_owned(),
+                why: "they are no JSON object".to_owned(),
+            }
+        }
+    }
+}
+
+/// Why an answer ends where it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The model is done, for now.
+    Done,
+    /// It waits for the results of its calls.
+    Calls,
+    /// Its answer was longer than it may be: the last call may be incomplete.
+    Cut,
+    /// The provider asks to be asked again, with this answer.
+    Paused,
+    /// The model, or its provider, declines: why, in the words of the provider.
+    Declined(String),
+    /// Another reason.
+    Other,
+}
+
+/// The schema, completed. What is no schema of an object stays as it is: the provider says so.
+pub fn of_object(schema: &Value) -> Value {
+    let mut fields = match schema {
+        Value::Object(fields) => fields.clone(),
+        Value::Null | Value::Bool(true) => Map::new(),
+        other => return other.clone(),
+    };
+    fields.entry("type").or_insert_with(|| json!("object"));
+    if fields.get("type") == Some(&json!("object")) {
+        fields.entry("properties").or_insert_with(|| json!({}));
+    }
+    Value::Object(fields)
+}
+
+/// A tool as it is offered, with its schema under this key.
+pub fn of_tool((name, tool): (&str, &OfferedTool), key: &str) -> Value {
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), name.into());
+    fields.insert(key.to_owned(), of_object(&tool.input_schema));
+    let description = tool.description.clone();
+    fields.extend(description.map(|text| ("description".to_owned(), text.into())));
+    Value::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_is_completed() {
+        let empty = json!({ "type": "object", "properties": {} });
+        assert_eq!(of_object(&json!({})), empty);
+        assert_eq!(of_object(&Value::Null), empty);
+        let whole = json!({ "type": "object", "properties": { "q": {} }, "required": ["q"] });
+        assert_eq!(of_object(&whole), whole);
+        assert_eq!(of_object(&json!("x")), json!("x"));
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_bad() {
+        for (text, expected) in [
+            (r#"{"b":1,"a":2}"#, Some(r#"{"b":1,"a":2}"#)),
+            ("", Some("{}")),
+            (" ", Some("{}")),
+            ("null", Some("{}")),
+            ("[1]", None),
+            ("\"x\"", None),
+            (r#"{"a":"#, None),
+        ] {
+            match (Arguments::of_text(text), expected) {
+                (Arguments::Given(json), Some(expected)) => assert_eq!(json.text(), expected),
+                (Arguments::Bad { raw, .. }, None) => assert_eq!(raw, text),
+                (got, _) => panic!("{text}: {got:?}"),
+            }
+        }
     }
 }

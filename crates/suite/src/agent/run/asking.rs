@@ -1,16 +1,10 @@
 //! Asking the model, and asking again when the way to it fails: a bounded number of times, with bounded
 //! waits, each of them in the trace.
 
-use std::time::Duration;
-
-use mcprove_settings::message::{Message, message, sentence, setting};
-use mcprove_settings::text::shorten;
-use mcprove_trace::{Retry, StopReason};
-
-use super::{End, Running, milliseconds};
-use crate::agent::model::{ModelReply, ModelRequest, WireError, WireErrorKind};
+use super::{End, Running};
+use mcprove_settings::message::sentence;
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
@@ -93,7 +87,7 @@ impl Running<'_> {
                 answer: self.tokens.len(),
                 status: failed.status,
                 message: failed.message,
-                waited_ms: Some(milliseconds(wait)),
+                waited_ms: Some(as_milliseconds(wait)),
             });
             self.wire.wait(wait).await;
             self.pass(wait);

@@ -1,20 +1,13 @@
 //! Making the calls of one answer: all at once, recorded in the order of the answer, one result for each.
 
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use mcprove_fault::Injection;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{Json, StopReason, ToolCall, ToolResult};
-use serde_json::Value;
+use mcprove_trace::{ToolCall, ToolResult};
 
 use super::{End, Running};
 use crate::agent::injected::{MetCall, failed};
 use crate::agent::model_content::shown;
 use crate::agent::provider::{Arguments, CallResult, Message, ToolUse};
-use crate::agent::toolbox::{OfferedTool, ToolRequest};
 use crate::agent::wire_name::taken_apart;
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// How many calls of one answer are under way at once.
 const CALLS_AT_ONCE_MAX: usize = 64;
@@ -36,18 +29,17 @@ struct PlannedCall<'a> {
 impl Running<'_> {
     /// Makes the calls of an answer as far as the budget allows; `is_cut` says that the last may be incomplete.
     pub(super) async fn carry_out(&mut self, uses: &[ToolUse], is_cut: bool) -> Result<bool, End> {
-        let most = self.test.budget.tool_calls;
-        let most = most.map_or(usize::MAX, |most| most.try_into().unwrap_or(usize::MAX));
-        let room = most.saturating_sub(self.run.tool_calls.len());
+        let most = self.test.budget.tool_calls.unwrap_or(u64::MAX);
+        let room = most.saturating_sub(count(self.run.tool_calls.len()));
         let results = self.make_calls(uses, |place| {
-            if place >= room {
+            if count(place) >= room {
                 Some(no_room(StopReason::ToolCallBudget))
             } else {
                 (is_cut && place + 1 == uses.len()).then_some(CUT)
             }
         });
         let results = results.await?;
-        if uses.len() > room {
+        if count(uses.len()) > room {
             return Err(End::of(StopReason::ToolCallBudget));
         }
         self.conversation.messages.push(Message::Results(results));
@@ -169,7 +161,7 @@ impl Running<'_> {
 }
 
 /// Why a call is not made for which this budget leaves no room.
-pub(super) fn no_room(spent: StopReason) -> &'static str {
+pub fn no_room(spent: StopReason) -> &'static str {
     match spent {
         StopReason::ToolCallBudget => {
             "The call was not made: the run has used up its budget of tool calls."

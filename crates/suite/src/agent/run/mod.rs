@@ -9,21 +9,15 @@ mod asking;
 mod calls;
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 use mcprove_import::total_tokens;
-use mcprove_score::agent::recovery::max_detection_ms;
-use mcprove_settings::text::shorten;
-use mcprove_trace::{AgentRun, Conversation as Told, Retry, StopReason, Tokens, Turn};
+use mcprove_trace::Conversation as Told;
 
 use self::calls::no_room;
 use super::WireNames;
 use super::injected::InjectedFaults;
-use super::model::ModelWire;
-use super::provider::{self, Conversation, Entry, Message, ModelAnswer, Stop};
-use super::toolbox::Toolbox;
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Environment, FillError, ModelPlan};
+use super::provider::{Conversation, Entry, Message, ModelAnswer, Stop};
+use crate::prelude::*;
 
 /// How much of why a model declined is kept.
 const DECLINED_CHARACTERS_MAX: usize = 500;
@@ -91,7 +85,7 @@ pub async fn run_once(
             final_response: Some(said.unwrap_or_default()),
             conversation: Some(Told {
                 stop_reason: Some(end.stop),
-                duration_ms: Some(milliseconds(running.clock)),
+                duration_ms: Some(as_milliseconds(running.clock)),
                 tokens: total_tokens(&running.tokens, &mut Vec::new()),
                 turns: Some(running.turns),
                 retries: Some(running.retries),
@@ -222,7 +216,7 @@ impl Running<'_> {
             Stop::Paused => Ok(true),
             // It had more to say, and may not.
             Stop::Cut => Err(End::saying(StopReason::TokenBudget)),
-            Stop::Done | Stop::Calls | Stop::Declined(_) | Stop::Other(_) => Ok(false),
+            Stop::Done | Stop::Calls | Stop::Declined(_) | Stop::Other => Ok(false),
         }
     }
 
@@ -254,14 +248,6 @@ impl Running<'_> {
             text: (!text.is_empty()).then(|| text.to_owned()),
         });
     }
-}
-
-/// Whole microseconds are all that the clock counts.
-fn milliseconds(duration: Duration) -> f64 {
-    // Exact for some centuries.
-    #[allow(clippy::cast_precision_loss)]
-    let micros = duration.as_micros() as f64;
-    micros / 1_000.0
 }
 
 #[cfg(test)]

@@ -1,14 +1,12 @@
 //! How a server was given, as a suite says it: secrets become variables of the environment.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
+use mcprove_client::server::STARTUP_TIMEOUT;
 use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::secret::{REDACTED, Redactor, redact_arguments, redact_urls, redact_value};
+use mcprove_settings::secret::redact_value;
 
 use super::DraftOptions;
 use super::yaml::{escaped, literal, text};
+use crate::prelude::*;
 
 /// Where a server starts, as a suite has to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,17 +20,17 @@ pub enum Place {
 
 /// How a server was given.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub struct Given {
     /// The lines below its name in the suite.
-    pub(super) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The variables that they name, in order.
-    pub(super) variables: Vec<String>,
+    pub variables: Vec<String>,
     /// What must not be written down.
     secrets: Vec<String>,
     redactor: Redactor,
 }
 
-pub(super) fn given(server: &Server, options: &DraftOptions) -> Given {
+pub fn given(server: &Server, options: &DraftOptions) -> Given {
     let redactor = options.session.redactor.clone();
     let mut given = Given {
         redactor: redactor.unwrap_or_else(|| server.redactor()),
@@ -166,7 +164,7 @@ impl Given {
     }
 
     /// What a server said, without the secrets that it was given.
-    pub(super) fn masked(&self, said: &str) -> String {
+    pub fn masked(&self, said: &str) -> String {
         // Of a flag, an address or a header, the secret is only a part.
         let parts = self.secrets.iter().flat_map(|secret| {
             let parts = secret.split(['=', ' ', '&', '?']);
@@ -182,15 +180,11 @@ fn is_of_name(letter: char) -> bool {
 
 /// An address without its user and password, where it has a password: no part of a host can be a variable.
 fn without_password(url: &str) -> (String, bool) {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return (url.to_owned(), false);
-    };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    match authority.rsplit_once('@') {
-        Some((_, host)) => (format!("{scheme}://{host}{path}"), true),
-        None => (url.to_owned(), false),
-    }
+    let without = parts_of_url(url).and_then(|(scheme, authority, path)| {
+        let (_, host) = authority.rsplit_once('@')?;
+        Some((format!("{scheme}://{host}{path}"), true))
+    });
+    without.unwrap_or_else(|| (url.to_owned(), false))
 }
 
 #[cfg(test)]

@@ -4,15 +4,9 @@
 //! noted, so that whoever writes something down can take it out. Not so what is no secret to anybody: the paths of
 //! this machine, and what is part of the name of a server, a tool or a model.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use mcprove_settings::secret;
 
-use mcprove_client::server::{Server, Transport};
-use mcprove_settings::secret::{self, Redactor};
-use serde_json::Value;
-use thiserror::Error;
-
-use mcprove_settings::sync::lock;
+use crate::prelude::*;
 
 /// Tells the value of a variable, if it has one.
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
@@ -48,7 +42,7 @@ fn is_of_name(value: &str) -> bool {
 }
 
 /// A part of a text.
-pub(crate) enum Part<'t> {
+pub enum Part<'t> {
     /// As it stands.
     Plain(&'t str),
     /// `$${`, which stands for `${`.
@@ -66,7 +60,7 @@ pub(crate) enum Part<'t> {
 }
 
 /// The parts of a text.
-pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
+pub fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(begin) = rest.find("${") {
@@ -123,8 +117,16 @@ fn end_of_nested(text: &str) -> usize {
     text.len()
 }
 
+/// The scheme of an address, who is spoken to, and all that comes after.
+pub fn parts_of_url(url: &str) -> Option<(&str, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    Some((scheme, authority, path))
+}
+
 /// The texts of a server that may name variables: its arguments, its environment, its address and its headers.
-pub(crate) fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
+pub fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
     let (url, headers) = match &mut server.transport {
         Transport::Stdio | Transport::Memory(_) => (None, None),
         Transport::Http { url, headers }

@@ -3,30 +3,17 @@
 //! A run that breaks says nothing of the agent, and takes nothing from the others: every run that was begun
 //! stands in the trace, and those before the first that broke are judged.
 
-use std::collections::BTreeSet;
-
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{message, sentence, setting};
-use mcprove_settings::secret::Redactor;
-use mcprove_trace::{AgentRun, AgentTrace, Conversation, StopReason};
-use serde_json::{Map, Value};
-
-use super::{AgentRuns, AgentTest, error, suite_name};
-use crate::agent::cassette::{
-    CASSETTE_FORMAT, Cassette, CassetteInputs, RecordedOutcome, RecordedRun, Take, Variables,
-    Verdict,
-};
-use crate::agent::toolbox::OfferedTool;
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver};
-use crate::run::CassetteMode;
+use super::{AgentRuns, AgentTest, error};
+use crate::agent::cassette::{Take, Variables, Verdict};
+use crate::prelude::*;
 use crate::run::masking::{mask, mask_message};
+use mcprove_settings::message::sentence;
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";
 
 /// One run, secrets and all.
-pub(super) struct LiveRun {
+pub struct LiveRun {
     pub run: AgentRun,
     pub notes: Vec<String>,
     pub take: Take,
@@ -34,7 +21,7 @@ pub(super) struct LiveRun {
 }
 
 /// What came of one run.
-pub(super) enum Outcome {
+pub enum Outcome {
     /// It came to its end, whichever.
     Done(Box<LiveRun>),
     /// It broke, which was not the agent's doing.
@@ -46,7 +33,7 @@ pub(super) enum Outcome {
 }
 
 /// Why a run broke, and what it had done, where it had begun.
-pub(super) struct Breakage {
+pub struct Breakage {
     error: TestError,
     run: Option<Box<AgentRun>>,
 }
@@ -59,7 +46,7 @@ impl From<TestError> for Breakage {
 
 impl Breakage {
     /// Of a run that had done this.
-    pub(super) fn of_run(run: AgentRun, error: TestError) -> Self {
+    pub fn of_run(run: AgentRun, error: TestError) -> Self {
         Self {
             error,
             run: Some(Box::new(run)),
@@ -67,7 +54,7 @@ impl Breakage {
     }
 
     /// The run as far as it is known, and the error, which may name it.
-    pub(super) fn settle(
+    pub fn settle(
         self,
         task: &AgentTestPlan,
         index: usize,
@@ -106,7 +93,7 @@ fn broken_run(task: &AgentTestPlan, error: &str) -> AgentRun {
 }
 
 /// Puts the runs of this test together. Only now every secret is known.
-pub(super) fn gather(
+pub fn gather(
     test: AgentTest<'_>,
     filled: &AgentTestPlan,
     mut outcomes: Vec<Outcome>,
@@ -180,7 +167,7 @@ pub(super) fn gather(
         Ok(Cassette {
             schema: CASSETTE_FORMAT.to_owned(),
             agent: task.head.name.clone(),
-            suite: suite_name(suite),
+            suite: cassette::suite_name(suite),
             fits,
             seed: options.seed,
             variables: variables.redacted(&redactor),

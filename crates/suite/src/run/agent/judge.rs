@@ -2,14 +2,11 @@
 
 use mcprove_score::agent::Metric;
 use mcprove_score::agent::stability::Stability;
-use mcprove_score::gate::{GateFailure, Gates, ScoreError, passes, score_gated};
+use mcprove_score::gate::{passes, score_gated};
 use mcprove_settings::message::{Message, sentence};
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, AgentTrace, StopReason};
 
-use super::super::report::TestReport;
 use super::{AgentRuns, error};
-use crate::plan::{AgentTestPlan, Budget, Driver};
+use crate::prelude::*;
 
 /// The target of how a run ended.
 const STOP_REASON: &str = "conversation.stop_reason";
@@ -17,7 +14,7 @@ const STOP_REASON: &str = "conversation.stop_reason";
 const STABILITY: &str = "stability.score";
 
 /// Judges these runs on a thread of its own: what agents say may be long, and meanwhile the clocks of others go on.
-pub(super) async fn judge_aside(
+pub async fn judge_aside(
     report: TestReport,
     test: &AgentTestPlan,
     mut made: AgentRuns,
@@ -37,7 +34,7 @@ pub(super) async fn judge_aside(
 /// Puts into the report what came of these runs, and into each that is judged whether it passed.
 fn judge(mut report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> TestReport {
     let rest = made.trace.runs.split_off(made.judged);
-    let runs = usize::try_from(test.runs).unwrap_or(usize::MAX);
+    let runs = test.runs as usize;
     let is_whole = made.judged >= runs || made.errors.is_empty();
     if is_whole {
         judge_runs(&mut report, test, &test.gates, made);

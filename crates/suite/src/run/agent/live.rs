@@ -1,21 +1,17 @@
-//! The runs of a test, made: with a model over the network, or with a process of the user, and with real servers.
-
 use mcprove_settings::message::{Message, sentence};
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use futures_util::{StreamExt as _, stream};
-use mcprove_load::drive::StopLevel;
 
 use super::gathered::{Breakage, LiveRun, Outcome, gather};
-use super::{AgentRuns, AgentTest, replay, seed_of};
-use crate::agent::cassette::{Recorder, Take, Variables};
+use super::{AgentRuns, AgentTest, seed_of};
+use crate::agent::cassette::{
+    Recorder, Replayer, Take, Variables, drift, file_name, recorded, suite_name,
+};
 use crate::agent::command::{self, CommandContext};
 use crate::agent::live_toolbox::LiveToolbox;
-use crate::agent::run::{fill_texts, run_once};
-use crate::agent::toolbox::Toolbox as _;
+use crate::agent::run::run_once;
 use crate::agent::wire::LiveWire;
-use crate::error::{SET_VARIABLE, TestError};
-use crate::plan::{AgentTestPlan, CommandPlan, Driver, ModelPlan, Reach, ServerPlan};
+use crate::prelude::*;
+use futures_util::{StreamExt as _, stream};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many runs are made at once where no server says otherwise.
 const TOGETHER: usize = 8;
@@ -38,12 +34,11 @@ enum LiveDriver<'a> {
 }
 
 /// Makes all runs, several at once where the servers allow it.
-pub(super) async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
+pub async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
     let AgentTest { task, options, .. } = test;
     let variables = Variables::default();
     let environment = variables.watch(&options.environment);
-    let filled = fill_texts(task, &environment)
-        .map_err(|error| TestError::new(error.to_string(), SET_VARIABLE))?;
+    let filled = fill_texts(task, &environment)?;
     let found = servers_of(test)?;
     let servers: Vec<&ServerPlan> = found.iter().collect();
     let live = Live {
@@ -59,10 +54,8 @@ pub(super) async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
         },
         is_broken: AtomicBool::new(false),
     };
-    let limits = servers.iter().map(|server| server.parallel);
-    let least = limits.filter_map(|limit| usize::try_from(limit).ok()).min();
-    let runs = usize::try_from(task.runs).unwrap_or(usize::MAX);
-    let outcomes: Vec<Outcome> = stream::iter(0..runs)
+    let least = servers.iter().map(|server| server.parallel as usize).min();
+    let outcomes: Vec<Outcome> = stream::iter(0..task.runs as usize)
         .map(|index| live.run(index))
         .buffered(least.unwrap_or(TOGETHER).clamp(1, TOGETHER))
         .collect()
@@ -77,7 +70,8 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     let Some(tape) = &made.tape else {
         return made;
     };
-    let failed: Vec<Message> = match replay::replay(test.task, test.suite, tape).await {
+ let failed: Vec<Message> = match replay(test.task, test.suite, tape).await{
+
         Ok(replayed) if replayed.errors.is_empty() => {
             made.trace.runs = replayed.trace.runs;
             return made;
@@ -189,4 +183,83 @@ impl Live<'_> {
             tools: Vec::new(),
         })
     }
+}
+
+/// Makes the runs of a test anew, each from the one that was recorded.
+pub async fn replay(
+    test: &AgentTestPlan,
+    plan: &SuitePlan,
+    cassette: &Cassette,
+) -> Result<AgentRuns, TestError> {
+    let mut changes = cassette.fits.changes(test, plan);
+    let suite = suite_name(plan);
+    if cassette.suite != suite {
+        changes.insert(
+            0,
+            format!("suite: recorded {:?}, now {suite:?}", cassette.suite),
+        );
+    }
+    if !changes.is_empty() {
+        return Err(drift(&file_name(test), &changes));
+    }
+    let environment = recorded(&cassette.variables);
+    let filled = fill_texts(test, &environment)
+        .map_err(|error| TestError::new(error.to_string(), record_again()))?;
+    // What is left in a cassette is no secret.
+    let redactor = Redactor::default();
+    let tools = cassette.fits.tools();
+    let (mut runs, mut errors) = (Vec::with_capacity(cassette.runs.len()), Vec::new());
+    let mut ended = 0;
+    for (index, recorded) in cassette.runs.iter().enumerate() {
+        let seed = seed_of(cassette.seed, index);
+        let run = replay_run(&filled, recorded, &tools, &redactor, seed).await;
+        match run {
+            Ok(run) => runs.push(run),
+            Err(broken) => {
+                let (run, error) = broken.settle(&filled, index, true);
+                runs.push(redactor.of_json(&run).unwrap_or_default());
+                errors.push(error);
+                break;
+            }
+        }
+        ended += 1;
+    }
+    let notes = cassette.runs.iter().map(|run| run.notes.clone());
+    Ok(AgentRuns {
+        notes: notes.take(ended).collect(),
+        trace: AgentTrace::new(runs),
+        tape: None,
+        errors,
+        ended,
+        judged: ended,
+    })
+}
+
+async fn replay_run(
+    test: &AgentTestPlan,
+    recorded: &RecordedRun,
+    tools: &[OfferedTool],
+    redactor: &Redactor,
+    seed: u64,
+) -> Result<AgentRun, Breakage> {
+    let model = match (&test.driver, &recorded.trace) {
+        (Driver::Command(_), Some(trace)) => {
+            return Ok(redactor.of_json(trace).unwrap_or_default());
+        }
+        (Driver::Model(model), _) => model,
+        (Driver::Command(_), None) => {
+            let message = "the cassette has no trace of it";
+            return Err(TestError::new(message, record_again()).into());
+        }
+    };
+    let replayer = Replayer::new(recorded, tools, redactor.clone());
+    let finished = run_once(test, model, &replayer, &replayer, seed).await;
+    match finished.failure {
+        None => Ok(redactor.of_json(&finished.run).unwrap_or_default()),
+        Some(failure) => Err(Breakage::of_run(finished.run, failure)),
+    }
+}
+
+fn record_again() -> Message {
+    message!["record it again with ", setting("record")]
 }

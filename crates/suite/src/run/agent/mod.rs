@@ -6,27 +6,15 @@
 mod gathered;
 mod judge;
 mod live;
-mod replay;
 
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::Component;
 
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::loss::Loss;
-use mcprove_settings::message::Message;
-use mcprove_settings::private_file;
-use mcprove_settings::whole_file::write_private;
-use mcprove_trace::AgentTrace;
-
+use crate::agent::cassette::Verdict;
+use crate::prelude::*;
 use super::masking::mask_message;
-use super::report::{TestKind, TestOutcome, TestReport};
-use super::{CassetteMode, Context, SuiteOptions};
-use crate::agent::cassette::{self, Cassette, FOLDER, RecordedOutcome, Verdict};
-use crate::error::TestError;
-use crate::plan::{AgentTestPlan, Driver, Reach, SuitePlan};
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";
@@ -63,20 +51,15 @@ fn error(run: usize, message: impl Into<Message>, hint: impl Into<Message>) -> S
     }
 }
 
-/// Runs one test. Whatever goes wrong is in the report.
-pub(crate) async fn run(test: &AgentTestPlan, context: Context<'_>) -> TestReport {
-    // Servers are not shared: an agent may leave them in any state.
-    run_in(test, context.plan, context.options).await
-}
-
-async fn run_in(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions) -> TestReport {
+/// Runs one test. Whatever goes wrong is in the report. Servers are not shared: an agent may leave them in any state.
+pub async fn run(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions) -> TestReport {
     let test = AgentTest {
         task: &with_faults_of_mocks(task, suite),
         suite,
         options,
     };
     let mut report = TestReport::new(TestKind::Agent, &task.head, suite);
-    let path = cassette_path(task, suite);
+    let path = cassette::path(task, suite);
     // A replay has nothing of the environment, and must not depend on it.
     let is_replay = options.cassettes == CassetteMode::Replay && path.exists();
     let leftover = test.remove_trace().err();
@@ -137,7 +120,7 @@ fn redact(report: &mut TestReport, options: &SuiteOptions) {
 }
 
 fn nothing_recorded(path: &Path) -> String {
-    let name = shown(path);
+    let name = cassette::shown(path);
     if path.exists() {
         format!("nothing was recorded: {name} is as it was before")
     } else {
@@ -153,7 +136,7 @@ impl AgentTest<'_> {
             CassetteMode::Replay => {
                 if let Some(cassette) = cassette::read(path)? {
                     cassette::same_file(task, suite)?;
-                    return replay::replay(task, suite, &cassette).await;
+                    return live::replay(task, suite, &cassette).await;
                 }
                 cassette::none_of_another_model(task, suite)?;
             }
@@ -161,9 +144,9 @@ impl AgentTest<'_> {
                 cassette::same_file(task, suite)?;
                 // What cannot be read is nobody's.
                 if let Ok(Some(before)) = cassette::read(path)
-                    && before.suite != suite_name(suite)
+                    && before.suite != cassette::suite_name(suite)
                 {
-                    let (file, suite) = (shown(path), before.suite);
+                    let (file, suite) = (cassette::shown(path), before.suite);
                     return Err(TestError::new(
                         format!(
                             "{file}: the cassette is of the suite {suite:?}, and would be overwritten"
@@ -238,21 +221,6 @@ fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport
     }
 }
 
-/// The file of the suite, as cassettes name it.
-fn suite_name(plan: &SuitePlan) -> String {
-    let name = Path::new(&plan.file).file_name().unwrap_or_default();
-    name.to_string_lossy().into_owned()
-}
-
-fn cassette_path(test: &AgentTestPlan, plan: &SuitePlan) -> PathBuf {
-    plan.folder.join(FOLDER).join(cassette::file_name(test))
-}
-
-fn shown(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format!("{FOLDER}/{name}")
-}
-
 /// The file of the trace, from the folder of results on: the same whenever the test is run, and another for
 /// every suite, also for those of one name in several folders.
 fn trace_name(test: &AgentTestPlan, plan: &SuitePlan) -> String {
@@ -288,5 +256,5 @@ fn suite_folder(file: &str) -> String {
 
 /// The seed of one run: the first has that of the suite.
 fn seed_of(seed: u64, run: usize) -> u64 {
-    seed.wrapping_add(u64::try_from(run).unwrap_or_default())
+    seed.wrapping_add(count(run))
 }

@@ -3,31 +3,21 @@
 //! Limits that were not kept and critical findings are failures. What a run cannot pass without and could
 //! not be judged is an error that begins with "inconclusive". The run directory has all the rest.
 
-mod judge;
-
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-
-use mcprove_client::server::Server;
-use mcprove_load::config::{LoadConfig, OutputSettings};
-use mcprove_load::drive::Scenario;
-use mcprove_load::run::{Run, RunError};
-use mcprove_servers::mock::{Kind, Listening};
-use mcprove_settings::message::{Diagnostic, Spelling, sentence};
-use mcprove_settings::secret::Redactor;
-
-use super::Context;
 use super::masking::masked;
-use super::report::{TestKind, TestReport};
-use super::{SuiteEvent, SuiteListener};
-use crate::error::{TestError, fill_hint, last_lines, with_stderr};
-use crate::plan::{self, FillError, LoadTestPlan, Reach, ServerPlan};
+use crate::prelude::*;
+use mcprove_client::permission::SkippedTool;
+use mcprove_load::config::OutputSettings;
+use mcprove_load::drive::Scenario;
+use mcprove_load::run::{Report, Run, RunError};
+use mcprove_score::threshold::ThresholdViolation;
+use mcprove_score::verdict::Verdict;
+use mcprove_trace::stream::OWN_LIMIT;
 
 /// How many lines of what a server said last are told.
 const STDERR_LINES_MAX: usize = 20;
 
 /// Runs one test. Whatever goes wrong is in the report.
-pub(crate) async fn run(
+pub async fn run(
     test: &LoadTestPlan,
     context: Context<'_>,
     listener: &SuiteListener,
@@ -35,9 +25,8 @@ pub(crate) async fn run(
     let mut report = TestReport::new(TestKind::Load, &test.head, context.plan);
     if let Err(error) = execute(test, context, listener, &mut report).await {
         report.errors.push(error.into());
-        report.judge();
     }
-    masked(report, &context.options.environment.redactor())
+    masked(report.judged(), &context.options.environment.redactor())
 }
 
 async fn execute(
@@ -57,10 +46,9 @@ async fn execute(
     config.scenario.load.seed.get_or_insert(options.seed);
     let mut scenario = config.scenario.clone();
     for call in scenario.calls_mut() {
-        let filled = options.environment.fill_value(&call.args);
-        call.args = filled.map_err(|error| unfilled(&error))?;
+        call.args = options.environment.fill_value(&call.args)?;
     }
-    let (reached, listening) = reach(server, context).await?;
+    let (reached, listening) = server.listen(&options.environment, options.seed).await?;
     // What was filled in stays out of the file.
     config.server = match &server.reach {
         Reach::Server(server) => server.clone(),
@@ -73,15 +61,12 @@ async fn execute(
     }
     match ended {
         Ok(found) => {
-            judge::fill(report, &found);
+            judge(report, &found);
             let path = directory.map(|directory| directory.path().display().to_string());
             report.details = path.map(|path| path.replace('\\', "/"));
         }
         Err(error) if options.stop.is_running() => return Err(unmade(&error, &test.server)),
-        Err(_) => {
-            report.errors = vec![judge::broken_off()];
-            report.judge();
-        }
+        Err(_) => report.errors = vec![broken_off()],
     }
     Ok(())
 }
@@ -119,33 +104,6 @@ fn engine(
         }))
 }
 
-/// The server that the load is made on. A mock listens on an address of this machine meanwhile.
-async fn reach(
-    server: &ServerPlan,
-    context: Context<'_>,
-) -> Result<(Server, Option<Listening>), TestError> {
-    match &server.reach {
-        Reach::Server(plan) => {
-            let server = context.options.environment.fill_server(plan);
-            Ok((server.map_err(|error| unfilled(&error))?, None))
-        }
-        Reach::Mock { spec, faults } => {
-            let mock = plan::mock((**spec).clone(), faults, context.options.seed)
-                .map_err(|error| TestError::new(error.to_string(), "fix the file of the mock"))?;
-            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            let listening = mock.listen(Kind::Http, address).await.map_err(|error| {
-                let hint = "check that this machine lets programs listen on 127.0.0.1";
-                TestError::new(error.to_string(), hint)
-            })?;
-            Ok((Server::http(listening.url()), Some(listening)))
-        }
-    }
-}
-
-fn unfilled(error: &FillError) -> TestError {
-    TestError::new(error.to_string(), fill_hint(error, |_| "".into()))
-}
-
 fn unmade(error: &RunError, server: &str) -> TestError {
     let Diagnostic { message, hint } = error.diagnostic();
     let message = message.fixed(Spelling::Yaml);
@@ -160,6 +118,114 @@ fn unmade(error: &RunError, server: &str) -> TestError {
         _ => message,
     };
     TestError::new(message, hint.unwrap_or_default().fixed(Spelling::Yaml))
+}
+
+/// A load that the user stopped: what it has is told, but proves nothing.
+fn broken_off() -> ScoreError {
+    let message = "inconclusive: broken off, because the run was interrupted";
+    let hint = "let it run to its end; the numbers are those up to then";
+    TestError::new(message, hint).into()
+}
+
+/// The values of `metrics.json` that a test has as its targets, by their paths there.
+const TARGETS: &str = "latency_ms.p50 latency_ms.p95 latency_ms.p99 latency_ms.p999 latency_ms.mean latency_ms.max \
+                       throughput.total_requests throughput.successful_requests throughput.requests_per_sec \
+                       errors.total deadlock_count hang_count crash_count dropped process.peak_rss_mb \
+                       process.growth_mb isolation.crossed grades.overall";
+
+/// How many tools that were not called are named.
+const SKIPPED_MAX: usize = 10;
+
+/// Puts what was found into the report of the test.
+fn judge(report: &mut TestReport, found: &Report) {
+    report.duration_ms = as_milliseconds(found.duration);
+    let metrics = serde_json::to_value(found).unwrap_or_default();
+    for path in TARGETS.split(' ') {
+        let mut names = path.split('.');
+        let value = names.try_fold(&metrics, |value, name| value.get(name));
+        if let Some(value) = value {
+            report.targets.insert(path.to_owned(), value.clone());
+        }
+    }
+    let error_rate = json!(found.error_rate());
+    report.targets.insert("error_rate".to_owned(), error_rate);
+    let violations = found.threshold_violations.iter().map(violated);
+    let findings = found.findings().into_iter();
+    let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = findings
+        .filter(|verdict| !verdict.detector.starts_with("threshold:"))
+        .partition(|verdict| verdict.is_failure());
+    report.failures = violations
+        .chain(critical.iter().map(|it| finding(it)))
+        .collect();
+    report.errors = found.inconclusive_gates().map(unjudged).collect();
+    let hints = critical.iter().filter_map(|it| it.hint.clone());
+    report.notes = hints
+        .map(|hint| sentence!("hint: {}", hint.fixed(Spelling::Yaml)))
+        .chain(others.iter().map(|it| it.sentence.clone()))
+        .chain(not_called(&found.skipped_tools))
+        .chain(found.warnings.iter().cloned().map(Message::from))
+        .collect();
+    for loss in &found.losses {
+        report.lose(loss.clone());
+    }
+    let is_cut_short = found.interrupted && report.failures.is_empty();
+    if is_cut_short {
+        // Half a load proves nothing.
+        report.errors = vec![broken_off()];
+    }
+    let is_passed = report.errors.is_empty() && report.failures.is_empty();
+    debug_assert!(is_cut_short || is_passed == found.passed());
+}
+
+/// Which tools were not called, and how to call them.
+fn not_called(tools: &[SkippedTool]) -> Option<String> {
+    let mut listed: Vec<String> = tools
+        .iter()
+        .take(SKIPPED_MAX)
+        .map(|tool| format!("{} ({})", tool.name, tool.reason))
+        .collect();
+    if tools.len() > SKIPPED_MAX {
+        listed.push(format!("and {} more", tools.len() - SKIPPED_MAX));
+    }
+    (!tools.is_empty()).then(|| {
+        let listed = listed.join(", ");
+        format!("not called, as they may write (`allow_writes: true` calls them): {listed}")
+    })
+}
+
+fn violated(violation: &ThresholdViolation) -> GateFailure {
+    let metric = violation.metric.name();
+    let (expected, actual) = (&violation.expected, &violation.actual);
+    let (target, of_tool) = match &violation.tool {
+        Some(tool) => (format!("tools.{tool}.{metric}"), format!(" of {tool}")),
+        None => (metric.to_owned(), String::new()),
+    };
+    let message = format!("{metric}{of_tool} is {actual}, and must be {expected}");
+    gate_failure(&target, json!(expected), json!(actual), message)
+}
+
+fn finding(verdict: &Verdict) -> GateFailure {
+    let numbers = Value::Object(verdict.numbers.clone().into_iter().collect());
+    let Verdict {
+        detector, sentence, ..
+    } = verdict;
+    gate_failure(detector, "no critical finding", numbers, sentence)
+}
+
+fn unjudged(verdict: &Verdict) -> ScoreError {
+    let detector = &verdict.detector;
+    let target = detector.strip_prefix("threshold:").unwrap_or(detector);
+    // An own limit is an error of ours.
+    let message = if detector == OWN_LIMIT {
+        verdict.sentence.clone()
+    } else {
+        format!("inconclusive: {}", verdict.sentence)
+    };
+    let hint = verdict.hint.as_ref().map_or_else(
+        || "make the load longer".to_owned(),
+        |hint| hint.spelled(Spelling::Yaml),
+    );
+    ScoreError::new(target, message, hint)
 }
 
 #[cfg(test)]

@@ -1,17 +1,10 @@
 //! Reports without secrets: what came from the environment is taken out of whatever a report quotes, in every
 //! form in which it may come back, and so is what shows by itself that it is a key.
 
-use std::borrow::Cow;
-
 use mcprove_settings::message::Message;
-use mcprove_settings::secret::{REDACTED, Redactor};
-use serde_json::Value;
-
-use super::report::TestReport;
-
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
-pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
+pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
     for failure in &mut report.failures {
         mask_value(&mut failure.expected, redactor);
         mask_value(&mut failure.actual, redactor);
@@ -37,7 +30,7 @@ pub(crate) fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport 
     report
 }
 
-pub(super) fn mask(text: &mut String, redactor: &Redactor) {
+pub fn mask(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(masked) = redactor.text(text) {
         *text = masked;
     }
@@ -48,7 +41,7 @@ pub(super) fn mask_message(message: &mut Message, redactor: &Redactor) {
 }
 
 /// Takes secrets out of all texts of a value, and of the names in it.
-pub(super) fn mask_value(value: &mut Value, redactor: &Redactor) {
+pub fn mask_value(value: &mut Value, redactor: &Redactor) {
     match value {
         Value::String(text) => mask(text, redactor),
         Value::Array(values) => values
@@ -70,3 +63,5 @@ pub(super) fn mask_value(value: &mut Value, redactor: &Redactor) {
 
 #[cfg(test)]
 mod tests;
+
+use crate::prelude::*;

@@ -1,29 +1,15 @@
 //! Running the chosen tests: as many at once as may be, each by itself, in the order of the files in the
 //! report whatever ended first.
 
-use std::path::Path;
-use std::pin::Pin;
-use std::time::Duration;
-
-use futures_util::StreamExt as _;
-use futures_util::future::join_all;
-use futures_util::stream::FuturesUnordered;
-use mcprove_client::server::SHUTDOWN_TIMEOUT;
-use mcprove_load::drive::StopLevel;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::contained::contain;
-
-use super::listing::{Test, TestOf, tests_of};
-use super::repeat;
-use super::report::{Counts, SuiteReport, TestOutcome, TestReport};
 use super::schedule::{Needs, Schedule};
 use super::selection::Selection;
 use super::servers::Servers;
-use super::{Context, SuiteOptions};
-use super::{SuiteEvent, SuiteListener};
 use super::{agent, load, secrets, tool};
-use crate::error::TestError;
-use crate::plan::{Reach, SuitePlan};
+use crate::prelude::*;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use mcprove_trace::contained::contain;
+use std::pin::Pin;
 
 /// Why a test was not run after another failed.
 const NOT_AFTER_FAILURE: &str = "not run, because another test did not pass";
@@ -126,7 +112,7 @@ fn executor<'r>(
                     report = tool::run(plan, context) => report,
                     () = options.stop.drained(shutdown) => test.report().not_run(BROKEN_OFF),
                 },
-                (Some(context), Test::Agent(plan)) => agent::run(plan, context).await,
+                (Some(_), Test::Agent(plan)) => agent::run(plan, test.plan, options).await,
                 (Some(context), Test::Load(plan)) => load::run(plan, context, listener).await,
             }
         })
@@ -141,30 +127,32 @@ async fn run_all<'a>(
     listener: &SuiteListener,
     execute: &dyn Fn(TestOf<'a>) -> Running<'a>,
 ) -> SuiteReport {
-    let mut results = Results::new(tests.len(), listener);
-    let mut chosen_to_run = Vec::new();
+    let mut results = Results {
+        reports: BTreeMap::new(),
+        started: BTreeSet::new(),
+        counts: Counts::default(),
+        listener,
+    };
+    let mut needed = Vec::new();
     for (place, test) in tests.iter().enumerate() {
         match &test.head().skip {
             Some(reason) => results.put(place, test.report().not_run(reason)),
-            None => chosen_to_run.push((place, *test)),
+            None => needed.push((place, needs(test))),
         }
     }
-    let needs = chosen_to_run.iter().map(|(_, test)| needs(test)).collect();
-    let mut schedule = Schedule::new(needs, options.jobs);
+    let mut schedule = Schedule::new(needed, options.jobs);
     let mut running = FuturesUnordered::new();
     let mut is_failed = false;
     loop {
         if !options.stop.is_running() || rules.fail_fast && is_failed {
             schedule.close();
         }
-        while let Some(number) = schedule.start() {
-            let Some((place, test)) = chosen_to_run.get(number).copied() else {
-                continue;
-            };
+        while let Some(place) = schedule.start() {
+            let test = tests[place];
             results.start(place, test);
             running.push(async move {
                 let report = run_repeatedly(test, options, rules.repeat, execute).await;
-                (number, place, report)
+                (place, report)
             });
         }
         if running.is_empty() {
@@ -174,8 +162,8 @@ async fn run_all<'a>(
             biased;
             () = options.stop.requested(StopLevel::Now) => break,
             ended = running.next() => {
-                if let Some((number, place, report)) = ended {
-                    schedule.end(number);
+                if let Some((place, report)) = ended {
+                    schedule.end(place);
                     is_failed |= matches!(report.outcome, TestOutcome::Failed | TestOutcome::Error);
                     results.put(place, report);
                 }
@@ -214,7 +202,7 @@ async fn run_repeatedly<'a>(
         let ended = contain(execute(test)).await;
         reports.push(ended.unwrap_or_else(|message| panicked(test, &message)));
     }
-    repeat::merge(reports).unwrap_or_else(|| test.report())
+    merge(reports).unwrap_or_else(|| test.report())
 }
 
 fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
@@ -230,28 +218,17 @@ fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
     report.judged()
 }
 
-/// What came of each test, as far as it is known.
+/// What came of each test, as far as it is known, by its place.
 struct Results<'l> {
-    reports: Vec<Option<TestReport>>,
-    started: Vec<bool>,
+    reports: BTreeMap<usize, TestReport>,
+    started: BTreeSet<usize>,
     counts: Counts,
     listener: &'l SuiteListener,
 }
 
-impl<'l> Results<'l> {
-    fn new(tests: usize, listener: &'l SuiteListener) -> Self {
-        Self {
-            reports: vec![None; tests],
-            started: vec![false; tests],
-            counts: Counts::default(),
-            listener,
-        }
-    }
-
+impl Results<'_> {
     fn start(&mut self, place: usize, test: TestOf<'_>) {
-        if let Some(started) = self.started.get_mut(place) {
-            *started = true;
-        }
+        self.started.insert(place);
         (self.listener)(&SuiteEvent::Started(test));
     }
 
@@ -261,17 +238,15 @@ impl<'l> Results<'l> {
             report: &report,
             counts: self.counts,
         });
-        if let Some(slot) = self.reports.get_mut(place) {
-            *slot = Some(report);
-        }
+        self.reports.insert(place, report);
     }
 
     /// The report; of a test without a result it says why there is none.
-    fn finish(self, tests: &[TestOf<'_>], is_stopped: bool) -> SuiteReport {
-        let known = self.reports.into_iter().zip(self.started);
-        let reports = known.zip(tests).map(|((report, is_started), test)| {
-            report.unwrap_or_else(|| {
-                let reason = match (is_stopped, is_started) {
+    fn finish(mut self, tests: &[TestOf<'_>], is_stopped: bool) -> SuiteReport {
+        let reports = tests.iter().enumerate().map(|(place, test)| {
+            let known = self.reports.remove(&place);
+            known.unwrap_or_else(|| {
+                let reason = match (is_stopped, self.started.contains(&place)) {
                     (true, true) => BROKEN_OFF,
                     (true, false) => NOT_AFTER_STOP,
                     (false, _) => NOT_AFTER_FAILURE,
@@ -281,6 +256,64 @@ impl<'l> Results<'l> {
         });
         SuiteReport::new(reports.collect(), is_stopped)
     }
+}
+
+/// One row for all repetitions, which are at least one. The values are those of the first repetition that
+/// did not pass.
+fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
+    if reports.len() < 2 {
+        return reports.pop();
+    }
+    let times = reports.len();
+    let is_passed = |report: &&TestReport| report.outcome == TestOutcome::Passed;
+    let passed = reports.iter().filter(is_passed).count();
+    let has = |outcome: &TestOutcome| reports.iter().any(|report| report.outcome == *outcome);
+    let by_weight = [
+        TestOutcome::Error,
+        TestOutcome::Failed,
+        TestOutcome::Skipped,
+    ];
+    let outcome = by_weight.into_iter().find(has);
+    let outcome = outcome.unwrap_or(TestOutcome::Passed);
+    let mut all = TestReport::default();
+    for (place, report) in reports.iter_mut().enumerate() {
+        let which = |message: &Message| sentence!("repetition {} of {times}: {message}", place + 1);
+        for failure in &mut report.failures {
+            failure.message = which(&failure.message);
+        }
+        for error in &mut report.errors {
+            // An inconclusive error still begins with that word.
+            error.message = match error.message.without("inconclusive: ") {
+                Some(message) => sentence!("inconclusive: {}", which(&message)),
+                None => which(&error.message),
+            };
+        }
+        all.failures.append(&mut report.failures);
+        all.errors.append(&mut report.errors);
+        all.losses.append(&mut report.losses);
+        all.duration_ms += report.duration_ms;
+    }
+    let first_bad = reports.iter().position(|report| !is_passed(&report));
+    let mut merged = reports.swap_remove(first_bad.unwrap_or_default());
+    let flaky = passed > 0 && passed < times && outcome != TestOutcome::Skipped;
+    if flaky {
+        let note = sentence!("flaky: it passed {passed} of {times} times");
+        merged.notes.insert(0, note);
+    }
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Some(TestReport {
+        outcome,
+        failures: all.failures,
+        errors: all.errors,
+        losses: all.losses,
+        duration_ms: all.duration_ms,
+        repeated: Some(Repeated {
+            times: count(times),
+            passed: count(passed),
+            flaky,
+        }),
+        ..merged
+    })
 }
 
 #[cfg(test)]

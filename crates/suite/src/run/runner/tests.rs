@@ -254,3 +254,50 @@ async fn whoever_listens_hears_of_every_test() {
         ]
     );
 }
+
+/// Repetitions of one test, as one row.
+mod repetitions {
+    use mcprove_score::gate::GateFailure;
+
+    use super::*;
+    use crate::run::report::TestKind;
+    use crate::run::sample::{head, plan};
+
+    fn report(outcome: TestOutcome) -> TestReport {
+        let mut report = TestReport::new(TestKind::Tool, &head("a", 1, &[]), &plan("s.yml"));
+        report.outcome = outcome;
+        report.duration_ms = 2.0;
+        if outcome == TestOutcome::Failed {
+            report.failures.push(GateFailure {
+                message: "it is 1".to_owned(),
+                ..GateFailure::default()
+            });
+        }
+        report
+    }
+
+    #[test]
+    fn one_that_passes_sometimes_fails_and_is_flaky() {
+        use TestOutcome::{Error, Failed, Passed};
+        let merged = merge([Passed, Failed, Passed].map(report).to_vec()).unwrap();
+        assert_eq!(merged.outcome, Failed);
+        assert_eq!(merged.failures[0].message, "repetition 2 of 3: it is 1");
+        assert_eq!(merged.notes, ["flaky: it passed 2 of 3 times"]);
+        let repeated = merged.repeated.unwrap();
+        assert!(repeated.flaky && repeated.times == 3 && repeated.passed == 2);
+        assert!((merged.duration_ms - 6.0).abs() < f64::EPSILON);
+        let merged = merge([Failed, Failed].map(report).to_vec()).unwrap();
+        assert!(!merged.repeated.unwrap().flaky && merged.notes.is_empty());
+        let merged = merge([Failed, Error].map(report).to_vec()).unwrap();
+        assert_eq!(merged.outcome, Error);
+        let merged = merge([Passed, Passed].map(report).to_vec()).unwrap();
+        assert_eq!(merged.outcome, Passed);
+    }
+
+    #[test]
+    fn one_alone_stays_as_it_is() {
+        let one = report(TestOutcome::Failed);
+        assert_eq!(merge(vec![one.clone()]), Some(one));
+        assert_eq!(merge(Vec::new()), None);
+    }
+}

@@ -8,13 +8,10 @@ mod nothing;
 
 use std::str::FromStr;
 
-use mcprove_settings::message::{message, setting};
 use regex::{Regex, RegexBuilder};
-use thiserror::Error;
 
 use super::last_failed::FailedTests;
-use super::listing::TestOf;
-use crate::error::TestError;
+use crate::prelude::*;
 
 /// The largest compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;

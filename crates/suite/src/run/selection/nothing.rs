@@ -1,14 +1,9 @@
 //! Why no test is chosen, and what was probably meant.
 
-use std::collections::BTreeSet;
-
-use mcprove_settings::message::{Message, assignment, message, sentence, setting};
-use mcprove_settings::registry::nearest;
-
+use mcprove_settings::message::sentence;
 use super::{Filter, Selection, Shard, TagRule};
-use crate::error::TestError;
+use crate::prelude::*;
 use crate::report::problems::counted;
-use crate::run::listing::TestOf;
 
 /// How many names are told.
 const NAMES_MAX: usize = 5;
@@ -16,7 +11,7 @@ const NAMES_MAX: usize = 5;
 const PATTERN_CHARACTERS: [char; 6] = ['*', '^', '$', '|', '[', '\\'];
 
 /// Says why none of these tests is chosen.
-pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
+pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     if all.is_empty() {
         return TestError::new(
             "no test is chosen: there is none in these files",
@@ -48,7 +43,7 @@ pub(super) fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
 }
 
 /// Says that there are fewer tests than shares.
-pub(super) fn of_shard(shard: Shard, count: usize) -> TestError {
+pub fn of_shard(shard: Shard, count: usize) -> TestError {
     let tests = match count {
         1 => "the one test".to_owned(),
         count => format!("the {count} tests"),
@@ -84,7 +79,7 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> TestError {
     } else {
         did_you_mean(near.into_iter().take(NAMES_MAX))
     };
-    let (wanted, tests) = (wanted.join(" or "), counted(all.len()));
+    let (wanted, tests) = (wanted.join(" or "), counted(all.len(), "test"));
     TestError::new(
         format!("no test is chosen: {wanted} finds none of {tests}"),
         hint,
@@ -143,7 +138,10 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
         let not = if rule.is_excluded { "!" } else { "" };
         message![assignment("tag", format!("{not}{}", rule.tag))].text()
     });
-    let (rules, tests) = (rules.collect::<Vec<String>>().join(" "), counted(named));
+    let (rules, tests) = (
+        rules.collect::<Vec<String>>().join(" "),
+        counted(named, "test"),
+    );
     TestError::new(
         format!("no test is chosen: {rules} leaves none of {tests}"),
         hint,

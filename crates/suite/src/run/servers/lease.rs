@@ -1,29 +1,20 @@
 //! A session while one test uses it, and what a reader should know of it: where the server breaks the protocol in a
-//! way that belongs to no single call.
-
 use mcprove_settings::message::{Message, sentence};
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use mcprove_check::pulse::{AfterAnswer, OUTLIVE_TIMEOUT};
-use mcprove_client::session::{Session, Violation};
-use mcprove_client::transport::Failure;
-use mcprove_settings::phrase;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::Tool;
 
 use super::{Connected, Listed, Pool};
+use crate::prelude::*;
+use mcprove_check::pulse::{AfterAnswer, OUTLIVE_TIMEOUT};
+use mcprove_client::session::{Responder, Response, Violation};
+use mcprove_trace::protocol::Revision;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many violations are told one by one.
 const TOLD_MAX: usize = 5;
 
 /// A session while one test uses it.
-pub(crate) struct Lease<'a> {
+pub struct Lease<'a> {
     pool: &'a Pool,
-    pub(crate) connected: Arc<Connected>,
+    pub connected: Arc<Connected>,
     /// Whether it is the session that all tests share.
     is_shared: bool,
     /// How many leases there had been of this session, this one included.
@@ -40,15 +31,15 @@ pub(crate) struct Lease<'a> {
 
 /// Who uses a session.
 #[derive(Debug, Default)]
-pub(super) struct Company {
+pub struct Company {
     now: u64,
     ever: u64,
     hurt: u64,
-    pub(super) is_spoilt: bool,
+    pub is_spoilt: bool,
 }
 
 impl<'a> Lease<'a> {
-    pub(super) fn new(pool: &'a Pool, connected: Arc<Connected>, is_shared: bool) -> Self {
+    pub fn new(pool: &'a Pool, connected: Arc<Connected>, is_shared: bool) -> Self {
         let mut company = lock(&connected.company);
         company.now += 1;
         company.ever += 1;
@@ -67,41 +58,42 @@ impl<'a> Lease<'a> {
     }
 
     /// The session.
-    pub(crate) fn session(&self) -> &Arc<Session> {
+    pub fn session(&self) -> &Arc<Session> {
         &self.connected.session
     }
 
     /// The tool of this name, where the server lists it.
-    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
         let tools = self.connected.tools.as_ref().ok()?;
         tools.iter().find(|tool| tool.name == name)
     }
 
     /// Whether another test used the session at any time since this lease began.
-    pub(crate) fn had_company(&self) -> bool {
+    pub fn had_company(&self) -> bool {
         self.began_in_company || lock(&self.connected.company).ever > self.number
     }
 
     /// The call of this test ended with the session, or hung: nobody shall get it any more.
-    pub(crate) fn hurt(&self) {
+    pub fn hurt(&self) {
         lock(&self.connected.company).hurt += 1;
         self.spoil();
     }
 
     /// Whether another test may be to blame that this one was hurt: one that uses the session now, or was
     /// hurt too.
-    pub(crate) fn shares_blame(&self) -> bool {
+    pub fn shares_blame(&self) -> bool {
         let company = lock(&self.connected.company);
         company.now > 1 || company.hurt > 1
     }
 
     /// What the server asked for during this lease and did not get.
-    pub(crate) fn declined(&self) -> Option<String> {
+    pub fn declined(&self) -> Option<String> {
         self.connected.declined.since(self.declined)
     }
 
     /// What a reader should know of the session, and of what the server did during this lease.
-    pub(crate) fn remarks(&self) -> Vec<Message> {
+ pub fn remarks(&self) -> Vec<Message>{
+
         let violations = self.connected.session.violations().first;
         let new = violations.get(self.violations..).unwrap_or_default();
         let own = self.connected.remarks.iter().cloned();
@@ -117,7 +109,7 @@ impl<'a> Lease<'a> {
     }
 
     /// How the server came to its end after what it answered, if it did and that shows in the session.
-    pub(crate) async fn end_after_answer(&self) -> Option<Failure> {
+    pub async fn end_after_answer(&self) -> Option<Failure> {
         let is_alone = !self.had_company();
         let pulse = &self.pool.pulse;
         match pulse.after_answer(self.session(), is_alone).await {
@@ -131,18 +123,18 @@ impl<'a> Lease<'a> {
     }
 
     /// Whether the server, which left a call unanswered, still answers `ping`; none where it never does.
-    pub(crate) async fn is_alive(&self, limit: Duration) -> Option<bool> {
+    pub async fn is_alive(&self, limit: Duration) -> Option<bool> {
         self.pool.pulse.is_alive(self.session(), limit).await
     }
 
     /// Nobody shall get this session any more: it hung, died, or is in an unknown state.
-    pub(crate) fn spoil(&self) {
+    pub fn spoil(&self) {
         lock(&self.connected.company).is_spoilt = true;
     }
 
     /// Ends the lease: a session that was for this test alone is ended in an orderly way, or kept for the
     /// next.
-    pub(crate) async fn done(self) {
+    pub async fn done(self) {
         // One that is of no use is not waited for.
         if self.is_shared || !self.connected.is_fit() {
             return;
@@ -162,7 +154,7 @@ impl Drop for Lease<'_> {
 }
 
 /// What was noticed until the server had listed its tools.
-pub(super) fn remarks_of_opening(session: &Session, tools: &Listed) -> Vec<String> {
+pub fn remarks_of_opening(session: &Session, tools: &Listed) -> Vec<String> {
     let mut remarks = session.warnings().to_vec();
     if let Err(error) = tools {
         remarks.push(format!("the server does not list its tools: {error}"));
@@ -188,4 +180,83 @@ fn remarks_of_violations(violations: &[Violation]) -> Vec<String> {
         remarks.push(format!("the server broke the protocol {more}"));
     }
     remarks
+}
+
+/// What was declined in a session: how much, and the last of it.
+#[derive(Debug, Default)]
+pub struct Declined {
+    seen: Mutex<(u64, String)>,
+}
+
+impl Declined {
+    /// How much was declined so far.
+    pub fn count(&self) -> u64 {
+        lock(&self.seen).0
+    }
+
+    /// What was asked for last, if anything was declined since there had been so much.
+    pub fn since(&self, count: u64) -> Option<String> {
+        let seen = lock(&self.seen);
+        (seen.0 > count).then(|| seen.1.clone())
+    }
+
+    fn add(&self, method: &str) {
+        let mut seen = lock(&self.seen);
+        *seen = (seen.0 + 1, method.to_owned());
+    }
+}
+
+/// Answers as another does, and notes what that one declines.
+pub struct Watching {
+    pub inner: Arc<dyn Responder>,
+    pub declined: Arc<Declined>,
+}
+
+impl Responder for Watching {
+    fn capabilities(&self, revision: Revision) -> Value {
+        self.inner.capabilities(revision)
+    }
+
+    fn respond(&self, method: &str, params: &Value) -> Response {
+        let response = self.inner.respond(method, params);
+        let is_declined = match (method, &response) {
+            ("sampling/createMessage" | "elicitation/create", Err(_)) => true,
+            ("elicitation/create", Ok(answer)) => {
+                answer.get("action").and_then(Value::as_str) != Some("accept")
+            }
+            _ => false,
+        };
+        if is_declined {
+            self.declined.add(method);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcprove_client::session::{Accept, Decline};
+
+    #[test]
+    fn only_what_is_declined_is_noted() {
+        let declined = Arc::new(Declined::default());
+        let watching = |inner: Arc<dyn Responder>| Watching {
+            inner,
+            declined: Arc::clone(&declined),
+        };
+        let accepting = watching(Arc::new(Accept));
+        for method in ["roots/list", "sampling/createMessage", "elicitation/create"] {
+            assert!(accepting.respond(method, &Value::Null).is_ok());
+        }
+        assert_eq!((declined.count(), declined.since(0)), (0, None));
+        let declining = watching(Arc::new(Decline));
+        for method in ["roots/list", "elicitation/create", "sampling/createMessage"] {
+            let _ = declining.respond(method, &Value::Null);
+        }
+        assert_eq!(declined.count(), 2);
+        let last = declined.since(1);
+        assert_eq!(last.as_deref(), Some("sampling/createMessage"));
+        assert_eq!(declined.since(2), None);
+    }
 }

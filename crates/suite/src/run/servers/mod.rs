@@ -6,34 +6,14 @@
 //! break the server (bad requests, or a call that went wrong in company and is made once more alone) gets
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
-mod declined;
 mod lease;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use mcprove_check::pulse::Pulse;
-use mcprove_client::session::{CallError, Session};
-use mcprove_client::transport::Failure;
-use mcprove_fault::FaultSpec;
-use mcprove_load::drive::StopLevel;
-use mcprove_servers::mock::{Mock, MockError, MockSpec};
-use mcprove_settings::message::{Message, Spelling, sentence};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::Tool;
-use mcprove_trace::stream::EventStream;
+use mcprove_settings::message::sentence;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
-use self::declined::{Declined, Watching};
-use self::lease::Company;
-use super::SuiteOptions;
-use crate::error::{TestError, fill_hint, last_lines, with_stderr};
-use crate::plan::{self, Reach, ServerPlan, SuitePlan};
+use self::lease::{Company, Declined, Watching};
+use crate::plan;
+use crate::prelude::*;
 
 pub(crate) use lease::Lease;
 
@@ -43,15 +23,15 @@ const FAILURES_MAX: u32 = 3;
 const STDERR_LINES_MAX: usize = 10;
 
 /// The servers of a suite.
-pub(crate) struct Servers {
+pub struct Servers {
     pools: BTreeMap<String, Pool>,
     options: SuiteOptions,
 }
 
 /// One server, and its sessions. A mock counts its calls over all of them.
-pub(crate) struct Pool {
+pub struct Pool {
     /// The server as the suite has it.
-    pub(crate) plan: ServerPlan,
+    pub plan: ServerPlan,
     options: SuiteOptions,
     mock: Mutex<Option<Mock>>,
     /// The events of all its sessions.
@@ -63,7 +43,7 @@ pub(crate) struct Pool {
     /// Sessions that nobody uses, for those who want one to themselves.
     idle: Mutex<Vec<Arc<Connected>>>,
     /// What is known of how it answers `ping`.
-    pub(crate) pulse: Arc<Pulse>,
+    pub pulse: Arc<Pulse>,
 }
 
 /// How starting the server went so far.
@@ -78,9 +58,9 @@ struct Past {
 type Listed = Result<Vec<Tool>, CallError>;
 
 /// A session, and the tools that its server lists.
-pub(crate) struct Connected {
+pub struct Connected {
     session: Arc<Session>,
-    pub(crate) tools: Listed,
+    pub tools: Listed,
     /// What the server asked for and did not get.
     declined: Arc<Declined>,
     /// What a reader of every test should know of the session.
@@ -89,16 +69,16 @@ pub(crate) struct Connected {
 }
 
 /// The right of one test to use a server.
-pub(crate) struct Turn<'a> {
-    pub(crate) pool: &'a Pool,
+pub struct Turn<'a> {
+    pub pool: &'a Pool,
     /// A server that does not list its tools in this time goes without a list.
-    pub(crate) list_timeout: Option<Duration>,
+    list_timeout: Duration,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Servers {
     /// The servers of this suite. None is started yet.
-    pub(crate) fn new(plan: &SuitePlan, options: &SuiteOptions) -> Self {
+    pub fn new(plan: &SuitePlan, options: &SuiteOptions) -> Self {
         let pools = plan.servers.iter();
         Self {
             pools: pools
@@ -109,11 +89,11 @@ impl Servers {
     }
 
     /// Waits until one more test may use the server of this name; none if there is no such server.
-    pub(crate) async fn turn(&self, server: &str) -> Option<Turn<'_>> {
+    pub async fn turn(&self, server: &str, list_timeout: Duration) -> Option<Turn<'_>> {
         let pool = self.pools.get(server)?;
         Some(Turn {
             pool,
-            list_timeout: None,
+            list_timeout,
             // It is never closed.
             _permit: pool.turns.acquire().await.ok(),
         })
@@ -121,7 +101,7 @@ impl Servers {
 
     /// Ends every server: in an orderly way, all at once. Once the run was asked to stop, they have until
     /// `shutdown` after that.
-    pub(crate) async fn close(&self, shutdown: Duration) {
+    pub async fn close(&self, shutdown: Duration) {
         let mut sessions = Vec::new();
         for pool in self.pools.values() {
             sessions.extend(pool.current.lock().await.take());
@@ -137,7 +117,7 @@ impl Servers {
 
 impl Pool {
     fn new(plan: ServerPlan, options: SuiteOptions) -> Self {
-        let parallel = usize::try_from(plan.parallel).unwrap_or(usize::MAX);
+        let parallel = plan.parallel as usize;
         Self {
             plan,
             options,
@@ -152,12 +132,12 @@ impl Pool {
     }
 
     /// What this process ran out of while it talked to the server.
-    pub(crate) fn own_limit(&self) -> Option<OwnLimit> {
+    pub fn own_limit(&self) -> Option<OwnLimit> {
         self.stream.limits().met()
     }
 
     /// Starts one more session, unless that has failed too often. Ends when the run is broken off.
-    async fn start(&self, list_timeout: Option<Duration>) -> Result<Arc<Connected>, TestError> {
+    async fn start(&self, list_timeout: Duration) -> Result<Arc<Connected>, TestError> {
         if let Some(failure) = &lock(&self.past).failure {
             return Err(failure.clone());
         }
@@ -188,7 +168,7 @@ impl Pool {
     }
 
     /// A session with the server, and its tools.
-    async fn connect(&self, list_timeout: Option<Duration>) -> Result<Arc<Connected>, TestError> {
+    async fn connect(&self, list_timeout: Duration) -> Result<Arc<Connected>, TestError> {
         let mut options = self.plan.session.options();
         let declined = Arc::new(Declined::default());
         options.responder = Arc::new(Watching {
@@ -199,19 +179,12 @@ impl Pool {
         let session = match &self.plan.reach {
             Reach::Server(server) => {
                 let server = self.options.environment.fill_server(server);
-                let server = server.map_err(|error| {
-                    let hint = fill_hint(&error, |name| {
-                        sentence!(", or write ${{{name}:-a default}}")
-                    });
-                    self.failed(error.to_string(), hint)
-                })?;
+                let server =
+                    server.map_err(|error| self.failed(&error.to_string(), error.hint()))?;
                 Session::connect_recorded(&server, options, recorder).await
             }
             Reach::Mock { spec, faults } => {
-                let mock = self.mock(spec, faults).map_err(|error| {
-                    self.failed(error.to_string(), "fix the tools file of the mock")
-                })?;
-                let (output, input) = mock.spawn_in_memory();
+                let (output, input) = self.mock(spec, faults)?.spawn_in_memory();
                 Session::connect_streams(output, input, options, recorder).await
             }
         };
@@ -221,10 +194,9 @@ impl Pool {
             self.failed(message, error.hint().fixed(Spelling::Yaml))
         })?;
         // The list also says how the tools want to be called.
-        let limit = list_timeout.unwrap_or(Duration::MAX);
-        let listed = tokio::time::timeout(limit, session.list_tools()).await;
+        let listed = tokio::time::timeout(list_timeout, session.list_tools()).await;
         let tools = listed.unwrap_or_else(|_| {
-            let message = format!("no whole list within {}", describe_duration(limit));
+            let message = format!("no whole list within {}", describe_duration(list_timeout));
             Err(CallError::unsent(Failure::new(
                 ErrorCategory::Timeout,
                 message,
@@ -240,12 +212,12 @@ impl Pool {
     }
 
     /// The mock: that of the sessions before, unless each test gets one that nobody used.
-    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec]) -> Result<Mock, MockError> {
+    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec]) -> Result<Mock, TestError> {
         let mut kept = lock(&self.mock);
         if let Some(mock) = kept.as_ref().filter(|_| !self.plan.is_fresh) {
             return Ok(mock.clone());
         }
-        let mock = plan::mock(spec.clone(), faults, self.options.seed)?;
+        let mock = plan::mock(&self.plan.name, spec.clone(), faults, self.options.seed)?;
         Ok(kept.insert(mock).clone())
     }
 
@@ -263,7 +235,7 @@ impl Connected {
 
 impl<'a> Turn<'a> {
     /// The session that tests share; one of a server that was just started, where each test gets its own.
-    pub(crate) async fn session(&self) -> Result<Lease<'a>, TestError> {
+    pub async fn session(&self) -> Result<Lease<'a>, TestError> {
         if self.pool.plan.is_fresh {
             let connected = self.pool.start(self.list_timeout).await?;
             return Ok(Lease::new(self.pool, connected, false));
@@ -279,7 +251,7 @@ impl<'a> Turn<'a> {
     }
 
     /// A session that no other test uses meanwhile.
-    pub(crate) async fn own_session(&self) -> Result<Lease<'a>, TestError> {
+    pub async fn own_session(&self) -> Result<Lease<'a>, TestError> {
         let plan = &self.pool.plan;
         if plan.is_fresh || plan.parallel <= 1 {
             return self.session().await;

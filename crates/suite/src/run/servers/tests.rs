@@ -43,8 +43,8 @@ fn mock_servers(settings: &str) -> Servers {
 #[tokio::test]
 async fn tests_share_a_session_until_it_is_spoilt() {
     let servers = mock_servers("");
-    let turn = servers.turn("m").await.unwrap();
-    let other = servers.turn("m").await.unwrap();
+    let turn = servers.turn("m", Duration::MAX).await.unwrap();
+    let other = servers.turn("m", Duration::MAX).await.unwrap();
     let first = turn.session().await.unwrap();
     assert!(!first.had_company());
     let second = other.session().await.unwrap();
@@ -65,14 +65,14 @@ async fn tests_share_a_session_until_it_is_spoilt() {
     assert!(!Arc::ptr_eq(first.session(), replaced.session()));
     // Those who had it keep it.
     assert!(second.session().closed().is_none());
-    assert!(servers.turn("n").await.is_none());
+    assert!(servers.turn("n", Duration::MAX).await.is_none());
     servers.close(Duration::from_secs(5)).await;
 }
 
 #[tokio::test]
 async fn a_fresh_server_is_nobody_elses() {
     let servers = mock_servers(", fresh: true");
-    let turn = servers.turn("m").await.unwrap();
+    let turn = servers.turn("m", Duration::MAX).await.unwrap();
     let (one, two) = (turn.session().await.unwrap(), turn.session().await.unwrap());
     assert!(!Arc::ptr_eq(one.session(), two.session()));
     let session = Arc::clone(one.session());
@@ -85,7 +85,7 @@ async fn no_more_tests_use_a_server_at_once_than_it_allows() {
     let servers = mock_servers(", parallel: 2");
     let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let test = async || {
-        let turn = servers.turn("m").await.unwrap();
+        let turn = servers.turn("m", Duration::MAX).await.unwrap();
         let lease = turn.session().await.unwrap();
         let count = now.fetch_add(1, Ordering::SeqCst) + 1;
         most.fetch_max(count, Ordering::SeqCst);
@@ -117,7 +117,7 @@ done"#;
     );
     let plan = parse_yaml(&text, "s.yml", Path::new("")).unwrap();
     let servers = Servers::new(&plan, &options());
-    let turn = servers.turn("s").await.unwrap();
+    let turn = servers.turn("s", Duration::MAX).await.unwrap();
     let lease = turn.session().await.unwrap();
     assert_eq!(
         lease.session().facts().implementation.name,
@@ -135,7 +135,7 @@ done"#;
     }
     assert!(is_gone());
     let error = servers
-        .turn("t")
+        .turn("t", Duration::MAX)
         .await
         .unwrap()
         .session()

@@ -1,19 +1,10 @@
 //! What came of a call.
 
-use std::time::{Duration, Instant};
-
 use mcprove_check::negative_path::NegativePathReport;
 use mcprove_check::tool_result::Fault;
-use mcprove_client::session::CallError;
-use mcprove_client::transport::{Detail, Failure};
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::parse_bounded;
-use serde_json::{Value, json};
 
-use crate::error::{last_lines, with_stderr};
-use crate::plan::ToolTestPlan;
+use crate::prelude::*;
 use crate::run::servers::Lease;
 
 /// How long a server that left a call unanswered may take to show that it lives.
@@ -26,32 +17,32 @@ const STDERR_LINES_MAX: usize = 10;
 const STDERR_CHARACTERS_MAX: usize = 300;
 
 /// What came of a call.
-pub(super) struct Called {
+pub struct Called {
     /// The result, where there is one: of a success, or of a failure that the tool itself reported.
-    pub(super) result: Option<Value>,
+    pub result: Option<Value>,
     /// Why the call failed, if it did.
-    pub(super) failure: Option<FailedCall>,
+    pub failure: Option<FailedCall>,
     /// What is wrong with a result that is none by the letter of the protocol.
-    pub(super) fault: Option<Fault>,
+    pub fault: Option<Fault>,
     duration: Duration,
 }
 
 /// Why a call failed.
-pub(super) struct FailedCall {
-    pub(super) category: ErrorCategory,
-    pub(super) message: String,
+pub struct FailedCall {
+    pub category: ErrorCategory,
+    pub message: String,
     code: Option<i64>,
     data: Option<Value>,
     /// Whether the server itself said so: in a JSON-RPC error, or a result with `isError`.
-    pub(super) is_said: bool,
+    pub is_said: bool,
     /// Where only the call hung, and the server answers other requests: whether an answer came after its time.
-    pub(super) hung_alone: Option<bool>,
+    pub hung_alone: Option<bool>,
     is_sent: bool,
 }
 
 impl Called {
     /// Calls the tool, once, and sees that the server outlives it.
-    pub(super) async fn make(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
+    pub async fn make(test: &ToolTestPlan, args: &Value, lease: &Lease<'_>) -> Self {
         let session = lease.session();
         let began = Instant::now();
         let call = session.call_tool_within(&test.tool, args, test.timeout);
@@ -111,28 +102,24 @@ impl Called {
 
     /// The failure with which the session ended, so that it is of no more use.
     fn end(&self) -> Option<&FailedCall> {
-        self.failure.as_ref().filter(|failure| {
-            is_unanswered(failure.category)
-                || matches!(
-                    failure.category,
-                    ErrorCategory::Crash | ErrorCategory::Disconnected
-                )
-        })
+        self.failure
+            .as_ref()
+            .filter(|failure| is_unanswered(failure.category) || is_gone(failure.category))
     }
 
     /// Whether the session is of no more use.
-    pub(super) fn is_end(&self) -> bool {
+    pub fn is_end(&self) -> bool {
         self.end().is_some()
     }
 
     /// Whether the session had ended before the call was sent.
-    pub(super) fn is_unsent(&self) -> bool {
+    pub fn is_unsent(&self) -> bool {
         self.end().is_some_and(|failure| !failure.is_sent)
     }
 
     /// Whether another test may be to blame for the end: not where the server goes on, and only this call
     /// has no answer.
-    pub(super) fn may_be_anothers_fault(&self, lease: &Lease<'_>) -> bool {
+    pub fn may_be_anothers_fault(&self, lease: &Lease<'_>) -> bool {
         self.end().is_some_and(|failure| match failure.hung_alone {
             Some(is_late) => is_late && lease.had_company(),
             None => lease.shares_blame(),
@@ -140,7 +127,7 @@ impl Called {
     }
 
     /// How it ended, for a sentence.
-    pub(super) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         match &self.failure {
             Some(failure) => format!("{}: {}", failure.category, failure.message),
             None => "a result".to_owned(),
@@ -148,7 +135,7 @@ impl Called {
     }
 
     /// What expectations are held against.
-    pub(super) fn document(&self, probes: Option<&NegativePathReport>) -> Value {
+    pub fn document(&self, probes: Option<&NegativePathReport>) -> Value {
         let error = self.failure.as_ref().map(|failure| {
             json!({
                 "category": failure.category.name(),
@@ -171,14 +158,6 @@ impl Called {
         }
         document
     }
-}
-
-/// Whether a failure is that no answer came.
-const fn is_unanswered(category: ErrorCategory) -> bool {
-    matches!(
-        category,
-        ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock
-    )
 }
 
 impl FailedCall {
@@ -222,7 +201,7 @@ impl FailedCall {
 }
 
 /// The end of what a server wrote to stderr, to be put behind a message.
-pub(super) fn stderr_end(tail: &str) -> String {
+pub fn stderr_end(tail: &str) -> String {
     let last = last_lines(tail, STDERR_LINES_MAX);
     let lines = last
         .lines()
@@ -231,6 +210,6 @@ pub(super) fn stderr_end(tail: &str) -> String {
 }
 
 /// Microseconds are enough, and keep the JSON readable.
-pub(super) fn milliseconds(duration: Duration) -> f64 {
+pub fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }

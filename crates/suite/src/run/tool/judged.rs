@@ -1,24 +1,17 @@
 //! What came back, held against what must.
 
-use mcprove_score::gate::{Expectation, GateFailure, Path, ScoreError, Step, judge as hold};
+use mcprove_score::gate::{Path, Step, judge as hold};
 use mcprove_settings::message::{Message, sentence};
-use mcprove_trace::ErrorCategory;
-use serde_json::Value;
 
 use super::called::{Called, FailedCall};
-use crate::plan::ToolTestPlan;
-use crate::run::report::{TestReport, gate_failure};
+use crate::prelude::*;
 
 /// The targets whose 1 and 0 may be asked for as `true` and `false`.
-pub(super) const FLAGS: &[&str] = &["negative_path.gate_passed"];
+pub const FLAGS: &[&str] = &["negative_path.gate_passed"];
 
 /// Whether bad requests are worth making: only where the call itself succeeded, because a server that
 /// rejects everything rejects them too. Notes in the report where not.
-pub(super) fn may_be_asked_badly(
-    test: &ToolTestPlan,
-    called: &Called,
-    report: &mut TestReport,
-) -> bool {
+pub fn may_be_asked_badly(test: &ToolTestPlan, called: &Called, report: &mut TestReport) -> bool {
     if called.failure.is_none() {
         return true;
     }
@@ -163,7 +156,7 @@ fn advice(failure: &FailedCall) -> Message {
 }
 
 /// Whether the target of an expectation begins with these keys.
-pub(super) fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
+pub fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
     let path = Path::parse(&expectation.target);
     let steps = path.as_ref().map(Path::steps).unwrap_or_default();
     let is_key = |(step, wanted): (&Step, &&str)| matches!(step, Step::Key(key) if key == wanted);

@@ -10,32 +10,21 @@ mod negative;
 #[cfg(test)]
 mod tests;
 
-use std::time::Instant;
-
 use mcprove_client::permission::{Permission, Reason, judge};
-use mcprove_load::drive::{Stop, StopLevel};
-use mcprove_score::gate::ScoreError;
-use mcprove_settings::message::{Message, sentence};
-use mcprove_settings::registry::nearest;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Era, Tool};
+use mcprove_settings::message::sentence;
 use mcprove_trace::words::seems_to_write;
-use serde_json::Value;
 
 use self::called::Called;
 use self::negative::OwnSessions;
-use super::Context;
 use super::masking::masked;
-use super::report::{TestKind, TestReport};
 use super::servers::{Lease, Turn};
-use crate::error::{TestError, fill_hint};
-use crate::plan::ToolTestPlan;
+use crate::prelude::*;
 
 /// How often a session that had ended before the call was sent is replaced.
 const UNSENT_MAX: u32 = 3;
 
 /// Runs one test. Whatever goes wrong is in the report.
-pub(crate) async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
+pub async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
     let mut report = TestReport::new(TestKind::Tool, &test.head, context.plan);
     if let Some(reason) = &test.head.skip {
         return report.not_run(reason);
@@ -83,16 +72,14 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
     let args = match context.options.environment.fill_value(&test.args) {
         Ok(args) => args,
         Err(error) => {
-            let hint = fill_hint(&error, |_| sentence!(", or under `variables:`"));
-            return End::Error(ScoreError::new("args", error.to_string(), hint));
+            return End::Error(ScoreError::new("args", error.to_string(), error.hint()));
         }
     };
-    let Some(mut turn) = context.servers.turn(&test.server).await else {
+    let Some(turn) = context.servers.turn(&test.server, test.timeout).await else {
         return End::Error(no_server(test, context));
     };
     let began = Instant::now();
     let stop = &context.options.stop;
-    turn.list_timeout = Some(test.timeout);
     let end = match call(test, &args, &turn, stop, report).await {
         Ok((called, tool)) => {
             let probes = match &test.negative_path {
@@ -256,11 +243,7 @@ async fn call(
 fn died_listing(lease: &Lease<'_>) -> Option<String> {
     let error = lease.connected.tools.as_ref().err()?;
     let end = lease.session().closed()?;
-    matches!(
-        error.category(),
-        ErrorCategory::Crash | ErrorCategory::Disconnected
-    )
-    .then(|| {
+    is_gone(error.category()).then(|| {
         format!(
             "the server died while it listed its tools, before any call: {}{}; its stderr, or its own log, says why",
             end.message,

@@ -1,24 +1,15 @@
 //! The bad requests of a test, made and judged.
 
 use mcprove_settings::message::sentence;
-use std::sync::Arc;
-
 use mcprove_arguments::ArgumentsError;
 use mcprove_check::negative_path::{
     Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
 };
-use mcprove_check::pulse::Pulse;
-use mcprove_client::session::Session;
-use mcprove_load::drive::Stop;
-use mcprove_score::gate::{GateFailure, ScoreError, judge as hold};
-use mcprove_settings::text::shorten;
-use mcprove_trace::BoxFuture;
-use serde_json::{Value, json};
+use mcprove_score::gate::judge as hold;
 
 use super::Listed;
 use super::judged::{FLAGS, begins_with};
-use crate::plan::{NegativePathPlan, ToolTestPlan};
-use crate::run::report::{TestReport, gate_failure};
+use crate::prelude::*;
 use crate::run::servers::{Lease, Turn};
 
 /// What all bad requests are gated on, unless the test says otherwise.
@@ -29,7 +20,7 @@ const SCHEMA_CHARACTERS_MAX: usize = 300;
 
 /// Makes the bad requests of a test, and notes in the report what does not hold. None if nothing could be
 /// made.
-pub(super) async fn run(
+pub async fn run(
     test: &ToolTestPlan,
     plan: &NegativePathPlan,
     args: &Value,
@@ -208,14 +199,14 @@ fn inconclusive(reason: &str) -> ScoreError {
 }
 
 /// Sessions that no other test uses: a bad request may break its server.
-pub(super) struct OwnSessions<'t, 'a> {
+pub struct OwnSessions<'t, 'a> {
     turn: &'t Turn<'a>,
     stop: &'t Stop,
     lease: Option<Lease<'a>>,
 }
 
 impl<'t, 'a> OwnSessions<'t, 'a> {
-    pub(super) const fn new(turn: &'t Turn<'a>, stop: &'t Stop) -> Self {
+    pub const fn new(turn: &'t Turn<'a>, stop: &'t Stop) -> Self {
         Self {
             turn,
             stop,

@@ -13,8 +13,7 @@ use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
 use mcprove_suite::plan::{Environment, SuitePlan};
 use mcprove_suite::report::explain::suite_explanation;
-use mcprove_suite::report::progress::suite_progress_line;
-use mcprove_suite::report::{render, suite_list_document};
+use mcprove_suite::report::{render, suite_list_document, suite_progress_line};
 use mcprove_suite::run::{
     CassetteMode, Counts, FailedTests, LAST_FAILED_FILE, ListedTest, RunRules, Selection,
     SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport, TestKind,

@@ -4,22 +4,16 @@
 //! code that runs at the provider waits for results by the ids in them.
 
 use mcprove_import::usage_tokens;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::Json;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{
     AnswerError, Arguments, CallResult, Entry, Message, ModelAnswer, ModelContent, Question, Stop,
-    ToolUse, schema,
+    ToolUse, of_tool,
 };
-use crate::plan::Provider;
+use crate::prelude::*;
 
 /// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "anthropic",
-    explanation: "Anthropic Messages",
-    provider: Provider::Anthropic,
     base_url: "https://api.anthropic.com",
     base_url_env: "ANTHROPIC_BASE_URL",
     api_key_env: "ANTHROPIC_API_KEY",
@@ -77,9 +71,7 @@ fn write(question: &Question<'_>) -> Vec<u8> {
         temperature: question.model.temperature,
         container: question.conversation.container.as_deref(),
         system: question.system.filter(|text| !text.is_empty()),
-        tools: tools
-            .map(|tool| schema::of_tool(tool, "input_schema"))
-            .collect(),
+        tools: tools.map(|tool| of_tool(tool, "input_schema")).collect(),
         messages: &messages,
     };
     // Texts and numbers can always be written.
@@ -148,7 +140,7 @@ struct Block {
 }
 
 fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
-    let reply: Reply = serde_json::from_slice(body).map_err(|error| AnswerError::json(&error))?;
+    let reply: Reply = serde_json::from_slice(body)?;
     let Some(content) = reply.content else {
         let why = match super::error_message(body) {
             Some(error) => format!("it is an error, {error}"),
@@ -161,8 +153,7 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
     let mut kept: Vec<&str> = Vec::new();
     let mut is_after_text = false;
     for raw in &content {
-        let block: Block =
-            serde_json::from_str(raw.text()).map_err(|error| AnswerError::json(&error))?;
+        let block: Block = serde_json::from_str(raw.text())?;
         let is_text = block.kind == "text";
         if is_text {
             let said = block.text.as_deref().unwrap_or_default();
@@ -187,13 +178,12 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
     }
     // The blocks as one list, each as it came.
     let list = (!kept.is_empty()).then(|| format!("[{}]", kept.join(",")));
-    let list = list.map(|list| serde_json::from_str(&list)).transpose();
     Ok(ModelAnswer {
         text,
         uses,
         stop: stop(reply.stop_reason.as_deref(), reply.stop_details.as_ref()),
         tokens: usage_tokens(&reply.usage),
-        kept: list.map_err(|error| AnswerError::json(&error))?,
+        kept: list.map(|list| serde_json::from_str(&list)).transpose()?,
         container: reply.container.and_then(|container| container.id),
     })
 }
@@ -226,7 +216,7 @@ fn stop(reason: Option<&str>, details: Option<&Value>) -> Stop {
                 None => "refusal".to_owned(),
             })
         }
-        other => Stop::Other(other.unwrap_or("no reason").to_owned()),
+        _ => Stop::Other,
     }
 }
 

@@ -128,7 +128,7 @@ fn every_end_is_understood() {
         ("model_context_window_exceeded", Stop::Cut),
         ("pause_turn", Stop::Paused),
         ("refusal", Stop::Declined("refusal".to_owned())),
-        ("new_reason", Stop::Other("new_reason".to_owned())),
+        ("new_reason", Stop::Other),
     ] {
         let answer = answer("[]", &format!(r#","stop_reason":"{reason}""#));
         assert_eq!(answer.stop, stop);

@@ -1,21 +1,16 @@
 //! `OpenAI` chat completions, as many other servers speak them too: Ollama, vLLM, gateways.
 
 use mcprove_import::usage_tokens;
-use mcprove_settings::setting::sparse;
-use mcprove_trace::Json;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
-use super::{AnswerError, Arguments, Entry, Message, ModelAnswer, Question, Stop, ToolUse, schema};
+use super::{
+    AnswerError, Arguments, Entry, Message, ModelAnswer, Question, Stop, ToolUse, of_tool,
+};
 use crate::agent::model_content::as_text;
-use crate::agent::toolbox::OfferedTool;
-use crate::plan::Provider;
+use crate::prelude::*;
 
 /// The line in the registry.
-pub(super) const ENTRY: Entry = Entry {
+pub const ENTRY: Entry = Entry {
     name: "openai",
-    explanation: "OpenAI chat completions",
-    provider: Provider::OpenAi,
     base_url: "https://api.openai.com/v1",
     base_url_env: "OPENAI_BASE_URL",
     api_key_env: "OPENAI_API_KEY",
@@ -80,7 +75,7 @@ fn is_of_open_ai(model: &str) -> bool {
 }
 
 fn tool(tool: (&str, &OfferedTool)) -> Value {
-    json!({ "type": "function", "function": schema::of_tool(tool, "parameters") })
+    json!({ "type": "function", "function": of_tool(tool, "parameters") })
 }
 
 fn messages(message: &Message) -> Vec<Value> {
@@ -118,7 +113,7 @@ struct Choice {
 }
 
 fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
-    let reply: Reply = serde_json::from_slice(body).map_err(|error| AnswerError::json(&error))?;
+    let reply: Reply = serde_json::from_slice(body)?;
     if let Some(error) = reply.error.filter(|error| !error.is_null()) {
         return Err(AnswerError(format!("it is an error, {error}")));
     }
@@ -179,18 +174,17 @@ fn take_uses(message: &mut Map<String, Value>) -> Result<Vec<ToolUse>, AnswerErr
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
     let mut uses = Vec::new();
     for (place, call) in calls.into_iter().flatten().enumerate() {
-        let id = call.get("id").and_then(Value::as_str);
-        let id = id
-            .filter(|id| !id.is_empty())
-            .map_or_else(|| format!("call_{place}"), str::to_owned);
+        let id = match call["id"].as_str() {
+            None | Some("") => format!("call_{place}"),
+            Some(id) => id.to_owned(),
+        };
         let function = call.get_mut("function").and_then(Value::as_object_mut);
         let Some(function) = function else {
             return Err(AnswerError("a tool call has no `function`".to_owned()));
         };
-        let Some(name) = function.get("name").and_then(Value::as_str) else {
+        let Some(Value::String(name)) = function.get("name").cloned() else {
             return Err(AnswerError("a tool call has no name".to_owned()));
         };
-        let name = name.to_owned();
         let arguments = match function.get("arguments") {
             Some(Value::String(text)) => Arguments::of_text(text),
             // Some servers have them as they are.
@@ -233,7 +227,7 @@ fn stop(reason: Option<&str>, refusal: Option<&str>, uses: &[ToolUse]) -> Stop {
         // Not every server tells the one from the other.
         _ if !uses.is_empty() => Stop::Calls,
         Some("stop") => Stop::Done,
-        other => Stop::Other(other.unwrap_or("no reason").to_owned()),
+        _ => Stop::Other,
     }
 }
 

@@ -116,11 +116,11 @@ impl Bench {
 
     pub async fn run(&mut self, mode: CassetteMode) -> TestReport {
         self.options.cassettes = mode;
-        run_in(&self.plan.agents[0], &self.plan, &self.options).await
+        run(&self.plan.agents[0], &self.plan, &self.options).await
     }
 
     pub fn cassette(&self) -> PathBuf {
-        cassette_path(&self.plan.agents[0], &self.plan)
+        cassette::path(&self.plan.agents[0], &self.plan)
     }
 
     /// Records, then replays with no model, no key and no server. Both reports must be the same, byte for byte.
