@@ -23,7 +23,7 @@ impl<'schema> Making<'_, 'schema> {
         let needs = requirements
             .most("minProperties")
             .max(requirements.required.len() as u64);
-        let least = to_count(requirements, "properties", needs, PROPERTIES_MAX)?;
+        let least = requirements.within("properties", needs, PROPERTIES_MAX)?;
         let salt = variant.saturating_sub(1);
         let carrier = match self.carriers {
             Carriers::Optional(name) if requirements.place.is_empty() => Some(name),
@@ -57,14 +57,12 @@ impl<'schema> Making<'_, 'schema> {
         let needs = requirements
             .most("minItems")
             .max(contained.iter().fold(0, sum));
-        let count = to_count(requirements, "items", needs, ITEMS_MAX)? + usize::from(variant == 1);
+        let count = requirements.within("items", needs, ITEMS_MAX)? + usize::from(variant == 1);
         let wanted = contained.into_iter().flat_map(|(schema, least)| {
             std::iter::repeat_n(schema, usize::try_from(least).unwrap_or(0))
         });
         let wanted: Vec<&'schema Value> = wanted.collect();
-        let is_unique = requirements
-            .all(&["uniqueItems"])
-            .any(|it| *it == Value::Bool(true));
+        let is_unique = requirements.all(&["uniqueItems"]).any(|it| *it == true);
 
         let variants = self.variants;
         if is_unique {
@@ -116,7 +114,7 @@ impl Object<'_, '_, '_> {
         let place = format!("{}/{step}", self.requirements.place);
         let document = self.making.document;
         let schemas = self.requirements.of_member(document, &place, name)?;
-        if schemas.iter().any(|schema| **schema == Value::Bool(false)) {
+        if schemas.iter().any(|schema| **schema == false) {
             return Err(ArgumentsError::unsatisfiable(
                 place,
                 "the property is needed, yet the schema forbids it",
@@ -190,17 +188,4 @@ impl Object<'_, '_, '_> {
             )
         }))
     }
-}
-
-/// How many there must be, if that is not too many.
-fn to_count(
-    requirements: &Requirements<'_>,
-    what: &'static str,
-    needs: u64,
-    limit: usize,
-) -> Result<usize> {
-    let count = usize::try_from(needs).ok();
-    count
-        .filter(|count| *count <= limit)
-        .ok_or_else(|| ArgumentsError::over_limit(&requirements.place, what, &needs, limit))
 }

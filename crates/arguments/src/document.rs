@@ -48,8 +48,8 @@ pub fn check_size(schema: &Value) -> Result<()> {
         }
     }
     let patterns = objects(schema).map(|object| {
-        let named = object.get("patternProperties").and_then(Value::as_object);
-        let is_one = object.get("pattern").is_some_and(Value::is_string);
+        let named = object["patternProperties"].as_object();
+        let is_one = object["pattern"].is_string();
         named.map_or(0, Map::len) + usize::from(is_one)
     });
     if patterns.sum::<usize>() > PATTERNS_MAX {
@@ -113,8 +113,8 @@ impl<'schema> Document<'schema> {
 
     /// Follows a `$ref`. Nothing outside of the document is ever looked at.
     pub fn resolve(&self, reference: &str) -> Target<'schema> {
-        let own_name = self.root.get("$id").and_then(Value::as_str);
-        let reference = own_name
+        let reference = self.root["$id"]
+            .as_str()
             .map(|name| name.trim_end_matches('#'))
             .filter(|name| !name.is_empty())
             .and_then(|name| reference.strip_prefix(name))

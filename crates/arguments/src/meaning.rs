@@ -147,7 +147,7 @@ impl Meaning {
             }
             Value::Array(items) => items.iter().all(|item| self.permits(item, origin, folder)),
             Value::Object(members) => members.iter().all(|(name, member)| {
-                let switched_off = *member == Value::Bool(false) && is_safeguard(name);
+                let switched_off = *member == false && is_safeguard(name);
                 !switched_off && Self::by_name(name).permits(member, origin, folder)
             }),
             Value::Null | Value::Bool(_) => true,

@@ -59,6 +59,14 @@ impl<'schema> Requirements<'schema> {
         self.all(&[keyword]).map(count).min()
     }
 
+    /// How many there must be, if that is not too many.
+    pub fn within(&self, what: &'static str, needs: u64, limit: usize) -> Result<usize> {
+        let count = usize::try_from(needs).ok();
+        count
+            .filter(|count| *count <= limit)
+            .ok_or_else(|| ArgumentsError::over_limit(&self.place, what, &needs, limit))
+    }
+
     /// The names in the objects under a keyword.
     pub fn names(&self, keyword: &str) -> impl Iterator<Item = &'schema String> {
         let objects = self.parts.iter().filter_map(move |part| part.get(keyword));
@@ -93,7 +101,7 @@ impl<'schema> Requirements<'schema> {
         let bounds = parts.flat_map(|part| {
             let other = part.get(exclusive);
             let bound = part.get(keyword);
-            let bound = bound.map(|number| (number, other == Some(&Value::Bool(true))));
+            let bound = bound.map(|number| (number, other.is_some_and(|it| *it == true)));
             let other = other.filter(|number| number.is_number());
             bound.into_iter().chain(other.map(|number| (number, true)))
         });
@@ -345,7 +353,7 @@ impl<'schema> Merge<'_, 'schema> {
 
     fn add(&mut self, schema: &'schema Value) -> Result<()> {
         let Value::Object(keywords) = schema else {
-            self.found.impossible |= *schema == Value::Bool(false);
+            self.found.impossible |= *schema == false;
             return Ok(());
         };
         let place = &self.found.place;

@@ -58,15 +58,14 @@ fn is_asking(name: &str, schema: &Value) -> bool {
     };
     let words = tokens(name);
     let last = words.last().map(String::as_str);
-    let said = schema.get("description").and_then(Value::as_str);
-    let said = tokens(said.unwrap_or_default());
+    let said = tokens(schema["description"].as_str().unwrap_or_default());
     last.is_some_and(|last| ASKING.split_whitespace().any(|word| word == last))
         && !words.iter().chain(&said).any(is_write)
 }
 
 /// Optional properties that may carry a token, those without a default first.
 fn optional_names(schema: &Value) -> Vec<&str> {
-    let Some(declared) = schema.get("properties").and_then(Value::as_object) else {
+    let Some(declared) = schema["properties"].as_object() else {
         return Vec::new();
     };
     let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();

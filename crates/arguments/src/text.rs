@@ -34,12 +34,7 @@ pub fn texts<'schema>(
 ) -> Result<Vec<String>> {
     let place = &requirements.place;
     let length_min = requirements.most("minLength");
-    let too_long =
-        || ArgumentsError::over_limit(place, "characters", &length_min, TEXT_CHARACTERS_MAX);
-    let length_min = usize::try_from(length_min)
-        .ok()
-        .filter(|length| *length <= TEXT_CHARACTERS_MAX)
-        .ok_or_else(too_long)?;
+    let length_min = requirements.within("characters", length_min, TEXT_CHARACTERS_MAX)?;
     let length_max = requirements.least("maxLength");
     let length_max = length_max.and_then(|length| usize::try_from(length).ok());
     let lengths = length_min..=length_max.unwrap_or(usize::MAX);

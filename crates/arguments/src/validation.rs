@@ -21,9 +21,8 @@ pub fn compile(schema: &Value) -> Result<Validator> {
         Ok(validator) => return Ok(validator),
         Err(error) => error,
     };
-    let known = schema
-        .get("$schema")
-        .and_then(Value::as_str)
+    let known = schema["$schema"]
+        .as_str()
         .is_some_and(|name| name.contains("json-schema.org"));
     if let (Value::Object(keywords), false) = (schema, known) {
         let mut keywords = keywords.clone();

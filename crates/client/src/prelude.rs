@@ -18,10 +18,7 @@ pub use mcprove_trace::Strike;
 pub use mcprove_trace::contained::contain_call;
 pub use mcprove_trace::hang::HangLimits;
 pub use mcprove_trace::prelude::*;
-pub use mcprove_trace::protocol::{
-    self, Envelope, Era, FailedAnswer, Id, Implementation, RequestMeta, Revision, RpcError, Tool,
-    parse_bounded,
-};
+pub use mcprove_trace::protocol::{self, *};
 pub use mcprove_trace::stream::Recorder;
 pub use mcprove_trace::words::tokens;
 pub use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,10 +30,7 @@ pub use tokio::time::timeout;
 
 pub use crate::process::{Closing, MARK_VARIABLE, SpawnError, StderrLog};
 pub use crate::server::{Server, Transport};
-pub use crate::session::{
-    Call, CallError, ConnectError, ProtocolChoice, Reply, Request, Session, SessionOptions,
-    ViolationKind,
-};
+pub use crate::session::*;
 pub use crate::transport::http::HttpOptions;
 pub use crate::transport::{
     Channel, Detail, Failure, Inbox, MAX_FRAME, Outgoing, OutgoingKind, SendError,

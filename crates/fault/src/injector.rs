@@ -140,20 +140,14 @@ pub struct Injector {
 
 #[derive(Default)]
 struct State {
-    /// Per fault: calls that it is aimed at, and calls that it struck.
-    counts: Vec<Counts>,
+    /// What each fault has done so far.
+    counts: Vec<FaultCount>,
     /// How often each very call came.
     occurrences: HashMap<u64, u64>,
     /// Calls that were not remembered because there are too many different ones.
     calls_forgotten: u64,
     /// Tools that are gone, by fault, server and name.
     hidden: HashSet<(usize, String, String)>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    aimed: u64,
-    struck: u64,
 }
 
 /// A fault that strikes a call.
@@ -198,8 +192,14 @@ impl Injector {
                 }))
             })
             .collect();
+        let counts = faults.iter().map(|armed| FaultCount {
+            fault: armed.spec.name.clone(),
+            kind: armed.spec.kind,
+            struck: 0,
+            aimed: 0,
+        });
         let state = State {
-            counts: vec![Counts::default(); faults.len()],
+            counts: counts.collect(),
             ..State::default()
         };
         Self {
@@ -318,15 +318,7 @@ impl Injector {
 
     /// What each fault has done so far, in order.
     pub fn counts(&self) -> Vec<FaultCount> {
-        let state = lock(&self.state);
-        let all = self.faults.iter().zip(&state.counts);
-        all.map(|(armed, counts)| FaultCount {
-            fault: armed.spec.name.clone(),
-            kind: armed.spec.kind,
-            struck: counts.struck,
-            aimed: counts.aimed,
-        })
-        .collect()
+        lock(&self.state).counts.clone()
     }
 
     /// Calls that were too many different ones to be remembered: each counts as new.
@@ -374,7 +366,7 @@ impl Armed {
         self.spec.kind.special() == Special::HidesTool
     }
 
-    fn is_due(&self, counts: &Counts, draw: u64) -> bool {
+    fn is_due(&self, counts: &FaultCount, draw: u64) -> bool {
         let spec = &self.spec;
         spec.calls
             .as_ref()

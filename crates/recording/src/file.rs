@@ -137,12 +137,7 @@ impl Recording {
     pub fn append(path: &Path, origin: &Origin, redactor: &Redactor) -> io::Result<Self> {
         match append::open(path, origin)? {
             None => Self::create(path, origin, redactor),
-            Some(before) => {
-                let started = Instant::now()
-                    .checked_sub(before.elapsed)
-                    .unwrap_or_else(Instant::now);
-                Self::start(origin, started, before, redactor)
-            }
+            Some((file, before)) => Self::start(Box::new(file), origin, redactor, before),
         }
     }
 
@@ -152,16 +147,18 @@ impl Recording {
         origin: &Origin,
         redactor: &Redactor,
     ) -> io::Result<Self> {
-        Self::start(origin, Instant::now(), Before::nothing(writer), redactor)
+        Self::start(writer, origin, redactor, Before::default())
     }
 
     fn start(
+        writer: Box<dyn Write + Send>,
         origin: &Origin,
-        started: Instant,
-        before: Before,
         redactor: &Redactor,
+        before: Before,
     ) -> io::Result<Self> {
-        let trace = TraceFile::to_writer(before.writer)
+        let now = Instant::now();
+        let started = now.checked_sub(before.elapsed).unwrap_or(now);
+        let trace = TraceFile::to_writer(writer)
             .with_value_bytes_max(RESULT_BYTES_MAX)
             .with_redactor(redactor.clone());
         let trace = Arc::new(trace);
@@ -174,10 +171,10 @@ impl Recording {
             trace,
             recorder,
             sessions: AtomicU32::new(before.next_session),
-            requests: AtomicU64::new(0),
-            is_over: AtomicBool::new(false),
-            is_unbuffered: AtomicBool::new(false),
-            is_dirty: AtomicBool::new(false),
+            requests: AtomicU64::default(),
+            is_over: AtomicBool::default(),
+            is_unbuffered: AtomicBool::default(),
+            is_dirty: AtomicBool::default(),
             wake,
             past: before.past,
             shown: Mutex::default(),

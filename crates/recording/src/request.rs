@@ -36,9 +36,9 @@ impl RecordedRequest {
             method: method.into(),
             tool: tool.map(String::into_boxed_str),
             sent,
-            has_ended: AtomicBool::new(false),
-            is_unheard: AtomicBool::new(false),
-            is_kept_back: AtomicBool::new(false),
+            has_ended: AtomicBool::default(),
+            is_unheard: AtomicBool::default(),
+            is_kept_back: AtomicBool::default(),
         }))
     }
 

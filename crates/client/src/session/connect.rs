@@ -3,22 +3,43 @@
 //! address that does not take POST is tried as HTTP+SSE.
 
 use super::agreement::{Agreed, Attempt, Disagreement};
-use super::core::Core;
-use super::inbound::SessionInbox;
-use crate::prelude::*;
+use super::prelude::*;
 use crate::transport::stdio::LineChannel;
 
-/// Starts or reaches the server and agrees on a revision.
-pub async fn connect(
-    server: &Server,
-    options: SessionOptions,
-    recorder: Arc<Recorder>,
-) -> Result<Session, ConnectError> {
-    let connected = try_connect(server, options, &recorder).await;
-    if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
-        recorder.meet_limit(limit);
+impl Session {
+    /// Starts or reaches `server` and agrees on a revision; `recorder` gets every event.
+    pub async fn connect_recorded(
+        server: &Server,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let connected = try_connect(server, options, &recorder).await;
+        if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
+            recorder.meet_limit(limit);
+        }
+        connected
     }
-    connected
+
+    /// Agrees with a server at the other end of a pair of byte streams that carry lines: one in
+    /// this process, or behind a socket.
+    pub async fn connect_streams(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let core = Core::new(options, recorder);
+        let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
+        let channel = LineChannel::open(input, output, core.options.max_frame, inbox);
+        let _ = core.channel.set(channel);
+        let attempt = Attempt {
+            core,
+            server: Server::stdio("in memory"),
+            began: Instant::now(),
+        };
+        let agreed = attempt.agree().await;
+        finish(attempt, agreed)
+    }
 }
 
 async fn try_connect(
@@ -59,31 +80,15 @@ async fn try_connect(
     finish(attempt, agreed)
 }
 
-/// Agrees with a server at the other end of a pair of byte streams.
-pub async fn connect_streams(
-    input: impl AsyncRead + Send + Unpin + 'static,
-    output: impl AsyncWrite + Send + Unpin + 'static,
-    options: SessionOptions,
-    recorder: Arc<Recorder>,
-) -> Result<Session, ConnectError> {
-    let core = Core::new(options.clone(), recorder);
-    let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
-    let channel = LineChannel::open(input, output, options.max_frame, inbox);
-    let _ = core.channel.set(channel);
-    let server = Server::stdio("in memory");
-    let attempt = Attempt {
-        core,
-        server,
-        options,
-        began: Instant::now(),
-    };
-    let agreed = attempt.agree().await;
-    finish(attempt, agreed)
-}
-
 fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Session, ConnectError> {
     match agreed {
-        Ok((facts, warnings)) => Ok(Session::new(attempt.core, facts, warnings)),
+        Ok((facts, warnings)) => Ok(Session {
+            core: attempt.core,
+            facts,
+            warnings,
+            tools: Mutex::default(),
+            renewal: tokio::sync::Mutex::default(),
+        }),
         Err(Disagreement::Refused(error)) => Err(error),
         Err(Disagreement::Failed(error) | Disagreement::NotStreamable(error)) => {
             Err(attempt.failed(&error))

@@ -1,10 +1,7 @@
 //! Lists with pages, and what a list of tools says about calling them.
 
-use mcprove_trace::protocol::parameter_headers::ParameterHeaders;
-use mcprove_trace::protocol::{VALUES_MAX, count_values};
-
+use super::prelude::*;
 use crate::permission::settle_repeated;
-use crate::prelude::*;
 
 /// A list with more pages than this does not end.
 const PAGES_MAX: usize = 1000;
@@ -107,7 +104,7 @@ impl Session {
                 return Err(CallError::unsent(failure));
             };
             items.extend(more);
-            let next = page.get("nextCursor").and_then(Value::as_str);
+            let next = page["nextCursor"].as_str();
             let problem = if items.len() > ITEMS_MAX {
                 format!("has more than {ITEMS_MAX} items")
             } else if values > VALUES_MAX {

@@ -5,9 +5,7 @@ use std::str::FromStr;
 use mcprove_settings::kind::Kind;
 use mcprove_settings::setting::SettingType;
 use mcprove_settings::tree::Data;
-use mcprove_trace::protocol::UnknownRevision;
 
-use super::respond::{Decline, Responder};
 use crate::prelude::*;
 use crate::transport::{BytesHandler, ChannelLayer};
 
@@ -195,9 +193,4 @@ impl SessionOptions {
         let layer: Option<Arc<dyn ChannelLayer>> = Some(Arc::new(layer));
         Self { layer, ..self }
     }
-}
-
-/// Who we say we are.
-pub(crate) fn client_info() -> Value {
-    json!({ "name": "mcprove", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -3,8 +3,6 @@
 //! The same answers serve requests of the handshake era and `input_required` results of the
 //! stateless era.
 
-use mcprove_trace::protocol::METHOD_NOT_FOUND;
-
 use crate::prelude::*;
 
 /// The code of a sampling request that the user turned down.

@@ -76,7 +76,7 @@ impl LineChannel {
         inbox: Arc<dyn Inbox>,
         process: Option<Process>,
     ) -> Arc<Self> {
-        let outbox = Outbox::new();
+        let outbox = Arc::<Outbox>::default();
         let writer = tokio::spawn(Arc::clone(&outbox).write_to(output));
         let child = process.as_ref().map(|process| Arc::clone(&process.child));
         let reader = tokio::spawn({

@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
 use bytes::Bytes;
-use mcprove_client::transport::http::body::oversized;
 use mcprove_client::transport::{
     Channel, ChannelLayer, Closing, Failure, Inbox, LayeredConnection, Outgoing, OutgoingKind,
     SendError,
@@ -302,7 +301,7 @@ impl Shared {
         self.inbox.set_injecting(true);
         if message.len() > self.max_frame {
             let head = message.slice(..message.len().min(HEAD_BYTES));
-            let failure = oversized(message.len() as u64, self.max_frame, head);
+            let failure = Failure::oversized(message.len() as u64, self.max_frame, head);
             self.inbox.fail(is_http.then_some(id), failure);
         } else {
             self.inbox.deliver(message);

@@ -2,10 +2,9 @@
 //!
 //! HTTP, HTTP+SSE and WebSocket all dial here; what they speak on the socket is their own.
 
-use http::header::HeaderValue;
-use http::uri::{Authority, Uri};
+use http::uri::Authority;
 
-use crate::prelude::*;
+use super::prelude::*;
 use crate::transport::tls::Tls;
 
 /// An address that can be dialled again and again.

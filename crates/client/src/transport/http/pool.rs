@@ -9,11 +9,9 @@
 
 use tokio::runtime::Handle;
 
-use super::address::Address;
-use super::connection::Connection;
 use super::exchange;
-use super::headers::{Headers, PostHeaders};
-use crate::prelude::*;
+use super::headers::PostHeaders;
+use super::prelude::*;
 
 /// How many messages wait for a connection at most.
 pub const MAX_QUEUED: usize = 4096;
@@ -141,8 +139,7 @@ impl Pool {
         let headers = self.headers().post(message);
         let mut state = lock(&self.state);
         if state.is_closed {
-            let message = "the channel is closed; connect again";
-            return Err(SendError::Closed(Failure::disconnected(message)));
+            return Err(SendError::closed());
         }
         if !state.has_room(message.bytes.len()) {
             state.is_awaited = true;
