@@ -1,12 +1,6 @@
 //! Objects and arrays: what is required, and as little else as the schema lets through.
 
-use serde_json::{Map, Value};
-
-use super::ArgumentsError;
-use super::limits::{ITEMS_MAX, PROPERTIES_MAX, VARIANTS};
-use super::pattern::Pattern;
-use super::place::{Carriers, Making};
-use super::requirements::Requirements;
+use crate::prelude::*;
 
 /// Optional properties that the fuller variant of an object has.
 const OPTIONAL_MAX: usize = 50;
@@ -21,15 +15,15 @@ struct Object<'made, 'work, 'schema> {
 impl<'schema> Making<'_, 'schema> {
     /// Variant zero has the required properties only, variant one the optional ones too; the
     /// others have other values.
-    pub(super) fn object(
+    pub fn object(
         &mut self,
         requirements: &Requirements<'schema>,
         variant: usize,
-    ) -> Result<Value, ArgumentsError> {
+    ) -> Result<Value> {
         let needs = requirements
             .most("minProperties")
             .max(requirements.required.len() as u64);
-        let least = to_count(requirements, "properties", needs, PROPERTIES_MAX)?;
+        let least = requirements.within("properties", needs, PROPERTIES_MAX)?;
         let salt = variant.saturating_sub(1);
         let carrier = match self.carriers {
             Carriers::Optional(name) if requirements.place.is_empty() => Some(name),
@@ -57,24 +51,18 @@ impl<'schema> Making<'_, 'schema> {
 
     /// Variant zero is the shortest array; variant one has one item more; the others have other
     /// values, and what the array must contain at other positions.
-    pub(super) fn array(
-        &mut self,
-        requirements: &Requirements<'schema>,
-        variant: usize,
-    ) -> Result<Value, ArgumentsError> {
+    pub fn array(&mut self, requirements: &Requirements<'schema>, variant: usize) -> Result<Value> {
         let contained = requirements.contained();
         let sum = |sum: u64, (_, least): &(_, u64)| sum.saturating_add(*least);
         let needs = requirements
             .most("minItems")
             .max(contained.iter().fold(0, sum));
-        let count = to_count(requirements, "items", needs, ITEMS_MAX)? + usize::from(variant == 1);
+        let count = requirements.within("items", needs, ITEMS_MAX)? + usize::from(variant == 1);
         let wanted = contained.into_iter().flat_map(|(schema, least)| {
             std::iter::repeat_n(schema, usize::try_from(least).unwrap_or(0))
         });
         let wanted: Vec<&'schema Value> = wanted.collect();
-        let is_unique = requirements
-            .all(&["uniqueItems"])
-            .any(|it| *it == Value::Bool(true));
+        let is_unique = requirements.all(&["uniqueItems"]).any(|it| *it == true);
 
         let variants = self.variants;
         if is_unique {
@@ -104,7 +92,7 @@ impl<'schema> Making<'_, 'schema> {
         schemas: &[&'schema Value],
         known: &[Value],
         salt: usize,
-    ) -> Result<Value, ArgumentsError> {
+    ) -> Result<Value> {
         for turn in 0..self.variants {
             let item = self.value(&place, schemas, salt + known.len() + turn)?;
             self.document.step(&place, known.len() / 16)?;
@@ -121,12 +109,12 @@ impl<'schema> Making<'_, 'schema> {
 }
 
 impl Object<'_, '_, '_> {
-    fn add(&mut self, name: &str, salt: usize) -> Result<(), ArgumentsError> {
+    fn add(&mut self, name: &str, salt: usize) -> Result<()> {
         let step = name.replace('~', "~0").replace('/', "~1");
         let place = format!("{}/{step}", self.requirements.place);
         let document = self.making.document;
         let schemas = self.requirements.of_member(document, &place, name)?;
-        if schemas.iter().any(|schema| **schema == Value::Bool(false)) {
+        if schemas.iter().any(|schema| **schema == false) {
             return Err(ArgumentsError::unsatisfiable(
                 place,
                 "the property is needed, yet the schema forbids it",
@@ -145,7 +133,7 @@ impl Object<'_, '_, '_> {
         names: impl IntoIterator<Item = &'n String>,
         count: usize,
         failure: &mut Option<ArgumentsError>,
-    ) -> Result<(), ArgumentsError> {
+    ) -> Result<()> {
         for name in names {
             if self.members.len() >= count {
                 break;
@@ -160,13 +148,13 @@ impl Object<'_, '_, '_> {
     }
 
     /// Adds declared properties, up to a count.
-    fn add_declared(&mut self, count: usize) -> Result<(), ArgumentsError> {
+    fn add_declared(&mut self, count: usize) -> Result<()> {
         let declared = self.requirements.names("properties");
         self.add_some(declared, count, &mut None)
     }
 
     /// Adds properties of any name the schema allows, up to a count.
-    fn add_invented(&mut self, count: usize) -> Result<(), ArgumentsError> {
+    fn add_invented(&mut self, count: usize) -> Result<()> {
         let requirements = self.requirements;
         let patterns = requirements.names("patternProperties");
         let patterns: Vec<Pattern> = patterns.filter_map(|it| Pattern::parse(it)).collect();
@@ -200,17 +188,4 @@ impl Object<'_, '_, '_> {
             )
         }))
     }
-}
-
-/// How many there must be, if that is not too many.
-fn to_count(
-    requirements: &Requirements<'_>,
-    what: &'static str,
-    needs: u64,
-    limit: usize,
-) -> Result<usize, ArgumentsError> {
-    let count = usize::try_from(needs).ok();
-    count
-        .filter(|count| *count <= limit)
-        .ok_or_else(|| ArgumentsError::over_limit(&requirements.place, what, &needs, limit))
 }

@@ -4,11 +4,8 @@
 //! that exponential. The walk here applies what the validator would apply, counts, and stops at a
 //! limit. It comes before every validation.
 
-use serde_json::{Map, Value};
-
-use super::ArgumentsError;
-use super::document::{Document, REFERENCES, Target, objects};
-use super::limits::{VALIDATION_DEPTH_MAX, VALIDATION_STEPS_MAX};
+use super::document::objects;
+use crate::prelude::*;
 
 /// Keywords with one schema for the same value.
 const SINGLE: [&str; 4] = ["not", "if", "then", "else"];
@@ -30,7 +27,7 @@ const EACH_ITEM: [&str; 5] = [
 const UNEVALUATED_FACTOR: usize = 3;
 
 /// The count of steps so far, over all attempts, and the way from the root to where the walk is.
-pub(super) struct Cost<'document, 'schema> {
+pub struct Cost<'document, 'schema> {
     document: &'document Document<'schema>,
     steps: usize,
     place: String,
@@ -41,7 +38,7 @@ pub(super) struct Cost<'document, 'schema> {
 }
 
 impl<'document, 'schema> Cost<'document, 'schema> {
-    pub(super) const fn new(document: &'document Document<'schema>) -> Self {
+    pub const fn new(document: &'document Document<'schema>) -> Self {
         Self {
             document,
             steps: 0,
@@ -53,7 +50,7 @@ impl<'document, 'schema> Cost<'document, 'schema> {
     }
 
     /// Counts what it takes to prepare the `unevaluated…` keywords of a schema.
-    pub(super) fn add_preparation(&mut self, root: &'schema Value) -> Result<(), ArgumentsError> {
+    pub fn add_preparation(&mut self, root: &'schema Value) -> Result<()> {
         self.is_preparing = true;
         let objects = objects(root);
         for object in objects.filter(|it| it.as_object().is_some_and(has_unevaluated)) {
@@ -64,18 +61,14 @@ impl<'document, 'schema> Cost<'document, 'schema> {
 
     /// Counts what it takes to validate a value; an error where that is too much, or where the
     /// value would be checked by a remote schema.
-    pub(super) fn add_validation(
-        &mut self,
-        schema: &'schema Value,
-        value: &Value,
-    ) -> Result<(), ArgumentsError> {
+    pub fn add_validation(&mut self, schema: &'schema Value, value: &Value) -> Result<()> {
         self.place.clear();
         self.references.clear();
         self.depth = 0;
         self.walk(schema, value)
     }
 
-    fn walk(&mut self, schema: &'schema Value, value: &Value) -> Result<(), ArgumentsError> {
+    fn walk(&mut self, schema: &'schema Value, value: &Value) -> Result<()> {
         self.steps += 1;
         if self.steps > VALIDATION_STEPS_MAX || self.depth > VALIDATION_DEPTH_MAX {
             return Err(ArgumentsError::too_much_work(
@@ -105,7 +98,7 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         &mut self,
         keywords: &'schema Map<String, Value>,
         value: &Value,
-    ) -> Result<(), ArgumentsError> {
+    ) -> Result<()> {
         let given = |keyword: &&str| keywords.get(*keyword);
         for reference in REFERENCES.iter().filter_map(given) {
             let Value::String(reference) = reference else {
@@ -140,11 +133,7 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         Ok(())
     }
 
-    fn walk_below(
-        &mut self,
-        keywords: &'schema Map<String, Value>,
-        value: &Value,
-    ) -> Result<(), ArgumentsError> {
+    fn walk_below(&mut self, keywords: &'schema Map<String, Value>, value: &Value) -> Result<()> {
         let named = |keyword| keywords.get(keyword).and_then(Value::as_object);
         let given = |keyword: &&str| keywords.get(*keyword);
         match value {
@@ -177,12 +166,7 @@ impl<'document, 'schema> Cost<'document, 'schema> {
         Ok(())
     }
 
-    fn walk_member(
-        &mut self,
-        schema: &'schema Value,
-        value: &Value,
-        name: &str,
-    ) -> Result<(), ArgumentsError> {
+    fn walk_member(&mut self, schema: &'schema Value, value: &Value, name: &str) -> Result<()> {
         let length = self.place.len();
         self.place.push('/');
         self.place.push_str(name);

@@ -1,21 +1,17 @@
 //! The schema as a document: its size, and what its references mean.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::BTreeMap;
 
-use jsonschema::Validator;
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
 
-use super::ArgumentsError;
-use super::limits::{MAKING_STEPS_MAX, PATTERNS_MAX, SCHEMA_DEPTH_MAX, SCHEMA_VALUES_MAX};
 use super::validation::compile_pattern;
+use crate::prelude::*;
 
 /// Keywords that refer to another schema.
-pub(super) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+pub const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// Every object in a schema, in whatever it stands.
-pub(super) fn objects(root: &Value) -> impl Iterator<Item = &Value> {
+pub fn objects(root: &Value) -> impl Iterator<Item = &Value> {
     let mut open = vec![root];
     std::iter::from_fn(move || {
         loop {
@@ -33,7 +29,7 @@ pub(super) fn objects(root: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Refuses schemas that no recursive reader should be given.
-pub(super) fn check_size(schema: &Value) -> Result<(), ArgumentsError> {
+pub fn check_size(schema: &Value) -> Result<()> {
     let too_large = |what, limit| Err(ArgumentsError::SchemaTooLarge { what, limit });
     let mut values = 0_usize;
     let mut open = vec![(schema, 1_usize)];
@@ -52,8 +48,8 @@ pub(super) fn check_size(schema: &Value) -> Result<(), ArgumentsError> {
         }
     }
     let patterns = objects(schema).map(|object| {
-        let named = object.get("patternProperties").and_then(Value::as_object);
-        let is_one = object.get("pattern").is_some_and(Value::is_string);
+        let named = object["patternProperties"].as_object();
+        let is_one = object["pattern"].is_string();
         named.map_or(0, Map::len) + usize::from(is_one)
     });
     if patterns.sum::<usize>() > PATTERNS_MAX {
@@ -64,7 +60,7 @@ pub(super) fn check_size(schema: &Value) -> Result<(), ArgumentsError> {
 
 /// What a reference leads to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Target<'schema> {
+pub enum Target<'schema> {
     /// A schema of this document.
     Here(&'schema Value),
     /// Another document.
@@ -74,8 +70,8 @@ pub(super) enum Target<'schema> {
 }
 
 /// A schema with its anchors and patterns, and how often it was read.
-pub(super) struct Document<'schema> {
-    pub(super) root: &'schema Value,
+pub struct Document<'schema> {
+    pub root: &'schema Value,
     steps: Cell<usize>,
     names: OnceCell<BTreeMap<String, &'schema Value>>,
     /// Patterns compiled so far; none where the pattern cannot be.
@@ -83,7 +79,7 @@ pub(super) struct Document<'schema> {
 }
 
 impl<'schema> Document<'schema> {
-    pub(super) const fn new(root: &'schema Value) -> Self {
+    pub const fn new(root: &'schema Value) -> Self {
         Self {
             root,
             steps: Cell::new(0),
@@ -93,7 +89,7 @@ impl<'schema> Document<'schema> {
     }
 
     /// Counts work; an error when it becomes too much.
-    pub(super) fn step(&self, place: &str, count: usize) -> Result<(), ArgumentsError> {
+    pub fn step(&self, place: &str, count: usize) -> Result<()> {
         self.steps.set(self.steps.get().saturating_add(count));
         if self.steps.get() <= MAKING_STEPS_MAX {
             return Ok(());
@@ -106,7 +102,7 @@ impl<'schema> Document<'schema> {
     }
 
     /// Whether a text matches a `pattern` of the schema.
-    pub(super) fn matches(&self, pattern: &'schema str, text: &str) -> bool {
+    pub fn matches(&self, pattern: &'schema str, text: &str) -> bool {
         self.patterns
             .borrow_mut()
             .entry(pattern)
@@ -116,9 +112,9 @@ impl<'schema> Document<'schema> {
     }
 
     /// Follows a `$ref`. Nothing outside of the document is ever looked at.
-    pub(super) fn resolve(&self, reference: &str) -> Target<'schema> {
-        let own_name = self.root.get("$id").and_then(Value::as_str);
-        let reference = own_name
+    pub fn resolve(&self, reference: &str) -> Target<'schema> {
+        let reference = self.root["$id"]
+            .as_str()
             .map(|name| name.trim_end_matches('#'))
             .filter(|name| !name.is_empty())
             .and_then(|name| reference.strip_prefix(name))

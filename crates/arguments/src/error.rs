@@ -1,5 +1,8 @@
 //! What can go wrong while arguments are made.
 
+/// What is made, or why it could not be.
+pub type Result<T, E = ArgumentsError> = std::result::Result<T, E>;
+
 /// Why no arguments could be made for a schema.
 ///
 /// A `place` is a JSON pointer: into the arguments, or into the schema where the text says so.
@@ -85,7 +88,7 @@ pub enum ArgumentsError {
 }
 
 impl ArgumentsError {
-    pub(super) fn over_limit(
+    pub fn over_limit(
         place: &str,
         what: &'static str,
         needs: &impl ToString,
@@ -99,7 +102,7 @@ impl ArgumentsError {
         }
     }
 
-    pub(super) fn unsatisfiable(
+    pub fn unsatisfiable(
         place: impl Into<String>,
         reason: impl Into<String>,
         hint: &'static str,
@@ -111,7 +114,7 @@ impl ArgumentsError {
         }
     }
 
-    pub(super) fn too_much_work(place: &str, what: &'static str, limit: usize) -> Self {
+    pub fn too_much_work(place: &str, what: &'static str, limit: usize) -> Self {
         Self::TooMuchWork {
             place: place.to_owned(),
             what,
@@ -120,12 +123,12 @@ impl ArgumentsError {
     }
 
     /// Whether trying another branch is of no use.
-    pub(super) const fn is_final(&self) -> bool {
+    pub const fn is_final(&self) -> bool {
         matches!(self, Self::TooMuchWork { .. })
     }
 
     /// Keeps the first of several errors, unless trying on is of no use.
-    pub(super) fn keep_in(self, first: &mut Option<Self>) -> Result<(), Self> {
+    pub fn keep_in(self, first: &mut Option<Self>) -> Result<(), Self> {
         if self.is_final() {
             return Err(self);
         }

@@ -1,11 +1,9 @@
 //! The fresh folder that generated paths lie in.
 
-use std::io;
-use std::path::{Path, PathBuf};
-
 use mcprove_settings::private_file::create_dir;
 
 use super::meaning::FILE;
+use crate::prelude::*;
 
 /// How many names are tried.
 const NAMES_MAX: u32 = 100;
@@ -51,7 +49,7 @@ impl Drop for Folder {
 }
 
 /// A path that no folder has, for arguments that are only written down.
-pub(super) fn nowhere() -> PathBuf {
+pub fn nowhere() -> PathBuf {
     std::env::temp_dir().join("mcprove-nowhere")
 }
 

@@ -9,12 +9,12 @@ mod cost;
 mod document;
 mod error;
 mod folder;
-mod format;
 pub mod limits;
 mod meaning;
 mod number;
 mod pattern;
 mod place;
+mod prelude;
 mod requirements;
 mod search;
 mod text;
@@ -24,14 +24,9 @@ pub use error::ArgumentsError;
 pub use folder::Folder;
 pub use meaning::is_safeguard;
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
-
-use jsonschema::Validator;
-use serde_json::{Value, json};
-
 use cost::Cost;
-use document::Document;
+
+use crate::prelude::*;
 
 /// What to choose where the schema leaves a choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -68,12 +63,12 @@ impl Choice {
 /// let arguments = from_schema(&schema, &Choice::default()).unwrap();
 /// assert_eq!(arguments, json!({"message": "text"}));
 /// ```
-pub fn from_schema(schema: &Value, choice: &Choice) -> Result<Value, ArgumentsError> {
+pub fn from_schema(schema: &Value, choice: &Choice) -> Result<Value> {
     Maker::new(schema)?.make(choice)
 }
 
 /// The smallest arguments that `schema` allows.
-pub fn minimal(schema: &Value) -> Result<Value, ArgumentsError> {
+pub fn minimal(schema: &Value) -> Result<Value> {
     from_schema(schema, &Choice::default())
 }
 
@@ -88,7 +83,7 @@ pub fn carries_token(arguments: &Value, token: &str) -> bool {
 }
 
 /// Checks and compiles a schema.
-fn prepare(schema: &Value) -> Result<Validator, ArgumentsError> {
+fn prepare(schema: &Value) -> Result<Validator> {
     document::check_size(schema)?;
     Cost::new(&Document::new(schema)).add_preparation(schema)?;
     validation::compile(schema)
@@ -105,7 +100,7 @@ pub struct Maker {
 
 impl Maker {
     /// Checks and compiles a schema. A missing one (`null`) asks for nothing.
-    pub fn new(schema: &Value) -> Result<Self, ArgumentsError> {
+    pub fn new(schema: &Value) -> Result<Self> {
         let schema = match schema {
             Value::Null => json!({}),
             schema => schema.clone(),
@@ -118,7 +113,7 @@ impl Maker {
     }
 
     /// Makes the smallest arguments found; always a JSON object that the schema accepts.
-    pub fn make(&self, choice: &Choice) -> Result<Value, ArgumentsError> {
+    pub fn make(&self, choice: &Choice) -> Result<Value> {
         search::search(self, choice)
     }
 }
@@ -138,7 +133,7 @@ pub struct SchemaCheck(Validator);
 
 impl SchemaCheck {
     /// Checks and compiles a schema.
-    pub fn new(schema: &Value) -> Result<Self, ArgumentsError> {
+    pub fn new(schema: &Value) -> Result<Self> {
         prepare(schema).map(Self)
     }
 

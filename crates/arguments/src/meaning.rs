@@ -3,19 +3,16 @@
 //! Generated arguments name no living process, no path outside a fresh temporary folder, no command and no host but
 //! this machine. Whatever a value comes from, [`Meaning::permits`] is asked before it is sent.
 
-use std::path::{Component, Path};
+use std::path::Component;
 
-use mcprove_trace::words::tokens;
-use serde_json::Value;
-
-use super::requirements::Requirements;
+use crate::prelude::*;
 
 /// From here on no system numbers its processes. The numbers below the end are generated.
 const NO_PROCESSES: std::ops::Range<i64> = 0x4000_0000..0x7fff_ffff;
 /// The host and port of generated addresses: nothing listens at `discard`.
-pub(super) const ADDRESS: &str = "http://127.0.0.1:9/";
+pub const ADDRESS: &str = "http://127.0.0.1:9/";
 /// The last part of a generated path; [`Folder`](super::Folder) has such a file.
-pub(super) const FILE: &str = "text";
+pub const FILE: &str = "text";
 
 const PROCESSES: &str = "pid pids ppid tgid process processes proc procs";
 const FOLDERS: &str = "dir dirs directory directories folder folders cwd workspace";
@@ -29,7 +26,7 @@ const SAFEGUARDS: &str =
 
 /// What an argument stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub enum Meaning {
     /// The number of a process.
     Process,
     /// A folder.
@@ -48,7 +45,7 @@ pub(super) enum Meaning {
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub enum Origin {
     /// It is made here.
     Made,
     /// The schema lists it, as one of those that there are.
@@ -74,7 +71,7 @@ pub fn is_safeguard(name: &str) -> bool {
 
 impl Meaning {
     /// By the name of the property at a place, and by what is said of it.
-    pub(super) fn of(requirements: &Requirements<'_>) -> Self {
+    pub fn of(requirements: &Requirements<'_>) -> Self {
         match Self::by_name(&requirements.place) {
             Self::Other if requirements.texts(&["description"]).any(is_of_path) => Self::File,
             meaning => meaning,
@@ -107,12 +104,8 @@ impl Meaning {
     }
 
     /// The texts that come before any other, without or with a word to be found again.
-    pub(super) fn texts(self, folder: &Path, token: Option<&str>, variants: usize) -> Vec<String> {
-        let is_word = |token: &&str| {
-            let mut characters = token.chars();
-            characters.all(|character| character.is_ascii_alphanumeric() || character == '-')
-        };
-        let token = token.filter(is_word);
+    pub fn texts(self, folder: &Path, token: Option<&str>, variants: usize) -> Vec<String> {
+        let token = token.filter(|token| is_word(token));
         let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
         let several = |first: String| {
             let others = (1..variants).map(|number| format!("{first}{number}"));
@@ -138,12 +131,12 @@ impl Meaning {
     }
 
     /// The only numbers to send, where not all are as good.
-    pub(super) fn numbers(self, variants: usize) -> Option<Vec<Value>> {
+    pub fn numbers(self, variants: usize) -> Option<Vec<Value>> {
         (self == Self::Process).then(|| numbers(variants).map(Value::from).collect())
     }
 
     /// Whether a value may be sent.
-    pub(super) fn permits(self, value: &Value, origin: Origin, folder: &Path) -> bool {
+    pub fn permits(self, value: &Value, origin: Origin, folder: &Path) -> bool {
         match value {
             Value::String(text) => self.permits_text(text, origin, folder),
             Value::Number(number) => {
@@ -154,7 +147,7 @@ impl Meaning {
             }
             Value::Array(items) => items.iter().all(|item| self.permits(item, origin, folder)),
             Value::Object(members) => members.iter().all(|(name, member)| {
-                let switched_off = *member == Value::Bool(false) && is_safeguard(name);
+                let switched_off = *member == false && is_safeguard(name);
                 !switched_off && Self::by_name(name).permits(member, origin, folder)
             }),
             Value::Null | Value::Bool(_) => true,
@@ -177,12 +170,18 @@ impl Meaning {
                 let is_name = !text.contains(['/', '\\']) && is_harmless(text);
                 is_within || (origin == Origin::Listed && is_name)
             }
-            Self::Address => is_url(text) && is_harmless(text),
+            Self::Address => text.contains("://") && is_harmless(text),
             Self::Host => is_loopback(text),
             Self::Command => !is_suggested && is_harmless(text),
             Self::Other => is_within || (is_harmless(text) && !(is_suggested && is_host(text))),
         }
     }
+}
+
+/// Whether a token can be a part of a path, an address or a host.
+pub fn is_word(token: &str) -> bool {
+    let mut characters = token.chars();
+    characters.all(|character| character.is_ascii_alphanumeric() || character == '-')
 }
 
 /// Numbers that no process has.
@@ -203,10 +202,6 @@ fn is_of_path(text: &str) -> bool {
     ]
     .iter()
     .any(|words| text.contains(words))
-}
-
-fn is_url(text: &str) -> bool {
-    text.contains("://")
 }
 
 /// Whether a text looks like a host or a mail address elsewhere: `db.example.com`, `me@example.com`.

@@ -1,8 +1,8 @@
 //! Numbers within bounds.
 
-use serde_json::{Number, Value};
+use serde_json::Number;
 
-use super::requirements::Requirements;
+use crate::prelude::*;
 
 /// Multiples looked at to find one that is whole.
 const WHOLE_MULTIPLE_MAX: u32 = 1_000;
@@ -14,16 +14,14 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 /// A minimum that is not negative is taken at its word. Otherwise the number nearest to one is
 /// taken: zero is what servers refuse most often, and generators write the least integer there is
 /// where they mean no minimum.
-pub(super) fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
+pub fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
     let (low, high) = whole_bounds(requirements);
     let multiples: Vec<&Value> = requirements.all(&["multipleOf"]).collect();
     let Some(step) = common_step(&multiples) else {
         return Vec::new();
     };
-    let (least, most) = (
-        low.unwrap_or(i128::from(i64::MIN)),
-        high.unwrap_or(i128::from(u64::MAX)),
-    );
+    let least = low.unwrap_or(i128::from(i64::MIN));
+    let most = high.unwrap_or(i128::from(u64::MAX));
     let wanted = match low {
         Some(low) if low >= 0 => low,
         _ => 1.clamp(least.min(most), most),
@@ -37,12 +35,13 @@ pub(super) fn integers(requirements: &Requirements<'_>, variants: usize) -> Vec<
         .take(variants)
         .chain(down.take_while(within).take(variants))
         .take(variants)
-        .filter_map(to_value)
+        .filter_map(Number::from_i128)
+        .map(Value::Number)
         .collect()
 }
 
 /// Whether a whole number satisfies the bounds.
-pub(super) fn is_within(requirements: &Requirements<'_>, value: &Value) -> bool {
+pub fn is_within(requirements: &Requirements<'_>, value: &Value) -> bool {
     let (low, high) = whole_bounds(requirements);
     value.as_i64().map(i128::from).is_some_and(|number| {
         low.is_none_or(|low| low <= number) && high.is_none_or(|high| number <= high)
@@ -51,8 +50,6 @@ pub(super) fn is_within(requirements: &Requirements<'_>, value: &Value) -> bool 
 
 /// The least and the greatest whole number that the bounds allow.
 fn whole_bounds(requirements: &Requirements<'_>) -> (Option<i128>, Option<i128>) {
-    let lower = requirements.bounds("minimum", "exclusiveMinimum");
-    let upper = requirements.bounds("maximum", "exclusiveMaximum");
     let lowest = |(number, exclusive)| {
         let (whole, exact) = to_whole(number, f64::ceil)?;
         Some(whole + i128::from(exclusive && exact))
@@ -61,6 +58,7 @@ fn whole_bounds(requirements: &Requirements<'_>) -> (Option<i128>, Option<i128>)
         let (whole, exact) = to_whole(number, f64::floor)?;
         Some(whole - i128::from(exclusive && exact))
     };
+    let (lower, upper) = (requirements.lower_bounds(), requirements.upper_bounds());
     (
         lower.into_iter().filter_map(lowest).max(),
         upper.into_iter().filter_map(highest).min(),
@@ -68,16 +66,14 @@ fn whole_bounds(requirements: &Requirements<'_>) -> (Option<i128>, Option<i128>)
 }
 
 /// Numbers that satisfy the bounds: whole ones, then fractions.
-pub(super) fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
+pub fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
     let mut found = integers(requirements, variants);
-    let numbers = |bounds: Vec<(&Value, bool)>| -> Vec<f64> {
+    let tightest = |bounds: Vec<(&Value, bool)>, tighter: fn(f64, f64) -> f64| {
         let numbers = bounds.into_iter().filter_map(|(number, _)| number.as_f64());
-        numbers.collect()
+        numbers.reduce(tighter)
     };
-    let low = numbers(requirements.bounds("minimum", "exclusiveMinimum"));
-    let low = low.into_iter().reduce(f64::max);
-    let high = numbers(requirements.bounds("maximum", "exclusiveMaximum"));
-    let high = high.into_iter().reduce(f64::min);
+    let low = tightest(requirements.lower_bounds(), f64::max);
+    let high = tightest(requirements.upper_bounds(), f64::min);
     let mut add = |number: f64| {
         if let Some(number) = Number::from_f64(number) {
             found.push(Value::Number(number));
@@ -118,11 +114,8 @@ pub(super) fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<V
 /// The number rounded to an integer, and whether it was one.
 #[allow(clippy::cast_possible_truncation)]
 fn to_whole(value: &Value, round: fn(f64) -> f64) -> Option<(i128, bool)> {
-    if let Some(number) = value.as_i64() {
-        return Some((i128::from(number), true));
-    }
-    if let Some(number) = value.as_u64() {
-        return Some((i128::from(number), true));
+    if let Some(number) = value.as_number()?.as_i128() {
+        return Some((number, true));
     }
     let number = value.as_f64()?;
     // Far beyond what JSON integers hold here, and far from overflow.
@@ -168,11 +161,4 @@ const fn round_up(number: i128, step: i128) -> i128 {
     } else {
         number + step - rest
     }
-}
-
-fn to_value(number: i128) -> Option<Value> {
-    i64::try_from(number)
-        .map(Value::from)
-        .or_else(|_| u64::try_from(number).map(Value::from))
-        .ok()
 }

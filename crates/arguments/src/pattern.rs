@@ -6,7 +6,7 @@
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
-use super::limits::TEXT_CHARACTERS_MAX;
+use crate::prelude::*;
 
 /// Nesting of a pattern.
 const NESTING_MAX: u32 = 64;
@@ -18,7 +18,7 @@ const PARTS_MAX: usize = 4 * TEXT_CHARACTERS_MAX;
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_. ";
 
 /// A parsed pattern.
-pub(super) struct Pattern {
+pub struct Pattern {
     tree: Hir,
 }
 
@@ -37,7 +37,7 @@ struct Writing {
 struct TooLong;
 
 impl Pattern {
-    pub(super) fn parse(pattern: &str) -> Option<Self> {
+    pub fn parse(pattern: &str) -> Option<Self> {
         if pattern.len() > PATTERN_LENGTH_MAX {
             return None;
         }
@@ -47,7 +47,7 @@ impl Pattern {
     }
 
     /// Writes a matching text of at least so many characters, as far as repetitions allow.
-    pub(super) fn write(&self, variant: usize, length_min: usize) -> Option<String> {
+    pub fn write(&self, variant: usize, length_min: usize) -> Option<String> {
         let shortest = self.write_with(variant, 0)?;
         let missing = length_min.saturating_sub(shortest.chars().count());
         if missing == 0 {

@@ -1,20 +1,15 @@
 //! One place in the arguments: which values may stand there, and the one that is taken.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use jsonschema::JsonType;
-use serde_json::Value;
-
-use super::document::Document;
-use super::limits::{ARGUMENTS_BYTES_MAX, ARGUMENTS_DEPTH_MAX, BRANCHES_MAX, VARIANTS};
 use super::meaning::{Meaning, Origin, is_safeguard};
-use super::requirements::{Requirements, Trail, merge};
-use super::{ArgumentsError, Choice, number, text};
+use super::requirements::{Trail, merge};
+use super::{number, text};
+use crate::prelude::*;
 
 /// Which strings carry the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carriers<'schema> {
+pub enum Carriers<'schema> {
     /// Those that nothing else is suggested or asked for.
     Free,
     /// Every string that allows it.
@@ -40,20 +35,20 @@ struct Offer<'schema> {
 
 /// Which offer was taken at a place, of how many.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
-    pub(super) index: usize,
-    pub(super) count: usize,
+pub struct Taken {
+    pub index: usize,
+    pub count: usize,
 }
 
 /// Makes one value; the picks say where it is to differ from the first choice.
-pub(super) struct Making<'work, 'schema> {
-    pub(super) document: &'work Document<'schema>,
-    pub(super) choice: &'work Choice,
-    pub(super) carriers: Carriers<'schema>,
-    pub(super) picks: &'work BTreeMap<String, usize>,
-    pub(super) taken: BTreeMap<String, Taken>,
+pub struct Making<'work, 'schema> {
+    pub document: &'work Document<'schema>,
+    pub choice: &'work Choice,
+    pub carriers: Carriers<'schema>,
+    pub picks: &'work BTreeMap<String, usize>,
+    pub taken: BTreeMap<String, Taken>,
     /// Variants of scalars to offer; more where items must differ.
-    pub(super) variants: usize,
+    pub variants: usize,
     /// References followed on the way from the root: coming back to one is a recursion.
     way: Vec<&'schema Value>,
     depth: usize,
@@ -61,7 +56,7 @@ pub(super) struct Making<'work, 'schema> {
 }
 
 impl<'work, 'schema> Making<'work, 'schema> {
-    pub(super) fn new(
+    pub fn new(
         document: &'work Document<'schema>,
         choice: &'work Choice,
         carriers: Carriers<'schema>,
@@ -81,12 +76,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
     }
 
     /// Makes the value for a place. The salt asks for another value than the first.
-    pub(super) fn value(
-        &mut self,
-        place: &str,
-        schemas: &[&'schema Value],
-        salt: usize,
-    ) -> Result<Value, ArgumentsError> {
+    pub fn value(&mut self, place: &str, schemas: &[&'schema Value], salt: usize) -> Result<Value> {
         self.document.step(place, 1)?;
         if self.depth >= ARGUMENTS_DEPTH_MAX {
             return Err(ArgumentsError::over_limit(
@@ -140,7 +130,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
         place: &str,
         schemas: &[&'schema Value],
         failure: &mut Option<ArgumentsError>,
-    ) -> Result<Vec<Offer<'schema>>, ArgumentsError> {
+    ) -> Result<Vec<Offer<'schema>>> {
         let mut offers = Vec::new();
         let common = merge(self.document, place, schemas, None, &|_| 0)?;
         let suggestions = self.suggestions(&common);
@@ -210,11 +200,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
     }
 
     /// The forms for one combination of branches.
-    fn forms(
-        &self,
-        requirements: &Requirements<'schema>,
-        is_free: bool,
-    ) -> Result<Vec<Form>, ArgumentsError> {
+    fn forms(&self, requirements: &Requirements<'schema>, is_free: bool) -> Result<Vec<Form>> {
         let place = &requirements.place;
         if let Some(list) = requirements.listed().next() {
             let others: usize = requirements.listed().map(<[Value]>::len).sum();
@@ -249,7 +235,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
         requirements: &Requirements<'schema>,
         kind: JsonType,
         is_free: bool,
-    ) -> Result<Vec<Form>, ArgumentsError> {
+    ) -> Result<Vec<Form>> {
         let place = &requirements.place;
         let values = match kind {
             JsonType::Object => return Ok((0..self.variants).map(Form::Object).collect()),
@@ -292,7 +278,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
         Ok(values.map(|it| Form::Ready(it, Origin::Made)).collect())
     }
 
-    fn fill(&mut self, offer: &Offer<'schema>) -> Result<Value, ArgumentsError> {
+    fn fill(&mut self, offer: &Offer<'schema>) -> Result<Value> {
         let requirements = &offer.requirements;
         let known = self.way.len();
         self.way.extend(&requirements.references);
@@ -313,7 +299,7 @@ impl<'work, 'schema> Making<'work, 'schema> {
         requirements: &Requirements<'schema>,
         value: &Value,
         origin: Origin,
-    ) -> Result<Value, ArgumentsError> {
+    ) -> Result<Value> {
         let place = requirements.place.as_str();
         if !Meaning::of(requirements).permits(value, origin, &self.choice.folder()) {
             return Err(ArgumentsError::unsatisfiable(

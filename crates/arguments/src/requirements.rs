@@ -6,14 +6,7 @@
 //!
 //! What was merged is kept as the list of schemas; what they say together is read off it when it is needed.
 
-use std::collections::BTreeSet;
-
-use jsonschema::JsonType;
-use serde_json::{Map, Value};
-
-use super::ArgumentsError;
-use super::document::{Document, REFERENCES, Target};
-use super::limits::{IN_PLACE_DEPTH_MAX, PROPERTIES_MAX};
+use crate::prelude::*;
 
 /// Every type, the most telling argument first.
 const TYPES: [JsonType; 7] = [
@@ -28,23 +21,23 @@ const TYPES: [JsonType; 7] = [
 
 /// What one place has to satisfy.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Requirements<'schema> {
+pub struct Requirements<'schema> {
     /// The place, as a JSON pointer into the arguments.
-    pub(super) place: String,
+    pub place: String,
     /// A `false` schema applies.
-    pub(super) impossible: bool,
+    pub impossible: bool,
     /// The schemas that apply, in order.
-    pub(super) parts: Vec<&'schema Map<String, Value>>,
+    pub parts: Vec<&'schema Map<String, Value>>,
     /// The types allowed, in the order of the schema.
     types: Option<Vec<JsonType>>,
-    pub(super) required: BTreeSet<&'schema str>,
+    pub required: BTreeSet<&'schema str>,
     /// Targets of the references followed.
-    pub(super) references: Vec<&'schema Value>,
+    pub references: Vec<&'schema Value>,
 }
 
 impl<'schema> Requirements<'schema> {
     /// What the schemas say under these keywords, in their order.
-    pub(super) fn all(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema Value> {
+    pub fn all(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema Value> {
         let given = self.parts.iter().copied().flatten();
         given
             .filter(|(keyword, _)| keywords.contains(&keyword.as_str()))
@@ -52,22 +45,30 @@ impl<'schema> Requirements<'schema> {
     }
 
     /// The texts under these keywords.
-    pub(super) fn texts(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema str> {
+    pub fn texts(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema str> {
         self.all(keywords).filter_map(Value::as_str)
     }
 
     /// The largest count under a keyword.
-    pub(super) fn most(&self, keyword: &str) -> u64 {
+    pub fn most(&self, keyword: &str) -> u64 {
         self.all(&[keyword]).map(count).max().unwrap_or(0)
     }
 
     /// The smallest count under a keyword.
-    pub(super) fn least(&self, keyword: &str) -> Option<u64> {
+    pub fn least(&self, keyword: &str) -> Option<u64> {
         self.all(&[keyword]).map(count).min()
     }
 
+    /// How many there must be, if that is not too many.
+    pub fn within(&self, what: &'static str, needs: u64, limit: usize) -> Result<usize> {
+        let count = usize::try_from(needs).ok();
+        count
+            .filter(|count| *count <= limit)
+            .ok_or_else(|| ArgumentsError::over_limit(&self.place, what, &needs, limit))
+    }
+
     /// The names in the objects under a keyword.
-    pub(super) fn names(&self, keyword: &str) -> impl Iterator<Item = &'schema String> {
+    pub fn names(&self, keyword: &str) -> impl Iterator<Item = &'schema String> {
         let objects = self.parts.iter().filter_map(move |part| part.get(keyword));
         objects.filter_map(Value::as_object).flat_map(Map::keys)
     }
@@ -85,30 +86,40 @@ impl<'schema> Requirements<'schema> {
     }
 
     /// `const` and `enum`: a value has to be in each.
-    pub(super) fn listed(&self) -> impl Iterator<Item = &'schema [Value]> {
+    pub fn listed(&self) -> impl Iterator<Item = &'schema [Value]> {
         self.lists("enum", &["const"])
     }
 
     /// `default` and `examples`.
-    pub(super) fn suggested(&self) -> impl Iterator<Item = &'schema Value> {
+    pub fn suggested(&self) -> impl Iterator<Item = &'schema Value> {
         self.lists("examples", &["default", "example"]).flatten()
     }
 
     /// Bounds as they are written: a number, and whether the number itself is out.
-    pub(super) fn bounds(&self, keyword: &str, exclusive: &str) -> Vec<(&'schema Value, bool)> {
+    fn bounds(&self, keyword: &str, exclusive: &str) -> Vec<(&'schema Value, bool)> {
         let parts = self.parts.iter();
         let bounds = parts.flat_map(|part| {
             let other = part.get(exclusive);
             let bound = part.get(keyword);
-            let bound = bound.map(|number| (number, other == Some(&Value::Bool(true))));
+            let bound = bound.map(|number| (number, other.is_some_and(|it| *it == true)));
             let other = other.filter(|number| number.is_number());
             bound.into_iter().chain(other.map(|number| (number, true)))
         });
         bounds.collect()
     }
 
+    /// The bounds from below.
+    pub fn lower_bounds(&self) -> Vec<(&'schema Value, bool)> {
+        self.bounds("minimum", "exclusiveMinimum")
+    }
+
+    /// The bounds from above.
+    pub fn upper_bounds(&self) -> Vec<(&'schema Value, bool)> {
+        self.bounds("maximum", "exclusiveMaximum")
+    }
+
     /// Schemas that some items must match, and how many.
-    pub(super) fn contained(&self) -> Vec<(&'schema Value, u64)> {
+    pub fn contained(&self) -> Vec<(&'schema Value, u64)> {
         let contained = self.parts.iter().filter_map(|part| {
             let least = part.get("minContains").map_or(1, count);
             Some((part.get("contains")?, least))
@@ -118,7 +129,7 @@ impl<'schema> Requirements<'schema> {
 
     /// Every schema that applies to the item at an index: `prefixItems` and `items`, or the older `items` list and
     /// `additionalItems`.
-    pub(super) fn of_item(&self, index: usize) -> Vec<&'schema Value> {
+    pub fn of_item(&self, index: usize) -> Vec<&'schema Value> {
         let schemas = self.parts.iter().filter_map(|part| {
             let (first, others) = match (part.get("prefixItems"), part.get("items")) {
                 (Some(Value::Array(first)), others) => (first.as_slice(), others),
@@ -131,12 +142,12 @@ impl<'schema> Requirements<'schema> {
     }
 
     /// Every schema that applies to a property.
-    pub(super) fn of_member(
+    pub fn of_member(
         &self,
         document: &Document<'schema>,
         place: &str,
         name: &str,
-    ) -> Result<Vec<&'schema Value>, ArgumentsError> {
+    ) -> Result<Vec<&'schema Value>> {
         let mut schemas = Vec::new();
         for part in &self.parts {
             let known = schemas.len();
@@ -164,7 +175,7 @@ impl<'schema> Requirements<'schema> {
     }
 
     /// The types to try, in order; those that keywords hint at first, where none is named.
-    pub(super) fn types_to_try(&self) -> Vec<JsonType> {
+    pub fn types_to_try(&self) -> Vec<JsonType> {
         if let Some(types) = &self.types {
             return types.clone();
         }
@@ -179,7 +190,7 @@ impl<'schema> Requirements<'schema> {
     }
 
     /// Whether a listed or suggested value may stand here.
-    pub(super) fn admits(&self, value: &Value) -> bool {
+    pub fn admits(&self, value: &Value) -> bool {
         let is_of_type = |kind: &JsonType| match kind {
             JsonType::Integer => {
                 value.is_i64()
@@ -255,7 +266,7 @@ fn count(value: &Value) -> u64 {
 /// A trail remembers the forks met last time; moving on changes the last one that has a branch
 /// left, and forgets what came after.
 #[derive(Debug, Default)]
-pub(super) struct Trail {
+pub struct Trail {
     /// The branch that is taken, and of how many.
     forks: Vec<(usize, usize)>,
     met: usize,
@@ -273,7 +284,7 @@ impl Trail {
     }
 
     /// Moves on to the next combination; false after the last one.
-    pub(super) fn advance(&mut self) -> bool {
+    pub fn advance(&mut self) -> bool {
         self.forks.truncate(self.met);
         self.met = 0;
         while let Some((taken, count)) = self.forks.last_mut() {
@@ -300,13 +311,13 @@ struct Merge<'reader, 'schema> {
 }
 
 /// Merges what applies at a place: with one combination of branches, or without any.
-pub(super) fn merge<'schema>(
+pub fn merge<'schema>(
     document: &Document<'schema>,
     place: &str,
     schemas: &[&'schema Value],
     trail: Option<&mut Trail>,
     rotation: &dyn Fn(usize) -> usize,
-) -> Result<Requirements<'schema>, ArgumentsError> {
+) -> Result<Requirements<'schema>> {
     let mut merge = Merge {
         document,
         trail,
@@ -336,16 +347,13 @@ pub(super) fn merge<'schema>(
 }
 
 impl<'schema> Merge<'_, 'schema> {
-    fn add_all(
-        &mut self,
-        schemas: impl IntoIterator<Item = &'schema Value>,
-    ) -> Result<(), ArgumentsError> {
+    fn add_all(&mut self, schemas: impl IntoIterator<Item = &'schema Value>) -> Result<()> {
         schemas.into_iter().try_for_each(|schema| self.add(schema))
     }
 
-    fn add(&mut self, schema: &'schema Value) -> Result<(), ArgumentsError> {
+    fn add(&mut self, schema: &'schema Value) -> Result<()> {
         let Value::Object(keywords) = schema else {
-            self.found.impossible |= *schema == Value::Bool(false);
+            self.found.impossible |= *schema == false;
             return Ok(());
         };
         let place = &self.found.place;
@@ -383,7 +391,7 @@ impl<'schema> Merge<'_, 'schema> {
         Ok(())
     }
 
-    fn follow(&mut self, reference: &str) -> Result<(), ArgumentsError> {
+    fn follow(&mut self, reference: &str) -> Result<()> {
         let place = self.found.place.clone();
         let reference = reference.to_owned();
         match self.document.resolve(&reference) {
@@ -403,10 +411,7 @@ impl<'schema> Merge<'_, 'schema> {
         }
     }
 
-    fn take_branches(
-        &mut self,
-        keywords: &'schema Map<String, Value>,
-    ) -> Result<(), ArgumentsError> {
+    fn take_branches(&mut self, keywords: &'schema Map<String, Value>) -> Result<()> {
         for keyword in ["anyOf", "oneOf"] {
             let branches = list(keywords, keyword);
             if let (Some(trail), false) = (&mut self.trail, branches.is_empty()) {

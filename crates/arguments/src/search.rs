@@ -1,17 +1,12 @@
 //! Makes a value, has it judged, and makes the place that failed anew: until one is valid.
 
-use std::collections::BTreeMap;
-
 use mcprove_trace::verbs::{Effect, Use, find};
-use mcprove_trace::words::tokens;
-use serde_json::Value;
 
 use super::cost::Cost;
-use super::document::Document;
-use super::limits::{ATTEMPTS_MAX, TOKEN_CARRIERS_MAX};
-use super::place::{Carriers, Making, Taken};
+use super::place::Taken;
 use super::validation::find_failure;
-use super::{ArgumentsError, Choice, Maker, carries_token};
+use super::{Maker, carries_token};
+use crate::prelude::*;
 
 const HINT: &str = "give the arguments by hand, or add an `examples` entry to the schema";
 
@@ -24,7 +19,7 @@ struct Search<'work, 'schema> {
 }
 
 /// Finds arguments; with a token, those that carry it if there are any.
-pub(super) fn search(maker: &Maker, choice: &Choice) -> Result<Value, ArgumentsError> {
+pub fn search(maker: &Maker, choice: &Choice) -> Result<Value> {
     let document = Document::new(&maker.schema);
     let mut search = Search {
         maker,
@@ -63,33 +58,27 @@ fn is_asking(name: &str, schema: &Value) -> bool {
     };
     let words = tokens(name);
     let last = words.last().map(String::as_str);
-    let said = schema.get("description").and_then(Value::as_str);
-    let said = tokens(said.unwrap_or_default());
+    let said = tokens(schema["description"].as_str().unwrap_or_default());
     last.is_some_and(|last| ASKING.split_whitespace().any(|word| word == last))
         && !words.iter().chain(&said).any(is_write)
 }
 
 /// Optional properties that may carry a token, those without a default first.
 fn optional_names(schema: &Value) -> Vec<&str> {
-    let Some(declared) = schema.get("properties").and_then(Value::as_object) else {
+    let Some(declared) = schema["properties"].as_object() else {
         return Vec::new();
     };
     let is_listed = |schema: &Value| schema.get("enum").is_some() || schema.get("const").is_some();
-    let mut names: Vec<(bool, &str)> = declared
-        .iter()
-        .filter(|(name, schema)| !is_listed(schema) && is_asking(name, schema))
-        .map(|(name, schema)| (schema.get("default").is_some(), name.as_str()))
-        .collect();
-    names.sort_by_key(|(has_default, _)| *has_default);
-    names
-        .into_iter()
-        .map(|(_, name)| name)
-        .take(TOKEN_CARRIERS_MAX)
-        .collect()
+    let may_carry =
+        |(name, schema): &(&String, &Value)| !is_listed(schema) && is_asking(name, schema);
+    let mut carriers: Vec<(&String, &Value)> = declared.iter().filter(may_carry).collect();
+    carriers.sort_by_key(|(_, schema)| schema.get("default").is_some());
+    let names = carriers.into_iter().map(|(name, _)| name.as_str());
+    names.take(TOKEN_CARRIERS_MAX).collect()
 }
 
 impl<'schema> Search<'_, 'schema> {
-    fn run(&mut self, carriers: Carriers<'schema>) -> Result<Value, ArgumentsError> {
+    fn run(&mut self, carriers: Carriers<'schema>) -> Result<Value> {
         let Maker {
             schema,
             object,

@@ -1,11 +1,11 @@
-//! Texts for one place: by format, by pattern, or plain.
+//! Texts for one place: by format (one plain text for each, in `formats.txt`), by pattern, or plain.
 
-use super::ArgumentsError;
-use super::document::Document;
-use super::format;
-use super::limits::TEXT_CHARACTERS_MAX;
-use super::pattern::Pattern;
-use super::requirements::Requirements;
+use std::sync::LazyLock;
+
+use mcprove_trace::word_lists::WordLists;
+
+use crate::meaning::{ADDRESS, is_word};
+use crate::prelude::*;
 
 /// What a text says when nothing else is asked for.
 const PLAIN: &str = "text";
@@ -20,26 +20,21 @@ const LONG: usize = 256;
 const LONG_VARIANTS: usize = 2;
 
 /// Keywords that ask for a certain shape of texts.
-pub(super) const SHAPES: &[&str] = &["pattern", "format", "contentEncoding", "contentMediaType"];
+pub const SHAPES: &[&str] = &["pattern", "format", "contentEncoding", "contentMediaType"];
 
 /// The texts that satisfy lengths and patterns, the best first.
 ///
 /// What an argument of its name should say comes first, then the token, where they are given and fit.
-pub(super) fn texts<'schema>(
+pub fn texts<'schema>(
     document: &Document<'schema>,
     requirements: &Requirements<'schema>,
     token: Option<&str>,
     first: Vec<String>,
     variants: usize,
-) -> Result<Vec<String>, ArgumentsError> {
+) -> Result<Vec<String>> {
     let place = &requirements.place;
     let length_min = requirements.most("minLength");
-    let too_long =
-        || ArgumentsError::over_limit(place, "characters", &length_min, TEXT_CHARACTERS_MAX);
-    let length_min = usize::try_from(length_min)
-        .ok()
-        .filter(|length| *length <= TEXT_CHARACTERS_MAX)
-        .ok_or_else(too_long)?;
+    let length_min = requirements.within("characters", length_min, TEXT_CHARACTERS_MAX)?;
     let length_max = requirements.least("maxLength");
     let length_max = length_max.and_then(|length| usize::try_from(length).ok());
     let lengths = length_min..=length_max.unwrap_or(usize::MAX);
@@ -54,11 +49,11 @@ pub(super) fn texts<'schema>(
 
     let mut found = first;
     if let Some(token) = token {
-        found.extend(formats().filter_map(|name| format::write_around(name, token)));
+        found.extend(formats().filter_map(|name| of_format_around(name, token)));
         found.push(fill(token));
     }
     for name in formats() {
-        found.extend((0..variants).filter_map(|variant| format::write(name, variant)));
+        found.extend((0..variants).filter_map(|variant| of_format(name, variant)));
     }
     document.step(place, patterns.len() * PATTERN_STEPS)?;
     for pattern in patterns.iter().filter_map(|it| Pattern::parse(it)) {
@@ -114,6 +109,45 @@ fn fit(text: &str, length_min: usize, length_max: usize) -> String {
         .collect()
 }
 
+static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("formats.txt")));
+
+/// The text of a format in one of the lists: a row has the names of the format, and the text at last.
+fn template(list: &str, format: &str) -> Option<String> {
+    let rows = LISTS.lines(list).iter();
+    let mut rows = rows.filter_map(|row| row.rsplit_once(' '));
+    let (_, text) = rows.find(|(names, _)| names.split(' ').any(|name| name == format))?;
+    Some(text.replace("{address}", ADDRESS))
+}
+
+/// A text of the format, if the format is known; variants differ where the format leaves room.
+fn of_format(format: &str, variant: usize) -> Option<String> {
+    if format == "ipv6" && variant == 0 {
+        return Some("::1".to_owned());
+    }
+    let number = variant % 250 + 1;
+    let suffix = Some(variant).filter(|variant| *variant > 0);
+    let mut text = template("formats", format)?
+        .replace(
+            "{suffix}",
+            &suffix.map_or_else(String::new, |it| it.to_string()),
+        )
+        .replace("{number}", &number.to_string())
+        .replace("{hex}", &format!("{number:02x}"))
+        .replace("{hex12}", &format!("{variant:012x}"))
+        .replace("{day}", &format!("{:02}", variant % 28 + 1))
+        .replace("{second}", &format!("{:02}", variant % 60));
+    for width in [1, 4, 21, 23, 24, 26] {
+        text = text.replace(&format!("{{{width}}}"), &format!("{variant:0width$}"));
+    }
+    Some(text)
+}
+
+/// A text of the format that has the token in it, where the format has room for any word.
+fn of_format_around(format: &str, token: &str) -> Option<String> {
+    let text = template("around", format).filter(|_| is_word(token))?;
+    Some(text.replace("{token}", token))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,10 +179,10 @@ mod tests {
             let schema = json!({"format": name});
             let validator = crate::validation::compile(&schema).unwrap();
             for variant in 0..100 {
-                let text = format::write(name, variant).unwrap();
+                let text = of_format(name, variant).unwrap();
                 assert!(validator.is_valid(&text.clone().into()), "{name} {text}");
             }
-            if let Some(text) = format::write_around(name, "tok-1") {
+            if let Some(text) = of_format_around(name, "tok-1") {
                 assert!(validator.is_valid(&text.clone().into()), "{name} {text}");
             }
         }

@@ -1,11 +1,10 @@
 //! The judge of what was made: the `jsonschema` crate, kept off the network.
 
 use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, ValidationError, Validator};
+use jsonschema::{Draft, ValidationError};
 use mcprove_settings::json_schema::{self, Remote};
-use serde_json::{Value, json};
 
-use super::ArgumentsError;
+use crate::prelude::*;
 
 /// Longest reason that is passed on: messages quote the value.
 const REASON_CHARACTERS_MAX: usize = 200;
@@ -17,14 +16,13 @@ const BRANCH_LEVELS_MAX: usize = 8;
 const DRAFTS: [Draft; 3] = [Draft::Draft202012, Draft::Draft7, Draft::Draft4];
 
 /// Compiles a schema. One that names no known draft is read by the first draft that accepts it.
-pub(super) fn compile(schema: &Value) -> Result<Validator, ArgumentsError> {
+pub fn compile(schema: &Value) -> Result<Validator> {
     let error = match build(schema, None) {
         Ok(validator) => return Ok(validator),
         Err(error) => error,
     };
-    let known = schema
-        .get("$schema")
-        .and_then(Value::as_str)
+    let known = schema["$schema"]
+        .as_str()
         .is_some_and(|name| name.contains("json-schema.org"));
     if let (Value::Object(keywords), false) = (schema, known) {
         let mut keywords = keywords.clone();
@@ -38,7 +36,7 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, ArgumentsError> {
     }
     Err(ArgumentsError::InvalidSchema {
         place: error.instance_path().as_str().to_owned(),
-        reason: shorten(&error.to_string()),
+        reason: shorten(&error.to_string(), REASON_CHARACTERS_MAX),
     })
 }
 
@@ -49,14 +47,15 @@ fn build(schema: &Value, draft: Option<Draft>) -> Result<Validator, ValidationEr
 }
 
 /// Where a value fails, and why: the failure nearest to what has to change. None if the value is valid.
-pub(super) fn find_failure(validator: &Validator, value: &Value) -> Option<(String, String)> {
+pub fn find_failure(validator: &Validator, value: &Value) -> Option<(String, String)> {
     if validator.is_valid(value) {
         return None;
     }
     let errors: Vec<_> = validator.iter_errors(value).take(FAILURES_MAX).collect();
     let deepest = deepest(&errors, 0).map(|error| {
         let place = error.instance_path().as_str().to_owned();
-        (place, shorten(&error.masked().to_string()))
+        let reason = shorten(&error.masked().to_string(), REASON_CHARACTERS_MAX);
+        (place, reason)
     });
     // A value that fails without an error fails as a whole.
     deepest.or_else(|| Some((String::new(), "the value is not valid".to_owned())))
@@ -89,10 +88,6 @@ fn depth(error: &ValidationError<'_>) -> usize {
 }
 
 /// Compiles a `pattern` by itself, with the same meaning that it has in the schema.
-pub(super) fn compile_pattern(pattern: &str) -> Option<Validator> {
+pub fn compile_pattern(pattern: &str) -> Option<Validator> {
     build(&json!({ "pattern": pattern }), None).ok()
-}
-
-fn shorten(text: &str) -> String {
-    mcprove_settings::text::shorten(text, REASON_CHARACTERS_MAX)
 }

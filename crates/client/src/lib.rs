@@ -2,6 +2,7 @@
 //! ([`transport`]), calls in flight ([`session`]), and which tools may be called ([`permission`]).
 
 pub mod permission;
+mod prelude;
 pub mod process;
 pub mod server;
 pub mod session;

@@ -1,16 +1,8 @@
 //! How to reach the server under test: a command to start, or an address to connect to.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use mcprove_settings::secret::{self, redact_arguments, redact_value};
 
-use mcprove_settings::secret::{
-    self, Redactor, redact_arguments, redact_text, redact_urls, redact_value,
-};
-use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncRead, AsyncWrite};
+use crate::prelude::*;
 
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -33,14 +25,14 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// The program to start. For an address (HTTP, SSE, WebSocket) usually empty.
-    #[serde(serialize_with = "shown::text")]
+    #[serde(serialize_with = "show_text")]
     pub command: String,
     /// The program's arguments.
-    #[serde(serialize_with = "shown::arguments")]
+    #[serde(serialize_with = "show_arguments")]
     pub args: Vec<String>,
     /// Variables added to the inherited environment.
-    #[serde(serialize_with = "shown::values")]
-    pub env: BTreeMap<String, String>,
+    #[serde(serialize_with = "show_values")]
+    pub env: Named,
     /// The directory the program starts in; ours unless given.
     pub working_dir: Option<PathBuf>,
     /// How messages travel.
@@ -54,6 +46,9 @@ pub struct Server {
     pub supervisor: Option<PathBuf>,
 }
 
+/// Variables or headers: values by name.
+type Named = BTreeMap<String, String>;
+
 /// How messages travel to a [`Server`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transport {
@@ -62,29 +57,29 @@ pub enum Transport {
     /// Streamable HTTP.
     Http {
         /// The MCP endpoint.
-        #[serde(serialize_with = "shown::url")]
+        #[serde(serialize_with = "show_url")]
         url: String,
         /// Headers added to every request.
-        #[serde(serialize_with = "shown::values")]
-        headers: BTreeMap<String, String>,
+        #[serde(serialize_with = "show_values")]
+        headers: Named,
     },
     /// HTTP+SSE, the transport of revision 2024-11-05.
     Sse {
         /// The address of the event stream.
-        #[serde(serialize_with = "shown::url")]
+        #[serde(serialize_with = "show_url")]
         url: String,
         /// Headers added to every request.
-        #[serde(serialize_with = "shown::values")]
-        headers: BTreeMap<String, String>,
+        #[serde(serialize_with = "show_values")]
+        headers: Named,
     },
     /// One message per text frame, subprotocol `mcp`.
     WebSocket {
         /// The `ws://` or `wss://` address.
-        #[serde(serialize_with = "shown::url")]
+        #[serde(serialize_with = "show_url")]
         url: String,
         /// Headers added to the opening request.
-        #[serde(serialize_with = "shown::values")]
-        headers: BTreeMap<String, String>,
+        #[serde(serialize_with = "show_values")]
+        headers: Named,
     },
     /// A pipe to a server in this process.
     Memory(Pipe),
@@ -148,7 +143,7 @@ impl Transport {
     }
 
     /// The address of a server that is not started by us, and the headers for it.
-    pub const fn address(&self) -> Option<(&String, &BTreeMap<String, String>)> {
+    pub const fn address(&self) -> Option<(&String, &Named)> {
         match self {
             Self::Stdio | Self::Memory(_) => None,
             Self::Http { url, headers }
@@ -194,40 +189,29 @@ impl fmt::Debug for Transport {
     }
 }
 
-fn redact_values(values: &BTreeMap<String, String>) -> BTreeMap<&str, String> {
+fn redact_values(values: &Named) -> BTreeMap<&str, String> {
     let shown = values.iter();
     shown
         .map(|(name, value)| (name.as_str(), redact_value(name, value)))
         .collect()
 }
 
-/// How the parts of a server are serialised: without secrets.
-mod shown {
-    use std::collections::BTreeMap;
+// How the parts of a server are serialised: without secrets.
 
-    use serde::{Serialize as _, Serializer};
+fn show_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    redact_text(text).serialize(serializer)
+}
 
-    pub fn text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&super::redact_text(text))
-    }
+fn show_url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    redact_urls(url).serialize(serializer)
+}
 
-    pub fn url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&super::redact_urls(url))
-    }
+fn show_arguments<S: Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    redact_arguments(words).serialize(serializer)
+}
 
-    pub fn arguments<S: Serializer>(
-        arguments: &[String],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        super::redact_arguments(arguments).serialize(serializer)
-    }
-
-    pub fn values<S: Serializer>(
-        values: &BTreeMap<String, String>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        super::redact_values(values).serialize(serializer)
-    }
+fn show_values<S: Serializer>(values: &Named, serializer: S) -> Result<S::Ok, S::Error> {
+    redact_values(values).serialize(serializer)
 }
 
 impl Server {

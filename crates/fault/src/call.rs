@@ -1,9 +1,18 @@
 //! A call that met a fault, as the effect of the fault sees it: the same for a mock, a proxy and a
 //! load. Whoever carries calls implements [`FaultedCall`]; a kind of fault is a few lines that use it.
+//!
+//! Messages that effects send, and what they change in those of the server.
 
-use bytes::Bytes;
-use mcprove_trace::BoxFuture;
-use serde_json::Value;
+use crate::prelude::*;
+
+/// The longest that a call hangs: far past any timeout of a client, and the end of it all the same.
+pub const HANG_LIMIT: Duration = Duration::from_mins(10);
+/// The error that ends a call at [`HANG_LIMIT`].
+pub const HANG_CODE: i64 = -32_001;
+/// What that error says.
+pub const HANG_MESSAGE: &str = "mcprove: injected hang released";
+/// The error of calls that are made to fail, unless another is asked for.
+pub const FAILURE_CODE: i64 = -32_000;
 
 /// One `tools/call` that met a fault, and the ways to answer it, wrong ones included.
 ///
@@ -48,4 +57,137 @@ pub trait FaultedCall: Send + Sync {
 
     /// From now on the call goes on though the client cancels it.
     fn ignore_cancellation(&self);
+}
+
+/// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
+pub async fn hang(call: &dyn FaultedCall, fault: &str) {
+    tokio::time::sleep(HANG_LIMIT).await;
+    fail(call, fault, HANG_CODE, HANG_MESSAGE).await;
+}
+
+/// Answers with an error that says which fault made it.
+pub async fn fail(call: &dyn FaultedCall, fault: &str, code: i64, message: &str) {
+    let data = json!({ "fault": fault });
+    call.reply(error(call, code, message, Some(&data))).await;
+}
+
+/// Has the call executed, and answers with its reply.
+pub async fn pass_on(call: &dyn FaultedCall) {
+    changed(call, |reply| reply).await;
+}
+
+/// Has the call executed, and answers with what becomes of its reply.
+pub async fn changed(call: &dyn FaultedCall, change: impl FnOnce(Bytes) -> Bytes + Send) {
+    if let Some(reply) = call.execute().await {
+        call.reply(change(reply)).await;
+    }
+}
+
+/// The response to this call with an error.
+pub fn error(call: &dyn FaultedCall, code: i64, message: &str, data: Option<&Value>) -> Bytes {
+    let mut error = json!({ "code": code, "message": message });
+    if let (Some(data), Some(fields)) = (data, error.as_object_mut()) {
+        fields.insert("data".to_owned(), data.clone());
+    }
+    envelope(call.id(), "error", &error)
+}
+
+/// The error that tells of an HTTP status, to a call over a transport that has none.
+pub fn status(call: &dyn FaultedCall, status: u16, retry_after_s: u64) -> Bytes {
+    let message =
+        format!("mcprove: injected HTTP status {status}, try again after {retry_after_s} s");
+    let data = json!({
+        "fault": "http_status", "status": status, "retry_after_s": retry_after_s,
+    });
+    error(call, FAILURE_CODE, &message, Some(&data))
+}
+
+/// The response to this call with a result, completed as its era wants it.
+pub fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
+    if call.is_stateless() {
+        result["resultType"] = json!("complete");
+    }
+    envelope(call.id(), "result", &result)
+}
+
+/// The same response under another id.
+pub fn with_id(reply: &Bytes, id: &str) -> Bytes {
+    match body(reply) {
+        Some((name, body)) => envelope(id, name, &body),
+        None => reply.clone(),
+    }
+}
+
+/// The same response with its `result` or `error` changed; what is no message stays as it is.
+pub fn with_answer(
+    call: &dyn FaultedCall,
+    reply: &Bytes,
+    change: impl FnOnce(&str, &mut Map<String, Value>),
+) -> Bytes {
+    let Some((name, Value::Object(mut fields))) = body(reply) else {
+        return reply.clone();
+    };
+    change(name, &mut fields);
+    envelope(call.id(), name, &Value::Object(fields))
+}
+
+/// The same response with this content, or as an error with this message; nothing else says what it said.
+pub fn saying(call: &dyn FaultedCall, reply: &Bytes, content: &Value, message: &str) -> Bytes {
+    with_answer(call, reply, |name, answer| {
+        let (key, value, also) = match name {
+            "result" => ("content", content.clone(), "structuredContent"),
+            _ => ("message", message.into(), "data"),
+        };
+        answer.insert(key.to_owned(), value);
+        answer.remove(also);
+    })
+}
+
+fn body(reply: &Bytes) -> Option<(&'static str, Value)> {
+    let mut message: Map<String, Value> = serde_json::from_slice(reply).ok()?;
+    if let Some(result) = message.remove("result") {
+        return Some(("result", result));
+    }
+    message.remove("error").map(|error| ("error", error))
+}
+
+fn envelope(id: &str, name: &str, body: &Value) -> Bytes {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"{name}\":{body}}}").into()
+}
+
+/// An id that nobody asked under: another number, or another text.
+pub fn other_id(id: &str) -> String {
+    /// Far from the ids that are in use.
+    const OFFSET: u64 = 1_000_000_000;
+    match serde_json::from_str::<Value>(id) {
+        Ok(Value::String(text)) => json!(format!("not {text}")).to_string(),
+        Ok(Value::Number(number)) => match number.as_u64() {
+            Some(number) => number.wrapping_add(OFFSET).to_string(),
+            None => OFFSET.to_string(),
+        },
+        _ => OFFSET.to_string(),
+    }
+}
+
+/// The notification of progress under this token.
+pub fn progress(token: &Value, progress: u64) -> Bytes {
+    let params = json!({ "progressToken": token, "progress": progress });
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{params}}}")
+        .into()
+}
+
+/// The id of a message as JSON, exactly as it was written: numbers keep all their digits.
+///
+/// ```
+/// let id = mcprove_fault::raw_id(br#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#);
+/// assert_eq!(id.as_deref(), Some("18446744073709551616"));
+/// ```
+pub fn raw_id(message: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    let named: Named<'_> = serde_json::from_slice(message).ok()?;
+    named.id.map(|id| id.get().to_owned())
 }

@@ -6,17 +6,13 @@
 //! fault beside it, which may change how this one is called, does not change whom it strikes.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use super::call::FaultedCall;
-use super::kind::Effect;
-use super::spec::{FaultSpec, setting_of};
-use mcprove_settings::sync::lock;
 use mcprove_trace::decision::{decide, share};
-use mcprove_trace::{FaultKind, Special, Strike};
+use mcprove_trace::{Special, Strike};
+
+use super::kind::Effect;
+use crate::prelude::*;
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
 /// new each time.
@@ -105,21 +101,6 @@ impl PastCalls {
     pub fn add_strike(&mut self, fault: &str) {
         repeated(&mut self.struck, fault.to_owned(), TOOLS_MAX, 1);
     }
-
-    /// How many calls there were of the tools that are meant.
-    pub fn aimed(&self, is_meant: impl Fn(&str, &str) -> bool) -> u64 {
-        let calls = self.calls.iter();
-        let meant = calls.filter(|((server, tool), _)| is_meant(server, tool));
-        meant.map(|(_, count)| count).sum()
-    }
-
-    pub fn struck(&self, fault: &str) -> u64 {
-        self.struck.get(fault).copied().unwrap_or_default()
-    }
-
-    pub fn repetitions(&self) -> &HashMap<u64, u64> {
-        &self.repetitions
-    }
 }
 
 /// Counts something once more, from `first` on; `None` if there are `max` others already, and it is not remembered.
@@ -159,20 +140,14 @@ pub struct Injector {
 
 #[derive(Default)]
 struct State {
-    /// Per fault: calls that it is aimed at, and calls that it struck.
-    counts: Vec<Counts>,
+    /// What each fault has done so far.
+    counts: Vec<FaultCount>,
     /// How often each very call came.
     occurrences: HashMap<u64, u64>,
     /// Calls that were not remembered because there are too many different ones.
     calls_forgotten: u64,
     /// Tools that are gone, by fault, server and name.
     hidden: HashSet<(usize, String, String)>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    aimed: u64,
-    struck: u64,
 }
 
 /// A fault that strikes a call.
@@ -183,9 +158,7 @@ pub struct Injection {
 }
 
 /// How often a fault struck, in all.
-#[derive(
-    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FaultTotal")]
 pub struct FaultCount {
     /// The fault.
@@ -219,8 +192,14 @@ impl Injector {
                 }))
             })
             .collect();
+        let counts = faults.iter().map(|armed| FaultCount {
+            fault: armed.spec.name.clone(),
+            kind: armed.spec.kind,
+            struck: 0,
+            aimed: 0,
+        });
         let state = State {
-            counts: vec![Counts::default(); faults.len()],
+            counts: counts.collect(),
             ..State::default()
         };
         Self {
@@ -236,13 +215,12 @@ impl Injector {
         let mut state = lock(&self.state);
         for (armed, counts) in self.faults.iter().zip(&mut state.counts) {
             let target = &armed.spec.target;
-            counts.aimed += past.aimed(|server, tool| target.matches(server, tool));
-            counts.struck += past.struck(&armed.spec.name);
+            let calls = past.calls.iter();
+            let meant = calls.filter(|((server, tool), _)| target.matches(server, tool));
+            counts.aimed += meant.map(|(_, count)| count).sum::<u64>();
+            counts.struck += past.struck.get(&armed.spec.name).unwrap_or(&0);
         }
-        let repetitions = past.repetitions().iter();
-        state
-            .occurrences
-            .extend(repetitions.map(|(call, count)| (*call, *count)));
+        state.occurrences.extend(&past.repetitions);
     }
 
     /// Whether there is no fault, so that nobody needs to look at calls.
@@ -340,15 +318,7 @@ impl Injector {
 
     /// What each fault has done so far, in order.
     pub fn counts(&self) -> Vec<FaultCount> {
-        let state = lock(&self.state);
-        let all = self.faults.iter().zip(&state.counts);
-        all.map(|(armed, counts)| FaultCount {
-            fault: armed.spec.name.clone(),
-            kind: armed.spec.kind,
-            struck: counts.struck,
-            aimed: counts.aimed,
-        })
-        .collect()
+        lock(&self.state).counts.clone()
     }
 
     /// Calls that were too many different ones to be remembered: each counts as new.
@@ -396,7 +366,7 @@ impl Armed {
         self.spec.kind.special() == Special::HidesTool
     }
 
-    fn is_due(&self, counts: &Counts, draw: u64) -> bool {
+    fn is_due(&self, counts: &FaultCount, draw: u64) -> bool {
         let spec = &self.spec;
         spec.calls
             .as_ref()

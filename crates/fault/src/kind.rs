@@ -1,21 +1,14 @@
 //! What each kind of fault does to a call, and its settings: an arm of [`Effect::apply`] each. What others have to know
 //! of a kind is in its row in the crate `trace`.
 
-use std::sync::Mutex;
-use std::time::Duration;
-
-use bytes::Bytes;
 use mcprove_settings::registry::filled;
-use mcprove_settings::setting::{Setting, Settings};
-use mcprove_settings::sync::lock;
-use mcprove_trace::FaultKind;
-use serde_json::{Map, Number, Value, json};
+use mcprove_settings::setting::Settings;
+use serde_json::Number;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::call::FaultedCall;
-use crate::reply::{self, changed, fail, hang, pass_on};
-use crate::spec::FaultSpec;
+use crate::call::{self as reply, changed, fail, hang, pass_on};
+use crate::prelude::*;
 
 /// What servers say of a tool that they do not have.
 const INVALID_PARAMS: i64 = -32_602;

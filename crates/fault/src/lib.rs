@@ -9,21 +9,17 @@ pub mod file;
 mod injector;
 mod kind;
 mod ordinals;
-mod reply;
+mod prelude;
 mod spec;
 mod timed;
 
 #[cfg(test)]
 mod tests;
 
-pub use call::FaultedCall;
+pub use call::{FAILURE_CODE, FaultedCall, HANG_LIMIT, raw_id, status as status_reply};
 pub use injector::{CallSite, FaultCount, Injection, Injector, KnownCall, PastCalls};
 pub use kind::{kinds, settings_of};
 pub use mcprove_trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
-pub use reply::{
-    FAILURE_CODE, HANG_CODE, HANG_LIMIT, HANG_MESSAGE, error as error_reply, raw_id,
-    status as status_reply,
-};
 pub use spec::{FaultError, FaultSpec, Target, tell_apart};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

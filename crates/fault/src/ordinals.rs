@@ -1,10 +1,8 @@
 //! Which calls, by their place in the order of arrival: `"1-3,7"`, `"5-"`.
 
-use std::fmt;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 
-use serde::Serialize;
+use crate::prelude::*;
 
 /// Calls by ordinal, counted from 1.
 ///

@@ -9,18 +9,12 @@
 //! assert_eq!(fault.to_string(), "slow:1000,tool=search,calls=1-3,7");
 //! ```
 
-use std::collections::HashSet;
-use std::fmt::{self, Write as _};
-use std::str::FromStr;
+use std::fmt::Write as _;
 
 use mcprove_settings::registry::nearest;
-use mcprove_settings::setting::{Setting, sparse};
-use mcprove_trace::{FaultKind, fault_names};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::kind::settings_of;
 use super::ordinals::Ordinals;
+use crate::prelude::*;
 
 /// What every fault has besides the settings of its kind.
 const COMMON: [&str; 6] = ["name", "tool", "server", "calls", "rate", "seed"];

@@ -2,13 +2,11 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use mcprove_settings::quantity::optional_seconds;
-use serde::{Deserialize, Serialize};
 
 use super::injector::{CallSite, FaultCount, Injection, Injector};
-use super::spec::{FaultSpec, Target};
+use crate::prelude::*;
 
 /// When a fault is on, since the start of what is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,13 +2,13 @@
 //! anew too, and what it does then belongs to the same story.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 
-use mcprove_fault::{CallSite, PastCalls};
+use mcprove_fault::CallSite;
 use mcprove_trace::TraceRecord;
-use mcprove_trace::prelude::*;
 
 use super::file::{ENDED, FLUSH_EVERY, Origin, STARTED};
+use crate::prelude::*;
 
 /// The longest line that a recording has: a result, cut, and what stands around it.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -16,28 +16,15 @@ const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 /// How far apart the sessions of recordings begin that may still be going on.
 const SESSIONS_APART: u32 = 1_000;
 
-/// A recording to go on with.
+/// A recording to go on with; one that begins has nothing of it.
+#[derive(Default)]
 pub struct Before {
-    /// The file, at its end.
-    pub writer: Box<dyn Write + Send>,
     /// The time since the recording began.
     pub elapsed: Duration,
     /// The first number that no session has.
     pub next_session: u32,
     /// The calls that came under the same faults.
     pub past: PastCalls,
-}
-
-impl Before {
-    /// A recording that begins.
-    pub fn nothing(writer: Box<dyn Write + Send>) -> Self {
-        Self {
-            writer,
-            elapsed: Duration::ZERO,
-            next_session: 0,
-            past: PastCalls::default(),
-        }
-    }
 }
 
 /// What the lines of a recording tell.
@@ -68,8 +55,8 @@ enum Rest {
     Cut,
 }
 
-/// Opens the recording at `path`; `None` if nothing is there yet.
-pub fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
+/// Opens the recording at `path`, at its end; `None` if nothing is there yet.
+pub fn open(path: &Path, now: &Origin) -> io::Result<Option<(File, Before)>> {
     let file = match private_file::open(path, OpenOptions::new().read(true).append(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -103,12 +90,12 @@ pub fn open(path: &Path, now: &Origin) -> io::Result<Option<Before>> {
         0 => 0,
         _ => SESSIONS_APART * (1 + std::process::id() % SESSIONS_APART),
     };
-    Ok(Some(Before {
+    let before = Before {
         elapsed: elapsed.max(last),
         next_session: told.next_session.saturating_add(apart),
         past: told.past,
-        writer: Box::new(file),
-    }))
+    };
+    Ok(Some((file, before)))
 }
 
 fn read(path: &Path, now: &Origin) -> io::Result<Told> {
@@ -178,7 +165,7 @@ impl Told {
         }
         if self.has_same_faults
             && name == "fault"
-            && let Some(fault) = data.get("fault").and_then(Value::as_str)
+            && let Some(fault) = data["fault"].as_str()
         {
             self.past.add_strike(fault);
         }

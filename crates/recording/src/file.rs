@@ -1,19 +1,17 @@
 //! The file of a recording: what it begins with, how often it is written out, how it ends.
 
-use std::io::Write;
 use std::sync::Weak;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use mcprove_fault::PastCalls;
 use mcprove_settings::secret::{is_secret_name, secrets_of_named};
-use mcprove_trace::prelude::*;
 use mcprove_trace::stream::{Recorder, TraceFile};
 
 use super::append::{self, Before};
 use super::session::RecordedSession;
+use crate::prelude::*;
 
 /// The name of the first line of a recording, a note that holds an [`Origin`].
 pub const STARTED: &str = "recording_started";
@@ -112,7 +110,7 @@ pub struct Shared {
     trace: Arc<TraceFile>,
     recorder: Arc<Recorder>,
     sessions: AtomicU32,
-    requests: AtomicU64,
+    pub requests: AtomicU64,
     is_over: AtomicBool,
     /// Whether each line is written at once.
     is_unbuffered: AtomicBool,
@@ -139,12 +137,7 @@ impl Recording {
     pub fn append(path: &Path, origin: &Origin, redactor: &Redactor) -> io::Result<Self> {
         match append::open(path, origin)? {
             None => Self::create(path, origin, redactor),
-            Some(before) => {
-                let started = Instant::now()
-                    .checked_sub(before.elapsed)
-                    .unwrap_or_else(Instant::now);
-                Self::start(origin, started, before, redactor)
-            }
+            Some((file, before)) => Self::start(Box::new(file), origin, redactor, before),
         }
     }
 
@@ -154,16 +147,18 @@ impl Recording {
         origin: &Origin,
         redactor: &Redactor,
     ) -> io::Result<Self> {
-        Self::start(origin, Instant::now(), Before::nothing(writer), redactor)
+        Self::start(writer, origin, redactor, Before::default())
     }
 
     fn start(
+        writer: Box<dyn Write + Send>,
         origin: &Origin,
-        started: Instant,
-        before: Before,
         redactor: &Redactor,
+        before: Before,
     ) -> io::Result<Self> {
-        let trace = TraceFile::to_writer(before.writer)
+        let now = Instant::now();
+        let started = now.checked_sub(before.elapsed).unwrap_or(now);
+        let trace = TraceFile::to_writer(writer)
             .with_value_bytes_max(RESULT_BYTES_MAX)
             .with_redactor(redactor.clone());
         let trace = Arc::new(trace);
@@ -176,10 +171,10 @@ impl Recording {
             trace,
             recorder,
             sessions: AtomicU32::new(before.next_session),
-            requests: AtomicU64::new(0),
-            is_over: AtomicBool::new(false),
-            is_unbuffered: AtomicBool::new(false),
-            is_dirty: AtomicBool::new(false),
+            requests: AtomicU64::default(),
+            is_over: AtomicBool::default(),
+            is_unbuffered: AtomicBool::default(),
+            is_dirty: AtomicBool::default(),
             wake,
             past: before.past,
             shown: Mutex::default(),
@@ -188,8 +183,7 @@ impl Recording {
         thread::Builder::new()
             .name("recording".to_owned())
             .spawn(move || write_out(&woken, &recording))?;
-        let origin = serde_json::to_value(origin).unwrap_or_default();
-        shared.note(STARTED, "", &origin);
+        shared.note(STARTED, "", &json!(origin).to_string());
         shared.recorder.merge();
         Ok(Self(shared))
     }
@@ -282,17 +276,8 @@ impl Recording {
 }
 
 impl Shared {
-    pub fn count_request(&self) {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub fn note(&self, name: &str, message: &str, data: &Value) {
-        let data = data.to_string();
-        self.note_raw(name, message, &data);
-    }
-
-    /// As [`Shared::note`], of data that is JSON already.
-    pub fn note_raw(&self, name: &str, message: &str, data: &str) {
+    /// Writes a note; `data` is JSON.
+    pub fn note(&self, name: &str, message: &str, data: &str) {
         let kind = EventKind::ScenarioEvent {
             name,
             message,

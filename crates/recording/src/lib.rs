@@ -34,9 +34,9 @@
 
 mod append;
 mod file;
+mod prelude;
 mod request;
 mod session;
-mod value;
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,10 @@
 //! One request in a recording, from when it is seen to its one end.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use mcprove_fault::Injection;
-use mcprove_trace::prelude::*;
 use mcprove_trace::protocol::{Envelope, FailedAnswer, Message, RpcError, parse_bounded};
 use mcprove_trace::{Execution, Heard};
 
-use super::file::Shared;
-use super::value::readable;
+use crate::prelude::*;
 
 /// A request that was seen. Clones share it: it ends once, whoever ends it.
 #[derive(Clone)]
@@ -40,9 +36,9 @@ impl RecordedRequest {
             method: method.into(),
             tool: tool.map(String::into_boxed_str),
             sent,
-            has_ended: AtomicBool::new(false),
-            is_unheard: AtomicBool::new(false),
-            is_kept_back: AtomicBool::new(false),
+            has_ended: AtomicBool::default(),
+            is_unheard: AtomicBool::default(),
+            is_kept_back: AtomicBool::default(),
         }))
     }
 
@@ -91,55 +87,40 @@ impl RecordedRequest {
 
     /// It is answered with this result, as JSON.
     pub fn result(&self, result: &str) {
-        let failure = self
-            .0
-            .tool
-            .as_ref()
-            .and_then(|_| FailedAnswer::of_tool_result(result));
-        if let Some(failure) = failure {
-            self.end_with(CallFailure {
+        let tool = self.tool();
+        let failure = tool.and_then(|_| FailedAnswer::of_tool_result(result));
+        let answer = &readable(result);
+        self.end_with(match &failure {
+            None => Ok(answer),
+            Some(failure) => Err(CallFailure {
                 category: failure.category,
                 message: &failure.message,
                 code: None,
-                answer: &readable(result),
-            });
-            return;
-        }
-        if self.end() {
-            let open = &self.0;
-            let now = Instant::now();
-            let kind = EventKind::Response {
-                request: open.key,
-                method: &open.method,
-                tool: self.tool(),
-                duration: now.saturating_duration_since(open.sent),
-                result: &readable(result),
-                tag: CallTag::default(),
-            };
-            open.recording.record(now, kind);
-        }
+                answer,
+            }),
+        });
     }
 
     /// It is answered with this error.
     pub fn error(&self, error: &RpcError) {
         let failure = FailedAnswer::of_error(error);
         let data = error.data.as_ref().map(Value::to_string);
-        self.end_with(CallFailure {
+        self.end_with(Err(CallFailure {
             category: failure.category,
             message: &failure.message,
             code: Some(error.code),
             answer: data.as_deref().unwrap_or_default(),
-        });
+        }));
     }
 
     /// It ends without an answer: the connection closed, the server crashed.
     pub fn fail(&self, category: ErrorCategory, message: &str) {
-        self.end_with(CallFailure {
+        self.end_with(Err(CallFailure {
             category,
             message,
             code: None,
             answer: "",
-        });
+        }));
     }
 
     /// The client cancels it, or [has left](super::RecordedSession::left). One whose reply was no message is only noted: the client could
@@ -179,7 +160,7 @@ impl RecordedRequest {
             data["keeps_answer"] = true.into();
             self.0.is_kept_back.store(true, Ordering::Release);
         }
-        self.0.recording.note("fault", &fault.to_string(), &data);
+        self.note_data("fault", &fault.to_string(), &data);
     }
 
     /// The server answered with this message; the fault that struck the request may keep it back.
@@ -199,7 +180,7 @@ impl RecordedRequest {
         };
         let mut data = self.names();
         data["answer"] = answer.into();
-        self.0.recording.note("behind", "", &data);
+        self.note_data("behind", "", &data);
     }
 
     fn malformed(&self, message: &str) {
@@ -207,34 +188,44 @@ impl RecordedRequest {
         self.fail(ErrorCategory::Malformed, message);
     }
 
-    fn end_with(&self, failure: CallFailure<'_>) {
-        if !self.end() {
+    /// Ends it with a result, as JSON, or a failure. If it has ended before, what comes is a note.
+    fn end_with(&self, outcome: Result<&str, CallFailure<'_>>) {
+        let open = &self.0;
+        if open.has_ended.swap(true, Ordering::AcqRel) {
+            self.note("late_reply", "an answer to a request that has ended");
             return;
         }
-        let open = &self.0;
         let now = Instant::now();
-        let kind = EventKind::Error {
-            request: open.key,
-            method: &open.method,
-            tool: self.tool(),
-            duration: now.saturating_duration_since(open.sent),
-            failure,
-            tag: CallTag::default(),
+        let (request, method, tool) = (open.key, &*open.method, self.tool());
+        let duration = now.saturating_duration_since(open.sent);
+        let tag = CallTag::default();
+        let kind = match outcome {
+            Ok(result) => EventKind::Response {
+                request,
+                method,
+                tool,
+                duration,
+                result,
+                tag,
+            },
+            Err(failure) => EventKind::Error {
+                request,
+                method,
+                tool,
+                duration,
+                failure,
+                tag,
+            },
         };
         open.recording.record(now, kind);
     }
 
-    /// Whether it ends now; if it has ended before, what comes is a note.
-    fn end(&self) -> bool {
-        let is_first = !self.0.has_ended.swap(true, Ordering::AcqRel);
-        if !is_first {
-            self.note("late_reply", "an answer to a request that has ended");
-        }
-        is_first
+    fn note(&self, name: &str, message: &str) {
+        self.note_data(name, message, &self.names());
     }
 
-    fn note(&self, name: &str, message: &str) {
-        self.0.recording.note(name, message, &self.names());
+    fn note_data(&self, name: &str, message: &str, data: &Value) {
+        self.0.recording.note(name, message, &data.to_string());
     }
 
     fn names(&self) -> Value {

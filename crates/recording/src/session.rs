@@ -1,13 +1,15 @@
 //! One client's session in a recording.
+//!
+//! What peers sent is written in a form that every reader of a recording can read. A line is read whole: a value in it
+//! that no parser takes (too deep, a number beyond all numbers, half a character) would make the line unreadable, and
+//! with it the file.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::file::Shared;
+use mcprove_trace::protocol::{depth, is_doubtful};
+
 use super::request::RecordedRequest;
-use super::value::readable;
-
-use mcprove_trace::prelude::*;
+use crate::prelude::*;
 
 /// How many bytes of the parameters of a note are kept; longer ones are left out, with their size.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;
@@ -90,65 +92,58 @@ impl RecordedSession {
             Cow::default()
         };
         let sent = Instant::now();
-        self.recording.count_request();
-        self.recording.record(
-            sent,
-            EventKind::Request {
-                request: key,
-                method,
-                tool: tool.as_deref(),
-                params: &readable(params),
-                client_id: &client_id,
-                tag: CallTag::default(),
-            },
-        );
+        let kind = EventKind::Request {
+            request: key,
+            method,
+            tool: tool.as_deref(),
+            params: &readable(params),
+            client_id: &client_id,
+            tag: CallTag::default(),
+        };
+        self.recording.requests.fetch_add(1, Ordering::Relaxed);
+        self.recording.record(sent, kind);
         RecordedRequest::new(Arc::clone(&self.recording), key, method, tool, sent)
     }
 
     /// One side tells something that wants no answer.
     pub fn notification(&self, from: Peer, method: &str, params: &str) {
-        let data = self.data(|data| {
+        self.note("notification", method, |data| {
             let _ = write!(data, ",\"from\":\"{}\"", from.name());
             write_method(data, method, params);
         });
-        self.recording.note_raw("notification", method, &data);
     }
 
     /// The server asks the client, under this id.
     pub fn server_request(&self, id: &str, method: &str, params: &str) {
-        let data = self.data(|data| {
+        self.note("server_request", method, |data| {
             write_id(data, id);
             write_method(data, method, params);
         });
-        self.recording.note_raw("server_request", method, &data);
     }
 
     /// The client answers what the server asked under this id.
     pub fn client_reply(&self, id: &str) {
-        let data = self.data(|data| write_id(data, id));
-        self.recording.note_raw("client_reply", "", &data);
+        self.note("client_reply", "", |data| write_id(data, id));
     }
 
     /// The client ended its connection: to be told at that moment, before what it waits for is given up.
     /// Said once.
     pub fn left(&self) {
         if !self.has_left.swap(true, Ordering::Relaxed) {
-            let data = self.data(|_| {});
-            self.recording.note_raw("left", "", &data);
+            self.note("left", "", |_| {});
         }
     }
 
     /// Something else that happened in this session, for people.
     pub fn remark(&self, message: &str) {
-        let data = self.data(|_| {});
-        self.recording.note_raw("remark", message, &data);
+        self.note("remark", message, |_| {});
     }
 
-    fn data(&self, rest: impl FnOnce(&mut String)) -> String {
+    fn note(&self, name: &str, message: &str, rest: impl FnOnce(&mut String)) {
         let mut data = format!("{{\"session\":{}", self.number);
         rest(&mut data);
         data.push('}');
-        data
+        self.recording.note(name, message, &data);
     }
 }
 
@@ -180,4 +175,46 @@ fn tool_of(params: &str) -> Option<String> {
     }
     let call: Call = serde_json::from_str(params).ok()?;
     Some(call.name)
+}
+
+/// Deeper values are written as a text: readers stop at about 120 levels.
+const DEPTH_MAX: usize = 100;
+
+/// The JSON, if it can be read back, else a text that holds it.
+pub fn readable(json: &str) -> Cow<'_, str> {
+    let can_be_parsed = || !is_doubtful(json) || serde_json::from_str::<Value>(json).is_ok();
+    if depth(json.as_bytes()) <= DEPTH_MAX && can_be_parsed() {
+        Cow::Borrowed(json)
+    } else {
+        Cow::Owned(Value::from(json).to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_read_stays_as_it_is() {
+        for json in [
+            "{}",
+            r#"{"a":[1,2.5,"x\"]["],"b":null}"#,
+            "1e30",
+            r#""\ud83d\ude00""#,
+            r#""1e999""#,
+            r#""[[[[\\\"[[""#,
+            r#"{"a":"\\u12","b":"é\u00e9"}"#,
+        ] {
+            assert!(matches!(readable(json), Cow::Borrowed(_)), "{json}");
+        }
+    }
+
+    #[test]
+    fn what_no_reader_takes_becomes_a_text() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        for json in ["1e999", r#"{"a":"\ud800"}"#, &"9".repeat(400), &deep] {
+            let kept: String = serde_json::from_str(&readable(json)).unwrap();
+            assert_eq!(kept, json);
+        }
+    }
 }

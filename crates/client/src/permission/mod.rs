@@ -8,15 +8,12 @@ mod prose;
 mod schema;
 mod words;
 
-use std::collections::BTreeSet;
-
-use mcprove_trace::protocol::Tool;
 use mcprove_trace::verbs::{Effect, find};
 use mcprove_trace::words::fits;
 use prose::{Prose, Reading};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use words::is_in;
+
+use crate::prelude::*;
 
 /// The rule in short, for people.
 pub const RULE: &str = "\
@@ -53,21 +50,9 @@ pub struct SkippedTool {
     pub reason: String,
 }
 
-/// Whether a tool may be called, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Permission {
-    /// Whether it may.
-    pub may_call: bool,
-    /// What decided.
-    pub reason: Reason,
-}
-
 /// What decided whether a tool may be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// The user allows it.
-    #[error("allowed")]
-    Allowed,
     /// `readOnlyHint` is true, and nothing contradicts it.
     #[error("readOnlyHint is true")]
     ReadOnlyHint,
@@ -114,33 +99,15 @@ pub enum Reason {
 }
 
 impl Allowance {
-    /// Whether a tool may be called.
-    pub fn judge(&self, tool: &Tool) -> Permission {
-        let is_named = || self.names.iter().any(|pattern| fits(pattern, &tool.name));
-        if self.writes || is_named() {
-            let reason = Reason::Allowed;
-            return Permission {
-                may_call: true,
-                reason,
-            };
-        }
-        judge(tool)
-    }
-
     /// Why a tool may not be called; none if it may.
     pub fn refusal(&self, tool: &Tool) -> Option<Reason> {
-        let permission = self.judge(tool);
-        (!permission.may_call).then_some(permission.reason)
+        let mut names = self.names.iter();
+        let is_allowed = self.writes || names.any(|pattern| fits(pattern, &tool.name));
+        if is_allowed {
+            return None;
+        }
+        judge(tool).err()
     }
-}
-
-/// Whether a tool may be called that nobody named.
-pub fn judge(tool: &Tool) -> Permission {
-    let (may_call, reason) = match allow(tool) {
-        Ok(reason) => (true, reason),
-        Err(reason) => (false, reason),
-    };
-    Permission { may_call, reason }
 }
 
 /// Tools of one name are called by that name: if one of them may not be called, none may.
@@ -149,7 +116,7 @@ pub(crate) fn settle_repeated(tools: &mut [Tool]) {
     let again = tools.iter().filter(|tool| !seen.insert(&tool.name));
     let repeated: BTreeSet<&String> = again.map(|tool| &tool.name).collect();
     let same = tools.iter().filter(|tool| repeated.contains(&tool.name));
-    let refused = same.filter(|tool| !judge(tool).may_call);
+    let refused = same.filter(|tool| judge(tool).is_err());
     let refused: BTreeSet<String> = refused.map(|tool| tool.name.clone()).collect();
     for tool in tools.iter_mut().filter(|tool| refused.contains(&tool.name)) {
         let hints = tool.annotations.get_or_insert_default();
@@ -157,8 +124,8 @@ pub(crate) fn settle_repeated(tools: &mut [Tool]) {
     }
 }
 
-/// The reason to call, or the reason not to.
-fn allow(tool: &Tool) -> Result<Reason, Reason> {
+/// Why a tool that nobody named may be called, or why not.
+pub fn judge(tool: &Tool) -> Result<Reason, Reason> {
     let hints = tool.annotations.clone().unwrap_or_default();
     let is_read_only = hints.read_only_hint == Some(true);
     if !is_read_only && hints.destructive_hint == Some(true) {

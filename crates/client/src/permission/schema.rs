@@ -1,14 +1,11 @@
 //! What the arguments of a tool say that it does: acts to choose from, programs to run, files to write.
 
-use std::collections::BTreeSet;
-
 use mcprove_arguments::is_safeguard;
 use mcprove_trace::verbs::{Effect, Form, Use, find};
-use mcprove_trace::words::tokens;
-use serde_json::Value;
 
 use super::Reason;
 use super::words::is_in;
+use crate::prelude::*;
 
 /// How many values of a schema are looked at; a larger one is not known.
 const VALUES_MAX: usize = 20_000;
@@ -75,15 +72,13 @@ struct Property<'a> {
 
 /// The arguments of a tool.
 fn arguments(schema: &Value) -> impl Iterator<Item = Property<'_>> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = properties.into_iter().flatten();
+    let properties = schema["properties"].as_object().into_iter().flatten();
     properties.map(|(name, schema)| Property::new(name, schema, true))
 }
 
 impl<'a> Property<'a> {
     fn new(argument: &'a str, schema: &'a Value, is_required: bool) -> Self {
-        let description = schema.get("description").and_then(Value::as_str);
-        let description = description.unwrap_or_default();
+        let description = schema["description"].as_str().unwrap_or_default();
         let end = description.floor_char_boundary(DESCRIPTION_BYTES_MAX);
         Self {
             argument,
@@ -158,7 +153,7 @@ impl<'a> Property<'a> {
     fn act(&self) -> Option<&'a str> {
         let chooses = self.last_is("CHOICES");
         let mut values = self.texts(&["enum", "const", "default", "examples"]);
-        let free = |key| self.schema.get(key).and_then(Value::as_str);
+        let free = |key| self.schema[key].as_str();
         if chooses {
             // `^(list|delete)$`, and words that stand for numbers.
             let pattern = free("pattern").unwrap_or_default();
@@ -351,8 +346,7 @@ pub fn names_thing(schema: &Value) -> bool {
 pub fn has_numbers_only(schema: &Value) -> bool {
     let is_number = |property: Property<'_>| {
         let items = property.schema.get("items").unwrap_or(property.schema);
-        let kind = items.get("type").and_then(Value::as_str);
-        matches!(kind, Some("number" | "integer")) && !property.is_named("OWNED")
+        matches!(items["type"].as_str(), Some("number" | "integer")) && !property.is_named("OWNED")
     };
     let mut properties = arguments(schema).peekable();
     properties.peek().is_some() && properties.all(is_number)

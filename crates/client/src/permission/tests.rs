@@ -3,12 +3,12 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn reason(tool: Value) -> Permission {
+fn judged(tool: Value) -> Result<Reason, Reason> {
     judge(&serde_json::from_value(tool).unwrap())
 }
 
 fn may_call(tool: Value) -> bool {
-    reason(tool).may_call
+    judged(tool).is_ok()
 }
 
 fn numbers() -> Value {
@@ -123,9 +123,11 @@ fn what_the_user_allows_is_called() {
 
 #[test]
 fn every_reason_can_be_shown() {
-    let shown = reason(json!({"name": "delete_note"})).reason.to_string();
+    let shown = judged(json!({"name": "delete_note"}))
+        .unwrap_err()
+        .to_string();
     assert_eq!(shown, "may write: \"delete\" in its name");
-    let shown = reason(json!({"name": "get_note"})).reason.to_string();
+    let shown = judged(json!({"name": "get_note"})).unwrap().to_string();
     assert_eq!(shown, "\"get\" only reads or computes");
 }
 
@@ -162,7 +164,9 @@ fn no_writing_tool_of_public_servers_is_called_and_most_others_are() {
     let mut left_out = Vec::new();
     let mut decisions = Vec::new();
     for row in &rows {
-        let Permission { may_call, reason } = judge(&row.tool);
+        let judged = judge(&row.tool);
+        let may_call = judged.is_ok();
+        let (Ok(reason) | Err(reason)) = judged;
         let line = format!("{} {}: {reason}", row.server, row.tool.name);
         let decision = if may_call { "called" } else { "skipped" };
         decisions.push(format!("{decision} {line}"));
@@ -208,12 +212,14 @@ fn phrases_of_writing_tools_are_told_from_those_of_reading_ones() {
     for row in table::<Phrase>("phrases") {
         let id = json!({"id": {"type": "string"}});
         let properties = row.properties.clone().unwrap_or(id);
-        let Permission { may_call, reason } = reason(json!({
+        let judged = judged(json!({
             "name": row.name,
             "description": row.description,
             "annotations": {"readOnlyHint": row.hint},
             "inputSchema": {"type": "object", "properties": properties},
         }));
+        let may_call = judged.is_ok();
+        let (Ok(reason) | Err(reason)) = judged;
         if (may_call == row.called) == row.gap {
             wrong.push(format!("{row:?}: {reason}"));
         }
@@ -249,7 +255,7 @@ fn of_tools_with_one_name_the_strictest_counts() {
     settle_repeated(&mut tools);
     let called: Vec<&str> = tools
         .iter()
-        .filter(|tool| judge(tool).may_call)
+        .filter(|tool| judge(tool).is_ok())
         .map(|tool| tool.name.as_str())
         .collect();
     assert_eq!(called, ["get_y", "get_y"]);

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use mcprove_trace::verbs::{Effect, Form, Use, find};
 use mcprove_trace::word_lists::WordLists;
-use mcprove_trace::words::tokens;
+
+use crate::prelude::*;
 
 static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_str!("words.txt")));
 

@@ -4,20 +4,14 @@
 //! and then sweeps up what the process left behind. It needs no runtime, so a [`Child`] works in any, and
 //! ends properly even after its runtime is gone.
 
-use std::process::ExitStatus;
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
-
-use mcprove_settings::own_limits::{LimitedResource, OwnLimit};
+use mcprove_settings::own_limits::LimitedResource;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
-use tokio::time::timeout;
+use tokio::sync::watch;
 
-use super::platform::{self, Pipes};
-use super::{Process, SpawnError, StderrLog, error};
-use crate::server::Server;
+use super::error;
+use super::{Pipes, Process, platform};
+use crate::prelude::*;
 
 /// How long a process may take to exit after it was told to terminate.
 pub const TERMINATE_WAIT: Duration = Duration::from_secs(2);
@@ -92,7 +86,7 @@ impl Child {
             .map_err(convert)?;
         let gone = || convert(std::io::Error::other("the thread that starts it is gone"));
         let (child, pipes) = started.await.map_err(|_| gone())??;
-        let (stdin, stdout, pipe) = pipes.into_tokio().map_err(convert)?;
+        let (stdin, stdout, pipe) = pipes.map_err(convert)?;
         runtime.spawn(async move {
             stderr.drain(pipe).await;
             drop(drained);
@@ -210,9 +204,9 @@ fn keep(
     server: &Server,
     runtime: &Handle,
     draining: watch::Receiver<()>,
-    answer: oneshot::Sender<Result<(Child, Pipes), SpawnError>>,
+    answer: oneshot::Sender<Result<(Child, io::Result<Pipes>), SpawnError>>,
 ) {
-    // On Windows the pipes belong to the runtime from the start.
+    // The pipes belong to the runtime from the start.
     let context = runtime.enter();
     let (process, pipes) = match platform::start(server) {
         Ok(started) => started,

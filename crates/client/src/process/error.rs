@@ -1,13 +1,9 @@
 //! Why a server's process could not be started, told so that the reader knows what to change.
 
-use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::io::ErrorKind;
 
+use crate::prelude::*;
 use mcprove_settings::message::{Message, sentence};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::secret::redact_text;
-
-use crate::server::Server;
 
 /// Why a process was not started, and what to try.
 #[derive(Debug, thiserror::Error)]

@@ -6,22 +6,17 @@
 //!
 //! Processes on Unix: started by us, or by a supervisor on our behalf.
 
-use std::collections::HashSet;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{self, Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{io, thread};
+use std::process::{self, Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::UNIX_EPOCH;
 
-use mcprove_settings::sync::lock;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::supervisor::Link;
-use super::tree::{Claim, Identity, Snapshot};
-use super::{MARK_VARIABLE, Process, SpawnError, program};
-use crate::server::Server;
+use super::tree::{Claim, Snapshot};
+use super::{Identity, Pipes, Process, Started, program};
+use crate::prelude::*;
 
 /// How long descendants may take to follow a process that exited on its own.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(500);
@@ -59,28 +54,18 @@ struct State {
     doomed: HashSet<Identity>,
 }
 
-/// Our ends of its pipes.
-pub struct Pipes {
-    pub stdin: ChildStdin,
-    pub stdout: ChildStdout,
-    pub stderr: ChildStderr,
+/// Our ends of the pipes of a process, as served by the current runtime.
+pub fn serve(stdin: ChildStdin, stdout: ChildStdout, stderr: ChildStderr) -> io::Result<Pipes> {
+    Ok((
+        tokio::process::ChildStdin::from_std(stdin)?,
+        tokio::process::ChildStdout::from_std(stdout)?,
+        tokio::process::ChildStderr::from_std(stderr)?,
+    ))
 }
 
-impl Pipes {
-    /// The pipes as served by the current runtime.
-    pub fn into_tokio(
-        self,
-    ) -> io::Result<(
-        tokio::process::ChildStdin,
-        tokio::process::ChildStdout,
-        tokio::process::ChildStderr,
-    )> {
-        Ok((
-            tokio::process::ChildStdin::from_std(self.stdin)?,
-            tokio::process::ChildStdout::from_std(self.stdout)?,
-            tokio::process::ChildStderr::from_std(self.stderr)?,
-        ))
-    }
+/// The id of a process as the system takes it.
+pub fn system_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
 }
 
 /// A text that no other process has in its environment.
@@ -123,7 +108,7 @@ impl Family {
 
     fn with_state(pid: u32, token: String, state: State) -> Option<Self> {
         Some(Self {
-            pid: i32::try_from(pid).ok().and_then(Pid::from_raw)?,
+            pid: system_pid(pid)?,
             token,
             owns_all: false,
             killed: AtomicBool::new(false),
@@ -175,7 +160,7 @@ impl Family {
         let members: Vec<_> = snapshot
             .family(&self.claim(&state))
             .into_iter()
-            .filter(|member| !self.owns_all || member.identity.pid != self.raw_pid())
+            .filter(|member| !self.owns_all || member.identity.pid != self.pid())
             .collect();
         state.known = members.iter().map(|member| member.identity).collect();
         let mut seen = Seen::default();
@@ -209,26 +194,21 @@ impl Family {
     }
 
     fn claim<'a>(&'a self, state: &'a State) -> Claim<'a> {
-        let root = if self.owns_all {
-            i32::try_from(process::id()).ok()
-        } else {
-            (!state.reaped).then(|| self.raw_pid())
-        };
         Claim {
-            root,
+            root: if self.owns_all {
+                Some(process::id())
+            } else {
+                (!state.reaped).then(|| self.pid())
+            },
             token: &self.token,
             known: &state.known,
         }
-    }
-
-    fn raw_pid(&self) -> i32 {
-        self.pid.as_raw_nonzero().get()
     }
 }
 
 impl Process for Family {
     fn pid(&self) -> u32 {
-        self.raw_pid().unsigned_abs()
+        self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
     fn wait_for_exit(&self) -> ExitStatus {
@@ -287,10 +267,7 @@ impl Process for Family {
                 break Vec::new();
             }
             if alive.is_empty() || start.elapsed() >= LEFTOVER_GRACE {
-                break alive
-                    .iter()
-                    .map(|identity| identity.pid.unsigned_abs())
-                    .collect();
+                break alive.iter().map(|identity| identity.pid).collect();
             }
             thread::sleep(SWEEP_PAUSE);
         };
@@ -331,12 +308,11 @@ fn has_children() -> bool {
 }
 
 /// Starts the command of `server`, and waits until it runs.
-pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
+pub fn start(server: &Server) -> Result<Started, SpawnError> {
     program::check_program(server)?;
     let token = new_token();
     if let Some(supervisor) = &server.supervisor {
-        let (link, pipes) = Link::start(server, supervisor, token)?;
-        return Ok((Arc::new(link), pipes));
+        return Link::start(server, supervisor, token);
     }
     let mut command = Command::new(&server.command);
     command
@@ -348,17 +324,11 @@ pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     if let Some(directory) = &server.working_dir {
         command.current_dir(directory);
     }
-    let convert = |error: std::io::Error| SpawnError::from_io(server, &error);
-    let (family, child) = Family::start(command, token).map_err(convert)?;
-    let pipes = child
-        .stdin
-        .zip(child.stdout)
-        .zip(child.stderr)
-        .map(|((stdin, stdout), stderr)| Pipes {
-            stdin,
-            stdout,
-            stderr,
-        });
-    let missing = || convert(io::Error::other("a standard stream is not piped"));
-    Ok((Arc::new(family), pipes.ok_or_else(missing)?))
+    let (family, child) =
+        Family::start(command, token).map_err(|error| SpawnError::from_io(server, &error))?;
+    let pipes = match (child.stdin, child.stdout, child.stderr) {
+        (Some(stdin), Some(stdout), Some(stderr)) => serve(stdin, stdout, stderr),
+        _ => Err(io::Error::other("a standard stream is not piped")),
+    };
+    Ok((Arc::new(family), pipes))
 }

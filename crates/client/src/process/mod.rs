@@ -44,12 +44,13 @@
 //! What a server uses meanwhile, a [`UsageMeter`] tells.
 
 mod child;
-mod cpu;
 mod error;
 #[cfg(unix)]
 mod family;
 #[cfg(unix)]
 mod program;
+#[cfg(target_os = "linux")]
+mod stat;
 mod stderr;
 mod supervisor;
 #[cfg(unix)]
@@ -58,7 +59,9 @@ mod usage;
 #[cfg(windows)]
 mod windows;
 
-use std::process::ExitStatus;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
+use crate::prelude::*;
 
 #[cfg(unix)]
 use family as platform;
@@ -66,14 +69,25 @@ use family as platform;
 use windows as platform;
 
 pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
-pub use cpu::{process_cpu_time, thread_cpu_time};
 pub use error::SpawnError;
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
 pub use supervisor::supervise;
-pub use usage::{UsageMeter, UsageSample, process_listening_on};
+pub use usage::{UsageMeter, UsageSample, process_cpu_time, process_listening_on, thread_cpu_time};
 
 /// The environment variable that marks a child, and with it all that it starts.
 pub const MARK_VARIABLE: &str = "MCPROVE_CHILD";
+
+/// A process, told apart from a later one with the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    pid: u32,
+    /// When it started, in a unit of the system's; 0 where that is not known.
+    start: u64,
+}
+
+/// A process that was started, and its standard streams, served by the current runtime.
+type Started = (Arc<dyn Process>, io::Result<Pipes>);
+type Pipes = (ChildStdin, ChildStdout, ChildStderr);
 
 /// A process that was started for a server, and all it started.
 trait Process: std::fmt::Debug + Send + Sync {

@@ -2,15 +2,10 @@
 //! supervisor stands in between.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
 
+use crate::prelude::*;
 use mcprove_settings::message::sentence;
-
-use super::SpawnError;
-use crate::server::Server;
 
 /// How much of a script is read to find its interpreter; Linux reads as much.
 const FIRST_LINE_BYTES: u64 = 256;

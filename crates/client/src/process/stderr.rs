@@ -4,20 +4,10 @@
 //! A [`Child`](super::Child) drains its pipe into a [`StderrLog`], which keeps the last lines in
 //! memory and passes everything on to a file and a tee where they were asked for.
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use mcprove_settings::secret::StreamRedactor;
+use tokio::io::AsyncReadExt as _;
 
-use mcprove_settings::loss::{Loss, Losses, Missing};
-use mcprove_settings::private_file;
-use mcprove_settings::secret::{Redactor, StreamRedactor};
-use mcprove_settings::sync::lock;
-use mcprove_trace::contained::contain_call;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use crate::prelude::*;
 
 /// How much of the end is kept in memory.
 pub const TAIL_BYTES: usize = 64 * 1024;

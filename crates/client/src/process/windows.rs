@@ -2,19 +2,13 @@
 //! closes. Only we have one, so that happens whatever ends us. A supervisor is not needed, and there is no polite way
 //! to end a process without a window.
 
-use std::io;
 use std::os::windows::process::ExitStatusExt as _;
-use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::process::Stdio;
 
-use mcprove_settings::sync::lock;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
-use super::{MARK_VARIABLE, Process, SpawnError};
-use crate::server::Server;
+use super::{Process, Started};
+use crate::prelude::*;
 
 /// How often a process is asked whether it exited.
 const POLL_PAUSE: Duration = Duration::from_millis(20);
@@ -29,27 +23,8 @@ struct Job {
     job: Mutex<Box<dyn ChildWrapper>>,
 }
 
-/// The pipes of a process that was just started.
-pub struct Pipes {
-    stdin: Option<ChildStdin>,
-    stdout: Option<ChildStdout>,
-    stderr: Option<ChildStderr>,
-}
-
-impl Pipes {
-    /// The pipes as served by the current runtime.
-    pub fn into_tokio(self) -> io::Result<(ChildStdin, ChildStdout, ChildStderr)> {
-        let missing = || io::Error::other("a standard stream is not piped");
-        Ok((
-            self.stdin.ok_or_else(missing)?,
-            self.stdout.ok_or_else(missing)?,
-            self.stderr.ok_or_else(missing)?,
-        ))
-    }
-}
-
 /// Starts the command of `server`.
-pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
+pub fn start(server: &Server) -> Result<Started, SpawnError> {
     let mut command = CommandWrap::with_new(&server.command, |command| {
         command
             .args(&server.args)
@@ -66,10 +41,14 @@ pub fn start(server: &Server) -> Result<(Arc<dyn Process>, Pipes), SpawnError> {
     let mut child = command
         .spawn()
         .map_err(|error| SpawnError::from_io(server, &error))?;
-    let pipes = Pipes {
-        stdin: child.stdin().take(),
-        stdout: child.stdout().take(),
-        stderr: child.stderr().take(),
+    let streams = (
+        child.stdin().take(),
+        child.stdout().take(),
+        child.stderr().take(),
+    );
+    let pipes = match streams {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok((stdin, stdout, stderr)),
+        _ => Err(io::Error::other("a standard stream is not piped")),
     };
     let pid = child.id().unwrap_or_default();
     let job = Mutex::new(child);

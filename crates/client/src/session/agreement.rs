@@ -3,28 +3,8 @@
 //! In `auto` the stateless question `server/discover` goes first. Silence means nothing yet: after
 //! a second `initialize` is sent too and the first valid answer wins.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{
-    DiscoverResult, Era, Implementation, InitializeResult, META_SERVER_INFO, RequestMeta, Revision,
-    UNSUPPORTED_PROTOCOL_VERSION,
-};
-use mcprove_trace::stream::Recorder;
-use serde_json::json;
-
-use super::ServerFacts;
-use super::call::{Call, CallError, Reply};
-use super::connect_error::ConnectError;
-use super::core::Core;
-use super::inbound::SessionInbox;
-use super::options::{ProtocolChoice, SessionOptions, client_info};
-use super::request::Request;
-use crate::server::{Server, Transport};
-use crate::transport::{self, Detail, Failure};
+use super::prelude::*;
+use crate::transport;
 
 /// How long `server/discover` is left alone before `initialize` is sent too.
 const DISCOVER_HEAD_START: Duration = Duration::from_secs(1);
@@ -61,7 +41,6 @@ impl From<CallError> for Disagreement {
 pub struct Attempt {
     pub core: Arc<Core>,
     pub server: Server,
-    pub options: SessionOptions,
     pub began: Instant,
 }
 
@@ -94,14 +73,13 @@ impl Attempt {
         Ok(Self {
             core,
             server: server.clone(),
-            options: options.clone(),
             began,
         })
     }
 
     /// Agrees on a revision, in the way that the options ask for.
     pub async fn agree(&self) -> Result<Agreed, Disagreement> {
-        match (self.options.protocol, &self.server.transport) {
+        match (self.core.options.protocol, &self.server.transport) {
             // HTTP+SSE is older than the stateless era.
             (ProtocolChoice::Auto, Transport::Sse { .. }) => {
                 self.initialize(Revision::LATEST_HANDSHAKE).await
@@ -243,7 +221,7 @@ impl Attempt {
             Ok(reply) => reply,
             Err(error) => match other_version(&error, asked) {
                 // Asked once more, with what the server itself offers; then its word stands.
-                Some(offered) if self.options.protocol == ProtocolChoice::Auto => {
+                Some(offered) if self.core.options.protocol == ProtocolChoice::Auto => {
                     self.start_handshake(offered)?.await?
                 }
                 _ => return Err(error.into()),
@@ -252,7 +230,7 @@ impl Attempt {
         let result: InitializeResult = reply.parse().map_err(Disagreement::Failed)?;
         let (revision, warnings) = self.judge_revision(asked, &result.protocol_version)?;
         self.core.set_revision(revision);
-        if self.options.sends_initialized {
+        if self.core.options.sends_initialized {
             self.core.notify("notifications/initialized", None);
             if let Some(channel) = self.core.channel.get() {
                 channel.listen().await;
@@ -275,14 +253,14 @@ impl Attempt {
         chosen: &str,
     ) -> Result<(Revision, Vec<String>), Disagreement> {
         let known: Option<Revision> = chosen.parse().ok();
-        let is_choice_ours = self.options.protocol == ProtocolChoice::Auto;
+        let is_choice_ours = self.core.options.protocol == ProtocolChoice::Auto;
         match known {
             Some(revision)
                 if revision == asked || (is_choice_ours && revision.era() == Era::Handshake) =>
             {
                 Ok((revision, Vec::new()))
             }
-            _ if self.options.strict_protocol => {
+            _ if self.core.options.strict_protocol => {
                 Err(refused(asked, shorten(chosen, CHOSEN_CHARACTERS_MAX)))
             }
             known => {
@@ -298,17 +276,19 @@ impl Attempt {
 
     fn start_discovery(&self) -> Result<Call, CallError> {
         let request = Request::new("server/discover").timeout(self.time_left());
-        self.core.start(&request)
+        self.core.start(&request, &Start::default())
     }
 
     fn start_handshake(&self, revision: Revision) -> Result<Call, CallError> {
-        let request = self.core.initialize_request(revision, self.time_left());
-        self.core.start(&request)
+        let request = self
+            .core
+            .initialize_request(revision)
+            .timeout(self.time_left());
+        self.core.start(&request, &Start::default())
     }
 
     pub fn failed(&self, error: &CallError) -> ConnectError {
-        let channel = self.core.channel.get();
-        let stderr = channel.map_or_else(String::new, |channel| channel.stderr_tail());
+        let stderr = self.core.stderr_tail();
         let failure = error.failure.clone();
         match error.category() {
             _ if matches!(failure.detail, Detail::Status(401 | 403)) => {
@@ -429,28 +409,30 @@ impl Core {
         self.lock().meta = RequestMeta::default();
     }
 
-    fn initialize_request(&self, revision: Revision, timeout: Duration) -> Request {
+    fn initialize_request(&self, revision: Revision) -> Request {
         let params = json!({
             "protocolVersion": revision.as_str(),
             "capabilities": self.options.responder.capabilities(revision),
             "clientInfo": client_info(),
         });
-        Request::new("initialize").params(&params).timeout(timeout)
+        Request::new("initialize").params(&params)
     }
 
     /// Agrees anew after the server forgot our session (HTTP 404).
-    pub async fn initialize_again(
-        self: &Arc<Self>,
-        revision: Revision,
-        timeout: Duration,
-    ) -> Result<(), CallError> {
+    pub async fn initialize_again(self: &Arc<Self>, revision: Revision) -> Result<(), CallError> {
         let channel = self.channel().map_err(CallError::unsent)?;
         channel.set_revision(None);
-        let call = self.start(&self.initialize_request(revision, timeout))?;
+        let request = self.initialize_request(revision);
+        let call = self.start(&request, &Start::default())?;
         let result: InitializeResult = call.await?.parse()?;
         self.set_revision(result.protocol_version.parse().unwrap_or(revision));
         self.notify("notifications/initialized", None);
         channel.listen().await;
         Ok(())
     }
+}
+
+/// Who we say we are.
+fn client_info() -> Value {
+    json!({ "name": "mcprove", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -2,24 +2,12 @@
 //!
 //! How a call ends: its outcome, in exactly one category, and its terminal event.
 
-use std::future::Future;
 use std::ops::{Deref, Range};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::contained::contain_call;
-use mcprove_trace::protocol::{FailedAnswer, RpcError, parse_bounded};
-use mcprove_trace::{CallFailure, CallTag, ErrorCategory, EventKind};
 use serde::de::DeserializeOwned;
 
-use super::core::{Core, Waiting};
-use super::options::ResultCheck;
-use super::request::Label;
-use crate::transport::{Detail, Failure};
+use super::prelude::*;
 
 /// A successful answer. The result stays the bytes it came in until somebody looks into it.
 #[derive(Debug, Clone)]
@@ -45,10 +33,10 @@ impl Reply {
 
     /// The texts of a tool's result, one line each; empty where it has none.
     pub fn text(&self) -> String {
-        #[derive(serde::Deserialize)]
+        #[derive(Deserialize)]
         struct Result {
             #[serde(default)]
-            content: Vec<serde_json::Value>,
+            content: Vec<Value>,
         }
         let result: Option<Result> = parse_bounded(self.result()).ok();
         let content = result.map(|result| result.content).unwrap_or_default();
@@ -129,7 +117,7 @@ impl CallError {
 
     /// Whether the answer was larger than the limit.
     pub fn is_oversized(&self) -> bool {
-        matches!(self.failure.detail, Detail::Oversized { .. })
+        self.failure.is_oversized()
     }
 
     /// Whether the server no longer knows our session.
@@ -240,7 +228,15 @@ impl Core {
                 match self.result_failure(label, text) {
                     None if waiting.hung => (late(duration), Some(reply), None),
                     None => {
-                        self.emit_response(id, waiting, duration, text, now);
+                        let kind = EventKind::Response {
+                            request: self.key(id),
+                            method: &label.method,
+                            tool: label.tool(),
+                            duration,
+                            result: text,
+                            tag: waiting.tag,
+                        };
+                        self.record(now, kind);
                         return Ok(reply);
                     }
                     Some(failure) => (failure, Some(reply), None),
@@ -289,46 +285,22 @@ impl Core {
         })
     }
 
-    fn emit_response(
-        &self,
-        id: u64,
-        waiting: &Waiting,
-        duration: Duration,
-        result: &str,
-        at: Instant,
-    ) {
-        if self.recorder.is_observed() {
-            let label = &waiting.label;
-            let kind = EventKind::Response {
-                request: self.key(id),
-                method: &label.method,
-                tool: label.tool(),
-                duration,
-                result,
-                tag: waiting.tag,
-            };
-            self.recorder.record(at, kind);
-        }
-    }
-
     pub fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
-        if self.recorder.is_observed() {
-            let failure = CallFailure {
-                category: error.category(),
-                message: &error.failure.message,
-                code: error.code(),
-                answer: "",
-            };
-            let kind = EventKind::Error {
-                request: self.key(error.request_id),
-                method: &label.method,
-                tool: label.tool(),
-                duration: error.duration,
-                failure,
-                tag,
-            };
-            self.recorder.record(at, kind);
-        }
+        let failure = CallFailure {
+            category: error.category(),
+            message: &error.failure.message,
+            code: error.code(),
+            answer: "",
+        };
+        let kind = EventKind::Error {
+            request: self.key(error.request_id),
+            method: &label.method,
+            tool: label.tool(),
+            duration: error.duration,
+            failure,
+            tag,
+        };
+        self.record(at, kind);
     }
 }
 

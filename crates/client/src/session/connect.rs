@@ -2,35 +2,44 @@
 //! that died of `server/discover` is started again and greeted with `initialize` alone, and an
 //! address that does not take POST is tried as HTTP+SSE.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::stream::Recorder;
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use super::Session;
 use super::agreement::{Agreed, Attempt, Disagreement};
-use super::call::CallError;
-use super::connect_error::ConnectError;
-use super::core::Core;
-use super::inbound::SessionInbox;
-use super::options::{ProtocolChoice, SessionOptions};
-use crate::server::{Server, Transport};
-use crate::transport::Failure;
+use super::prelude::*;
 use crate::transport::stdio::LineChannel;
 
-/// Starts or reaches the server and agrees on a revision.
-pub async fn connect(
-    server: &Server,
-    options: SessionOptions,
-    recorder: Arc<Recorder>,
-) -> Result<Session, ConnectError> {
-    let connected = try_connect(server, options, &recorder).await;
-    if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
-        recorder.meet_limit(limit);
+impl Session {
+    /// Starts or reaches `server` and agrees on a revision; `recorder` gets every event.
+    pub async fn connect_recorded(
+        server: &Server,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let connected = try_connect(server, options, &recorder).await;
+        if let Some(limit) = connected.as_ref().err().and_then(ConnectError::own_limit) {
+            recorder.meet_limit(limit);
+        }
+        connected
     }
-    connected
+
+    /// Agrees with a server at the other end of a pair of byte streams that carry lines: one in
+    /// this process, or behind a socket.
+    pub async fn connect_streams(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        options: SessionOptions,
+        recorder: Arc<Recorder>,
+    ) -> Result<Self, ConnectError> {
+        let core = Core::new(options, recorder);
+        let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
+        let channel = LineChannel::open(input, output, core.options.max_frame, inbox);
+        let _ = core.channel.set(channel);
+        let attempt = Attempt {
+            core,
+            server: Server::stdio("in memory"),
+            began: Instant::now(),
+        };
+        let agreed = attempt.agree().await;
+        finish(attempt, agreed)
+    }
 }
 
 async fn try_connect(
@@ -71,31 +80,15 @@ async fn try_connect(
     finish(attempt, agreed)
 }
 
-/// Agrees with a server at the other end of a pair of byte streams.
-pub async fn connect_streams(
-    input: impl AsyncRead + Send + Unpin + 'static,
-    output: impl AsyncWrite + Send + Unpin + 'static,
-    options: SessionOptions,
-    recorder: Arc<Recorder>,
-) -> Result<Session, ConnectError> {
-    let core = Core::new(options.clone(), recorder);
-    let inbox = Arc::new(SessionInbox(Arc::downgrade(&core)));
-    let channel = LineChannel::open(input, output, options.max_frame, inbox);
-    let _ = core.channel.set(channel);
-    let server = Server::stdio("in memory");
-    let attempt = Attempt {
-        core,
-        server,
-        options,
-        began: Instant::now(),
-    };
-    let agreed = attempt.agree().await;
-    finish(attempt, agreed)
-}
-
 fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Session, ConnectError> {
     match agreed {
-        Ok((facts, warnings)) => Ok(Session::new(attempt.core, facts, warnings)),
+        Ok((facts, warnings)) => Ok(Session {
+            core: attempt.core,
+            facts,
+            warnings,
+            tools: Mutex::default(),
+            renewal: tokio::sync::Mutex::default(),
+        }),
         Err(Disagreement::Refused(error)) => Err(error),
         Err(Disagreement::Failed(error) | Disagreement::NotStreamable(error)) => {
             Err(attempt.failed(&error))

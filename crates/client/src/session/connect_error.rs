@@ -1,22 +1,15 @@
 //! Why no session came about, and what to try.
 
-use std::time::Duration;
+use mcprove_settings::message::{Message, assignment};
 
-use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::Revision;
-
-use crate::process::SpawnError;
-use crate::transport::{Detail, Failure, OpenError};
+use crate::prelude::*;
 
 /// Why no session came about.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The server process could not be started.
     #[error(transparent)]
-    Start(SpawnError),
+    Start(#[from] SpawnError),
     /// The server could not be reached, or the connection ended before it answered.
     #[error("{failure}")]
     Unreachable {
@@ -59,14 +52,11 @@ pub enum ConnectError {
     },
 }
 
-impl From<OpenError> for ConnectError {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::Start(error) => Self::Start(error),
-            OpenError::Failed(failure) => Self::Unreachable {
-                failure,
-                stderr: String::new(),
-            },
+impl From<Failure> for ConnectError {
+    fn from(failure: Failure) -> Self {
+        Self::Unreachable {
+            failure,
+            stderr: String::new(),
         }
     }
 }
@@ -104,7 +94,7 @@ impl ConnectError {
                 " if the server needs longer to start, or read its stderr",
                 tee_stderr()
             ],
-            Self::Handshake { failure, .. } if is_oversized(failure) => {
+            Self::Handshake { failure, .. } if failure.is_oversized() => {
                 ErrorCategory::Malformed.hint()
             }
             Self::Handshake { failure, .. } if matches!(failure.detail, Detail::Status(_)) => {
@@ -169,8 +159,4 @@ impl ConnectError {
             Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => "",
         }
     }
-}
-
-fn is_oversized(failure: &Failure) -> bool {
-    matches!(failure.detail, Detail::Oversized { .. })
 }

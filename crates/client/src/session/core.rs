@@ -6,27 +6,11 @@
 
 use std::collections::hash_map::Entry;
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::Waker;
 
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::{self, RequestMeta, Revision};
-use mcprove_trace::stream::Recorder;
-use mcprove_trace::{CallTag, EventKind, RequestKey};
-use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value;
-use tokio::sync::Notify;
-
-use super::call::Ending;
-use super::call::{Call, CallError, InFlight, Reply};
 use super::deadlines::{earliest, watch_deadlines};
-use super::options::SessionOptions;
+use super::prelude::*;
 use super::raw::RawTraffic;
-use super::request::{Deadline, Label, Request};
-use super::violation::Violations;
-use crate::transport::{Channel, Failure, Outgoing, OutgoingKind, SendError};
 
 /// How many given-up requests are remembered, so that a late answer is known for what it is.
 const ABANDONED_MAX: usize = 65_536;
@@ -79,7 +63,7 @@ pub struct Waiting {
     pub hung: bool,
     pub tag: CallTag,
     waker: Option<Waker>,
-    progress: Option<super::request::ProgressHandler>,
+    pub progress: Option<ProgressHandler>,
     pub outcome: Option<Result<Reply, CallError>>,
 }
 
@@ -120,8 +104,8 @@ impl Core {
             state: Mutex::new(state),
             options,
             recorder,
-            watchdog: Arc::new(Notify::new()),
-            is_injecting: AtomicBool::new(false),
+            watchdog: Arc::default(),
+            is_injecting: AtomicBool::default(),
         });
         tokio::spawn(watch_deadlines(Arc::downgrade(&core)));
         core
@@ -151,6 +135,19 @@ impl Core {
             .ok_or_else(|| Failure::disconnected("the session is not open"))
     }
 
+    /// The last of what the server wrote to stderr.
+    pub fn stderr_tail(&self) -> String {
+        let channel = self.channel.get();
+        channel.map_or_else(String::new, |channel| channel.stderr_tail())
+    }
+
+    /// Tells whoever looks on.
+    pub fn record(&self, at: Instant, kind: EventKind<'_>) {
+        if self.recorder.is_observed() {
+            self.recorder.record(at, kind);
+        }
+    }
+
     /// Takes `revision` as agreed: decides the metadata of every later request.
     pub fn set_revision(&self, revision: Revision) {
         self.set_revision_before_agreement(revision);
@@ -160,17 +157,12 @@ impl Core {
         }
     }
 
-    /// Sends a request.
-    pub fn start(self: &Arc<Self>, request: &Request) -> Result<Call, CallError> {
-        Ok(self.start_as(request, &Start::default())?)
-    }
-
     /// Sends a request as `start` says.
-    pub fn start_as(
+    pub fn start(
         self: &Arc<Self>,
         request: &Request,
         start: &Start<'_>,
-    ) -> Result<Call, SendError> {
+    ) -> Result<Call, CallError> {
         let id = self.send_request(request, start, None)?;
         Ok(Call::new(Arc::clone(self), id))
     }
@@ -250,19 +242,15 @@ impl Core {
             return Err(error);
         }
         state.next_id += 1;
-        if self.recorder.is_observed() {
-            self.recorder.record(
-                now,
-                EventKind::Request {
-                    request: self.key(id),
-                    method: &label.method,
-                    tool: label.tool(),
-                    params,
-                    client_id: "",
-                    tag,
-                },
-            );
-        }
+        let kind = EventKind::Request {
+            request: self.key(id),
+            method: &label.method,
+            tool: label.tool(),
+            params,
+            client_id: "",
+            tag,
+        };
+        self.record(now, kind);
         // A call that may hang is looked at when it counts as hung.
         let limits = self.options.hang_limits.as_ref();
         let limits = limits.filter(|_| label.tool().is_some());
@@ -278,11 +266,7 @@ impl Core {
 
     /// How long the answer to `request` may take.
     pub fn patience(&self, request: &Request) -> Duration {
-        match request.deadline {
-            Deadline::Session => self.options.call_timeout,
-            Deadline::After(timeout) => timeout,
-            Deadline::Never => Duration::MAX,
-        }
+        request.timeout.unwrap_or(self.options.call_timeout)
     }
 
     /// What came of call `id`, if anything yet.
@@ -348,14 +332,6 @@ impl Core {
             };
             let _ = channel.send(message);
         }
-    }
-
-    /// The progress handler of call `id`.
-    pub fn progress_handler(&self, id: u64) -> Option<super::request::ProgressHandler> {
-        self.lock()
-            .waiting
-            .get(&id)
-            .and_then(|waiting| waiting.progress.clone())
     }
 
     /// Why the channel closed, if it did.

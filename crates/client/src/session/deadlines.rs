@@ -1,20 +1,6 @@
 //! Calls that end without an answer: cancelled by the caller, overdue, or cut off.
 
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::hang::HangLimits;
-use mcprove_trace::protocol::{Era, Revision};
-use mcprove_trace::{ErrorCategory, EventKind};
-use serde_json::json;
-
-use super::call::CallError;
-use super::call::Ending;
-use super::core::{Core, Waiting};
-use super::request::Label;
-use super::violation::ViolationKind;
-use crate::transport::Failure;
+use super::prelude::*;
 
 /// How long the watchdog sleeps at most, so that it notices when its session is gone.
 const WATCH_SLICE: Duration = Duration::from_millis(250);
@@ -76,13 +62,9 @@ impl Core {
             && !state.is_ending
             && state.revision.is_some();
         drop(state);
-        if is_crash && self.recorder.is_observed() {
-            self.recorder.record(
-                Instant::now(),
-                EventKind::Crash {
-                    message: &failure.message,
-                },
-            );
+        if is_crash {
+            let message = &failure.message;
+            self.record(Instant::now(), EventKind::Crash { message });
         }
         for id in ids {
             self.settle(id, Ending::Failure(failure.clone()));
@@ -132,36 +114,32 @@ impl Core {
     }
 
     fn emit_hang(&self, id: u64, hung_for: Duration, for_ever: bool) {
-        if !self.recorder.is_observed() {
-            return;
-        }
         let request = self.key(id);
         let kind = if for_ever {
             EventKind::Deadlock { request, hung_for }
         } else {
             EventKind::Hang { request, hung_for }
         };
-        self.recorder.record(Instant::now(), kind);
+        self.record(Instant::now(), kind);
     }
 
     /// Counts an answer that nobody waits for as what it is.
-    pub fn note_stray_reply(&self, id: u64) {
+    pub fn note_stray_reply(&self, id: Id<'_>) {
         let mut state = self.lock();
-        if state.abandoned.remove(&id) {
-            state.late_replies += 1;
-        } else if self.is_injecting() {
-            // A fault made it up.
-        } else if id < state.next_id && id > 0 {
-            state.violations.add(
-                ViolationKind::DuplicateReply,
-                format!("request {id} was answered more than once"),
-            );
-        } else {
-            state.violations.add(
-                ViolationKind::UnknownReply,
-                format!("an answer to request {id}, which was never sent"),
-            );
+        if let Id::Number(number) = id {
+            if state.abandoned.remove(&number) {
+                state.late_replies += 1;
+                return;
+            }
+            if (1..state.next_id).contains(&number) {
+                drop(state);
+                let message = format!("request {id} was answered more than once");
+                return self.violate(ViolationKind::DuplicateReply, message);
+            }
         }
+        drop(state);
+        let message = format!("an answer to request {id}, which was never sent");
+        self.violate(ViolationKind::UnknownReply, message);
     }
 }
 

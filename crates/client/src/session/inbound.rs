@@ -1,24 +1,9 @@
 //! What arrives: answers find their call, requests of the server get an answer, and whatever is
 //! neither is reported.
 
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use mcprove_trace::protocol::Message;
 
-use bytes::Bytes;
-use mcprove_settings::loss::{Loss, Missing};
-use mcprove_settings::text::{shorten, shorten_bytes};
-use mcprove_trace::contained::contain_call;
-use mcprove_trace::protocol::{
-    self, Envelope, Era, Id, META_RELATED_TASK, Message, Revision, RpcError,
-};
-use serde_json::{Value, json};
-
-use super::call::Ending;
-use super::core::Core;
-use super::raw::RawAnswer;
-use super::respond::Response;
-use super::violation::ViolationKind;
-use crate::transport::{Detail, Failure, Inbox, OutgoingKind};
+use super::prelude::*;
 
 /// How much of something unreadable is shown.
 const SHOWN_CHARACTERS: usize = 120;
@@ -196,17 +181,14 @@ impl Core {
 
     /// An answer that no call waits for; false if it names nothing that it answers, and nobody takes it.
     fn takes_stray(&self, id: Id<'_>, answer: RawAnswer) -> bool {
-        if !self.takes_raw(id, answer) {
-            match id {
-                Id::None => return false,
-                Id::Number(id) => self.note_stray_reply(id),
-                id @ Id::Other(_) => {
-                    let message = format!("an answer to request {id}, which was never sent");
-                    self.violate(ViolationKind::UnknownReply, message);
-                }
-            }
+        if self.takes_raw(id, answer) {
+            return true;
         }
-        true
+        let names_call = id != Id::None;
+        if names_call {
+            self.note_stray_reply(id);
+        }
+        names_call
     }
 
     /// Something that does not parse. If it names a waiting request, or could only be the reply
@@ -283,10 +265,8 @@ impl Core {
         let Ok(params) = protocol::parse_bounded::<Value>(params) else {
             return;
         };
-        let handler = params
-            .get("progressToken")
-            .and_then(Value::as_u64)
-            .and_then(|token| self.progress_handler(token));
+        let token = params["progressToken"].as_u64();
+        let handler = token.and_then(|token| self.lock().waiting.get(&token)?.progress.clone());
         if let Some(handler) = handler {
             self.call_handler("the handler of progress", || handler(&params));
         }
@@ -332,16 +312,14 @@ impl Core {
 
     pub fn violate(&self, kind: ViolationKind, message: String) {
         if !self.is_injecting() {
-            self.lock().violations.add(kind, message);
+            self.lock().violations.add(kind, &message);
         }
     }
 }
 
 /// What belongs to a task says so (2025-11-25), and so does the answer to it.
 fn keep_related_task(params: &Value, result: &mut Value) {
-    let related = params
-        .get("_meta")
-        .and_then(|meta| meta.get(META_RELATED_TASK));
+    let related = params["_meta"].get(META_RELATED_TASK);
     if let (Some(related), Some(members)) = (related, result.as_object_mut()) {
         let meta = members.entry("_meta").or_insert_with(|| json!({}));
         if let Some(meta) = meta.as_object_mut() {

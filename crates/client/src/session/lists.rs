@@ -1,18 +1,7 @@
 //! Lists with pages, and what a list of tools says about calling them.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
-use std::time::Instant;
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_settings::sync::lock;
-use mcprove_trace::protocol::parameter_headers::ParameterHeaders;
-use mcprove_trace::protocol::{Era, Tool, VALUES_MAX, count_values};
-use serde_json::{Value, json};
-
-use super::{CallError, Request, Session, ViolationKind};
+use super::prelude::*;
 use crate::permission::settle_repeated;
-use crate::transport::Failure;
 
 /// A list with more pages than this does not end.
 const PAGES_MAX: usize = 1000;
@@ -115,7 +104,7 @@ impl Session {
                 return Err(CallError::unsent(failure));
             };
             items.extend(more);
-            let next = page.get("nextCursor").and_then(Value::as_str);
+            let next = page["nextCursor"].as_str();
             let problem = if items.len() > ITEMS_MAX {
                 format!("has more than {ITEMS_MAX} items")
             } else if values > VALUES_MAX {

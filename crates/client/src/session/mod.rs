@@ -20,23 +20,11 @@ mod tasks;
 mod tests;
 mod violation;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use mcprove_trace::Strike;
-use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Mutex;
 
-use self::core::Core;
+use self::prelude::*;
 
 pub use self::core::{ListChanges, Start};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::protocol::{Era, HEADER_MISMATCH, Implementation, Revision};
-use mcprove_trace::stream::{EventStream, Recorder};
-
-use crate::server::Server;
-use crate::transport::{Closing, Failure, SendError};
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;
@@ -45,6 +33,15 @@ pub use raw::{RawAnswer, RawMessage};
 pub use request::{ProgressHandler, Request};
 pub use respond::{Accept, Decline, Responder, Response};
 pub use violation::{Violation, ViolationKind, Violations};
+
+/// What the files of this folder use of each other.
+mod prelude {
+    pub use super::call::{Ending, InFlight};
+    pub use super::core::{Core, Waiting};
+    pub use super::inbound::{SessionInbox, on_one_line, show};
+    pub use super::request::Label;
+    pub use crate::prelude::*;
+}
 
 /// What is known of a server after connecting.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,8 +86,8 @@ pub struct Session {
     renewal: Mutex<u64>,
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Session")
             .field("facts", &self.facts)
@@ -113,36 +110,6 @@ impl Session {
         Self::connect_recorded(server, options, EventStream::unobserved().recorder()).await
     }
 
-    /// Starts or reaches `server` and agrees on a revision; `recorder` gets every event.
-    pub async fn connect_recorded(
-        server: &Server,
-        options: SessionOptions,
-        recorder: Arc<Recorder>,
-    ) -> Result<Self, ConnectError> {
-        connect::connect(server, options, recorder).await
-    }
-
-    /// Agrees with a server at the other end of a pair of byte streams that carry lines: one in
-    /// this process, or behind a socket.
-    pub async fn connect_streams(
-        input: impl AsyncRead + Send + Unpin + 'static,
-        output: impl AsyncWrite + Send + Unpin + 'static,
-        options: SessionOptions,
-        recorder: Arc<Recorder>,
-    ) -> Result<Self, ConnectError> {
-        connect::connect_streams(input, output, options, recorder).await
-    }
-
-    fn new(core: Arc<Core>, facts: ServerFacts, warnings: Vec<String>) -> Self {
-        Self {
-            core,
-            facts,
-            warnings,
-            tools: lists::ToolRules::default(),
-            renewal: Mutex::new(0),
-        }
-    }
-
     /// What is known of the server.
     pub fn facts(&self) -> &ServerFacts {
         &self.facts
@@ -160,9 +127,8 @@ impl Session {
 
     /// `stdio`, `http`, `sse`, `ws` or `memory`.
     pub fn transport(&self) -> &'static str {
-        self.core
-            .channel()
-            .map_or("closed", |channel| channel.name())
+        let channel = self.core.channel.get();
+        channel.map_or("closed", |channel| channel.name())
     }
 
     /// Sends a request without waiting for anything. Fails at once when the server does not read
@@ -173,7 +139,7 @@ impl Session {
 
     /// [`Session::start`], with what differs between one sending and the next.
     pub fn start_as(&self, request: &Request, start: &Start<'_>) -> Result<Call, CallError> {
-        Ok(self.core.start_as(request, start)?)
+        self.core.start(request, start)
     }
 
     /// Sends a request and waits for its answer, whatever it is.
@@ -218,10 +184,7 @@ impl Session {
     async fn renew(&self, seen: u64) -> Result<(), CallError> {
         let mut generation = self.renewal.lock().await;
         if *generation == seen {
-            let timeout = self.core.options.call_timeout;
-            self.core
-                .initialize_again(self.facts.revision, timeout)
-                .await?;
+            self.core.initialize_again(self.facts.revision).await?;
             *generation += 1;
         }
         Ok(())
@@ -293,7 +256,7 @@ impl Session {
 
     /// The injected fault that struck the request with this id, as far as is remembered.
     pub fn met_fault(&self, request_id: u64) -> Option<Strike> {
-        self.core.channel().ok()?.met_fault(request_id)
+        self.core.channel.get()?.met_fault(request_id)
     }
 
     /// How often the server said that a list changed.
@@ -324,10 +287,7 @@ impl Session {
 
     /// The id of the server's process, where the session started it.
     pub fn process(&self) -> Option<u32> {
-        self.core
-            .channel()
-            .ok()
-            .and_then(|channel| channel.process())
+        self.core.channel.get()?.process()
     }
 
     /// Ends the server process at once, where the session started it, and with it the session.
@@ -336,7 +296,7 @@ impl Session {
         self.core.lock().is_ending = true;
         let failure = Failure::cancelled("the server was ended by us");
         self.core.close_with(&failure);
-        if let Ok(channel) = self.core.channel() {
+        if let Some(channel) = self.core.channel.get() {
             channel.kill();
         }
     }
@@ -344,18 +304,13 @@ impl Session {
     /// The processes that the server had started and that outlived it; complete once the session
     /// was ended.
     pub fn leftovers(&self) -> Vec<u32> {
-        self.core
-            .channel()
-            .map(|channel| channel.leftovers())
-            .unwrap_or_default()
+        let channel = self.core.channel.get();
+        channel.map_or_else(Vec::new, |channel| channel.leftovers())
     }
 
     /// The last of what the server wrote to stderr.
     pub fn stderr_tail(&self) -> String {
-        self.core
-            .channel()
-            .map(|channel| channel.stderr_tail())
-            .unwrap_or_default()
+        self.core.stderr_tail()
     }
 
     /// Lets go of the session the way a client does that crashed: nothing is said, nothing waited
@@ -363,7 +318,7 @@ impl Session {
     /// ours took that.
     pub fn abandon(&self) {
         self.core.lock().is_ending = true;
-        if let Ok(channel) = self.core.channel() {
+        if let Some(channel) = self.core.channel.get() {
             channel.sever();
         }
         let failure = Failure::cancelled("the session was abandoned");
@@ -378,9 +333,9 @@ impl Session {
     /// [`Session::close`] for those who ask afterwards what the server still did until its end.
     pub async fn end(&self) -> Closing {
         self.core.lock().is_ending = true;
-        let closing = match self.core.channel() {
-            Ok(channel) => channel.close().await,
-            Err(_) => Closing::default(),
+        let closing = match self.core.channel.get() {
+            Some(channel) => channel.close().await,
+            None => Closing::default(),
         };
         let failure = Failure::cancelled("the session was closed");
         self.core.close_with(&failure);

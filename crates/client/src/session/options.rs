@@ -1,22 +1,13 @@
 //! How a session behaves.
 
-use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use mcprove_settings::kind::Kind;
-use mcprove_settings::loss::Losses;
-use mcprove_settings::secret::Redactor;
 use mcprove_settings::setting::SettingType;
 use mcprove_settings::tree::Data;
-use mcprove_trace::hang::HangLimits;
-use mcprove_trace::protocol::{Revision, UnknownRevision};
-use serde_json::{Value, json};
 
-use super::respond::{Decline, Responder};
-use crate::transport::{BytesHandler, ChannelLayer, Failure, MAX_FRAME};
+use crate::prelude::*;
+use crate::transport::{BytesHandler, ChannelLayer};
 
 /// How long a call may take, unless set otherwise.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -202,9 +193,4 @@ impl SessionOptions {
         let layer: Option<Arc<dyn ChannelLayer>> = Some(Arc::new(layer));
         Self { layer, ..self }
     }
-}
-
-/// Who we say we are.
-pub(crate) fn client_info() -> Value {
-    json!({ "name": "mcprove", "version": env!("CARGO_PKG_VERSION") })
 }

@@ -4,20 +4,10 @@
 //! [`RawExchange`] is open, whatever belongs to no call counts as its answer; later it is an answer
 //! that came late. Neither is a violation of the server's: we asked for it.
 
-use std::time::Duration;
-
-use bytes::Bytes;
-use mcprove_settings::text::shorten;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{self, Envelope, Id, Message, RpcError, parse_bounded};
-use rustc_hash::FxHashSet;
-use serde_json::Value;
+use mcprove_trace::protocol::Message;
 use tokio::sync::watch;
 
-use super::Session;
-use super::core::{Core, State};
-use super::inbound::{on_one_line, show};
-use crate::transport::{Failure, Outgoing, OutgoingKind, SendError};
+use super::prelude::*;
 
 /// How many ids of raw messages are remembered, so that a late answer is known for what it is.
 const IDS_MAX: usize = 65_536;
@@ -52,11 +42,9 @@ impl RawAnswer {
     }
 
     pub(super) fn of_result(result: &str) -> Self {
-        let parsed: Option<Value> = parse_bounded(result).ok();
-        let result_of = parsed.as_ref();
-        let is_error = result_of.and_then(|result| result.get("isError")?.as_bool());
-        let said = result_of.and_then(|result| result.pointer("/content/0/text")?.as_str());
-        Self::new(is_error.unwrap_or_default(), said.unwrap_or(result))
+        let parsed: Value = parse_bounded(result).unwrap_or_default();
+        let said = parsed["content"][0]["text"].as_str();
+        Self::new(parsed["isError"] == true, said.unwrap_or(result))
     }
 
     pub(super) fn of_error(error: &str) -> Self {
@@ -100,34 +88,28 @@ impl RawTraffic {
     }
 }
 
-impl State {
+impl Core {
     /// Whether an answer to `id`, which no call waits for, belongs to a raw message. If so it is
     /// taken care of.
-    fn take_raw_answer(&mut self, id: Id<'_>, answer: RawAnswer) -> bool {
+    pub fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
+        let mut state = self.lock();
         let is_ours = match id {
             Id::None => {
-                let is_due = self.raw.unanswered > 0;
-                self.raw.unanswered = self.raw.unanswered.saturating_sub(1);
+                let is_due = state.raw.unanswered > 0;
+                state.raw.unanswered = state.raw.unanswered.saturating_sub(1);
                 is_due
             }
             id => {
                 // Everything else with an id of a call is about that call.
                 let is_call =
-                    matches!(id, Id::Number(number) if (1..self.next_id).contains(&number));
-                self.raw.ids.contains(&id.to_string()) || (self.raw.is_open() && !is_call)
+                    matches!(id, Id::Number(number) if (1..state.next_id).contains(&number));
+                state.raw.ids.contains(&id.to_string()) || (state.raw.is_open() && !is_call)
             }
         };
-        if is_ours && !self.raw.take(answer) && id != Id::None {
-            self.late_replies += 1;
+        if is_ours && !state.raw.take(answer) && id != Id::None {
+            state.late_replies += 1;
         }
         is_ours
-    }
-}
-
-impl Core {
-    /// [`State::take_raw_answer`].
-    pub fn takes_raw(&self, id: Id<'_>, answer: RawAnswer) -> bool {
-        self.lock().take_raw_answer(id, answer)
     }
 
     /// What an HTTP server made of a raw message. It is the answer, whatever id it has.

@@ -1,11 +1,6 @@
 //! What is asked of a server, prepared once and sent as often as needed.
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
-
-use mcprove_trace::protocol::tool_call_params;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// Called with the parameters of each progress notification of a request.
 pub type ProgressHandler = Arc<dyn Fn(&Value) + Send + Sync>;
@@ -25,19 +20,9 @@ pub struct Request {
     label: Arc<Label>,
     pub params: String,
     pub headers: Vec<(String, String)>,
-    pub(crate) deadline: Deadline,
+    /// How long the answer may take, instead of the session's call timeout.
+    pub(crate) timeout: Option<Duration>,
     pub(crate) progress: Option<ProgressHandler>,
-}
-
-/// How long a request may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deadline {
-    /// As long as the session's calls may.
-    Session,
-    /// This long.
-    After(Duration),
-    /// For ever: a subscription.
-    Never,
 }
 
 /// The names of a request, shared by every call made from it.
@@ -69,7 +54,7 @@ impl Request {
             label: Arc::new(Label { method, name }),
             params: String::new(),
             headers: Vec::new(),
-            deadline: Deadline::Session,
+            timeout: None,
             progress: None,
         }
     }
@@ -85,13 +70,13 @@ impl Request {
     /// tool, prompt, resource or task in them goes into the `Mcp-Name` header.
     #[must_use]
     pub fn params(mut self, params: &Value) -> Self {
-        let name = match self.method() {
-            "tools/call" | "prompts/get" => params.get("name"),
-            "resources/read" => params.get("uri"),
-            "tasks/get" | "tasks/update" | "tasks/cancel" => params.get("taskId"),
-            _ => None,
+        let key = match self.method() {
+            "tools/call" | "prompts/get" => "name",
+            "resources/read" => "uri",
+            "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+            _ => "",
         };
-        if let Some(name) = name.and_then(Value::as_str) {
+        if let Some(name) = params[key].as_str() {
             let method = self.method().to_owned();
             self.label = Arc::new(Label {
                 method,
@@ -105,15 +90,14 @@ impl Request {
     /// Sets how long the answer may take, instead of the session's call timeout.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.deadline = Deadline::After(timeout);
+        self.timeout = Some(timeout);
         self
     }
 
-    /// Lets the request wait for ever.
+    /// Lets the request wait for ever: a subscription.
     #[must_use]
-    pub fn without_timeout(mut self) -> Self {
-        self.deadline = Deadline::Never;
-        self
+    pub fn without_timeout(self) -> Self {
+        self.timeout(Duration::MAX)
     }
 
     /// Asks for progress notifications and sets who gets them.
@@ -144,7 +128,7 @@ impl fmt::Debug for Request {
             .debug_struct("Request")
             .field("label", &self.label)
             .field("params", &self.params)
-            .field("deadline", &self.deadline)
+            .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
 }

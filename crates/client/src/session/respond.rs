@@ -3,8 +3,7 @@
 //! The same answers serve requests of the handshake era and `input_required` results of the
 //! stateless era.
 
-use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Revision};
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 /// The code of a sampling request that the user turned down.
 const USER_REJECTED: i64 = -1;

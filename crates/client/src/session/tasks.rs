@@ -4,16 +4,7 @@
 //! Requests that take several rounds: in the stateless era a server that needs something from the
 //! client answers `input_required`, and the client asks again with what was required.
 
-use std::time::{Duration, Instant};
-
-use mcprove_settings::quantity::describe_duration;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Era, Revision, RpcError};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use super::{CallError, Reply, Request, Session};
-use crate::transport::Failure;
+use crate::prelude::*;
 
 /// How often a task is looked at when the server does not say.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -177,7 +168,7 @@ impl Session {
 
 fn read_task(value: Option<&Value>, reply: &Reply) -> Result<Task, CallError> {
     value
-        .and_then(|task| serde_json::from_value(task.clone()).ok())
+        .and_then(|task| Task::deserialize(task).ok())
         .ok_or_else(|| malformed(reply, "the answer is not the handle of a task".into()))
 }
 
@@ -204,7 +195,7 @@ fn finished(task: &Task, reply: &Reply) -> Result<Reply, CallError> {
 }
 
 fn is_error(result: &Value) -> bool {
-    result.get("isError") == Some(&Value::Bool(true))
+    result["isError"] == true
 }
 
 /// A server that still asks after this many rounds is going in circles.
@@ -278,12 +269,8 @@ impl Session {
     ) -> Result<Map<String, Value>, CallError> {
         let mut responses = Map::new();
         for (key, question) in questions {
-            let method = question
-                .get("method")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            let params = question.get("params").unwrap_or(&Value::Null);
-            match self.core.respond(method, params) {
+            let method = question["method"].as_str().unwrap_or_default();
+            match self.core.respond(method, &question["params"]) {
                 Ok(response) => {
                     responses.insert(key.clone(), response);
                 }

@@ -1,9 +1,6 @@
 //! What a server did that the protocol does not allow, and that belongs to no single call.
 
-use std::collections::BTreeMap;
-
-use mcprove_settings::text::shorten;
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 
 /// How many violations are kept with their text; all are counted.
 const KEPT_MAX: usize = 100;
@@ -74,12 +71,12 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub(crate) fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
+    pub(crate) fn add(&mut self, kind: ViolationKind, message: &str) {
         *self.counts.entry(kind).or_default() += 1;
         if self.first.len() < KEPT_MAX {
             self.first.push(Violation {
                 kind,
-                message: shorten(&message.into(), MESSAGE_CHARACTERS_MAX),
+                message: shorten(message, MESSAGE_CHARACTERS_MAX),
             });
         }
     }

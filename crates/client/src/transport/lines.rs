@@ -3,15 +3,9 @@
 //! Writing goes through one shared buffer. Whoever sends appends to it; the writer task takes it
 //! whole, so a thousand messages sent in one turn leave in one system call.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use bytes::{Bytes, BytesMut};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::sync::lock;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::Notify;
-
-use super::{Detail, Failure, Inbox, SendError};
+use crate::prelude::*;
 
 /// How many unsent bytes are kept for a server that does not read.
 const UNSENT_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -23,12 +17,14 @@ const READ_BYTES_MAX: usize = 256 * 1024;
 const HEAD_BYTES: usize = 4096;
 
 /// Lines waiting to be written.
+#[derive(Default)]
 pub struct Outbox {
     state: Mutex<Unsent>,
     filled: Notify,
     emptied: Notify,
 }
 
+#[derive(Default)]
 struct Unsent {
     bytes: Vec<u8>,
     /// Bytes that the writer has taken and not yet got rid of.
@@ -38,20 +34,6 @@ struct Unsent {
 }
 
 impl Outbox {
-    pub fn new() -> Arc<Self> {
-        let state = Unsent {
-            bytes: Vec::new(),
-            in_writing: 0,
-            is_closing: false,
-            failure: None,
-        };
-        Arc::new(Self {
-            state: Mutex::new(state),
-            filled: Notify::new(),
-            emptied: Notify::new(),
-        })
-    }
-
     fn lock(&self) -> MutexGuard<'_, Unsent> {
         lock(&self.state)
     }
@@ -157,10 +139,8 @@ pub async fn read_lines(
         let inbox = held.as_deref().unwrap_or(inbox);
         while let Some(line) = splitter.next_line() {
             match line {
-                Line::Whole(line) => inbox.deliver(line),
-                Line::TooLong { size, head } => {
-                    inbox.fail(None, too_long(size, head, line_bytes_max));
-                }
+                Ok(line) => inbox.deliver(line),
+                Err(too_long) => inbox.fail(None, too_long),
             }
         }
     }
@@ -175,11 +155,6 @@ fn make_room(buffer: &mut BytesMut, wanted: usize) -> usize {
         buffer.reserve(wanted);
     }
     buffer.capacity() - buffer.len()
-}
-
-fn too_long(size: u64, head: Bytes, limit: usize) -> Failure {
-    let message = format!("a message of {size} bytes or more, over the limit of {limit} bytes");
-    Failure::malformed(message).with(Detail::Oversized { size, head })
 }
 
 /// A stream that ends within a line leaves a message that is cut short.
@@ -203,12 +178,6 @@ struct LineSplitter {
     is_skipping: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Line {
-    Whole(Bytes),
-    TooLong { size: u64, head: Bytes },
-}
-
 impl LineSplitter {
     fn new(limit: usize) -> Self {
         Self {
@@ -219,7 +188,8 @@ impl LineSplitter {
         }
     }
 
-    fn next_line(&mut self) -> Option<Line> {
+    /// The next line, or the failure of one that is longer than the limit.
+    fn next_line(&mut self) -> Option<Result<Bytes, Failure>> {
         loop {
             let rest = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(position) = memchr::memchr(b'\n', rest) else {
@@ -234,18 +204,18 @@ impl LineSplitter {
             }
             line.truncate(end);
             if end > self.limit {
-                return Some(too_long_line(&line));
+                return Some(Err(self.too_long(&line)));
             }
             if line.last() == Some(&b'\r') {
                 line.truncate(end - 1);
             }
-            return Some(Line::Whole(line));
+            return Some(Ok(line));
         }
     }
 
     /// Drops what is buffered of a line over the limit, whose end may never come. The first time
     /// it is reported.
-    fn skip_if_too_long(&mut self) -> Option<Line> {
+    fn skip_if_too_long(&mut self) -> Option<Result<Bytes, Failure>> {
         if self.is_skipping {
             self.buffer.clear();
             self.searched = 0;
@@ -257,7 +227,8 @@ impl LineSplitter {
         self.is_skipping = true;
         self.searched = 0;
         // Give back the memory that the line had grown to.
-        Some(too_long_line(&std::mem::take(&mut self.buffer)))
+        let line = std::mem::take(&mut self.buffer);
+        Some(Err(self.too_long(&line)))
     }
 
     /// What is left at the end of the stream, if it is more than white space.
@@ -268,12 +239,10 @@ impl LineSplitter {
         let rest = self.buffer.split().freeze();
         (!rest.trim_ascii().is_empty()).then_some(rest)
     }
-}
 
-fn too_long_line(line: &[u8]) -> Line {
-    Line::TooLong {
-        size: line.len() as u64,
-        head: Bytes::copy_from_slice(line.get(..HEAD_BYTES).unwrap_or(line)),
+    fn too_long(&self, line: &[u8]) -> Failure {
+        let head = Bytes::copy_from_slice(line.get(..HEAD_BYTES).unwrap_or(line));
+        Failure::oversized(line.len() as u64, self.limit, head)
     }
 }
 
@@ -283,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    fn split(chunks: &[&[u8]], limit: usize) -> (Vec<Line>, Option<Bytes>) {
+    fn split(chunks: &[&[u8]], limit: usize) -> (Vec<Result<Bytes, Failure>>, Option<Bytes>) {
         let mut splitter = LineSplitter::new(limit);
         let mut lines = Vec::new();
         for chunk in chunks {
@@ -298,7 +267,7 @@ mod tests {
     #[test]
     fn lines_are_cut_at_line_breaks_only() {
         let (lines, rest) = split(&[b"ab", b"c\r\nd\n\n", b"tail"], 10);
-        let whole = |text: &'static str| Line::Whole(Bytes::from_static(text.as_bytes()));
+        let whole = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
         assert_eq!(lines, [whole("abc"), whole("d"), whole("")]);
         assert_eq!(rest.unwrap(), "tail");
     }
@@ -309,12 +278,12 @@ mod tests {
         let mut chunks: Vec<&[u8]> = vec![&chunk; 50];
         chunks.push(b"\nnext\n");
         let (lines, _) = split(&chunks, 1024);
+        let too_long = lines[0].as_ref().unwrap_err();
         assert!(
-            matches!(lines[0], Line::TooLong { size: 2000, .. }),
-            "{:?}",
-            lines[0]
+            matches!(too_long.detail, Detail::Oversized { size: 2000, .. }),
+            "{too_long:?}"
         );
-        assert_eq!(lines[1], Line::Whole(Bytes::from_static(b"next")));
+        assert_eq!(lines[1], Ok(Bytes::from_static(b"next")));
     }
 
     proptest! {
@@ -334,9 +303,9 @@ mod tests {
             }
             chunks.push(&bytes[start..]);
             let parts = split(&chunks, 64);
-            let sizes = |lines: &[Line]| lines.iter().map(|line| match line {
-                Line::Whole(line) => (true, line.to_vec()),
-                Line::TooLong { .. } => (false, Vec::new()),
+            let sizes = |lines: &[Result<Bytes, Failure>]| lines.iter().map(|line| match line {
+                Ok(line) => (true, line.to_vec()),
+                Err(_) => (false, Vec::new()),
             }).collect::<Vec<_>>();
             prop_assert_eq!(sizes(&whole.0), sizes(&parts.0));
         }

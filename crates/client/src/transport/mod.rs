@@ -4,18 +4,7 @@
 //! into an [`Inbox`], which the session implements; nothing is queued in between, so a load run
 //! pays for no channel hop per message.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::text::shorten;
-use mcprove_trace::protocol::{FailedAnswer, Revision, RpcError};
-use mcprove_trace::stream::Recorder;
-use mcprove_trace::{BoxFuture, ErrorCategory, Strike};
-
-use crate::process::SpawnError;
-use crate::server::{Server, Transport};
-use crate::session::SessionOptions;
+use crate::prelude::*;
 
 pub use crate::process::Closing;
 
@@ -42,23 +31,12 @@ const MESSAGE_CHARACTERS_MAX: usize = 2000;
 /// Called with bytes.
 pub type BytesHandler = Arc<dyn Fn(&[u8]) + Send + Sync>;
 
-/// Why a channel did not open.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The server process could not be started.
-    #[error(transparent)]
-    Start(#[from] SpawnError),
-    /// The server could not be reached.
-    #[error(transparent)]
-    Failed(#[from] Failure),
-}
-
 /// Starts or reaches `server`; what arrives goes to `inbox`.
 pub async fn open(
     server: &Server,
     options: &SessionOptions,
     inbox: Arc<dyn Inbox>,
-) -> Result<Arc<dyn Channel>, OpenError> {
+) -> Result<Arc<dyn Channel>, ConnectError> {
     let http_options = http::HttpOptions {
         max_frame: options.max_frame,
         max_connections: options.max_connections,
@@ -69,12 +47,8 @@ pub async fn open(
         Transport::Stdio => Ok(stdio::LineChannel::start(server, options, inbox).await?),
         Transport::Memory(pipe) => {
             let (output, input) = pipe.open();
-            Ok(stdio::LineChannel::open(
-                output,
-                input,
-                options.max_frame,
-                inbox,
-            ))
+            let max_frame = options.max_frame;
+            Ok(stdio::LineChannel::open(output, input, max_frame, inbox))
         }
         Transport::Http { url, headers } => Ok(http::HttpChannel::connect(
             url,
@@ -132,6 +106,15 @@ pub enum SendError {
     Full,
     /// The channel is closed, for this reason.
     Closed(Failure),
+}
+
+impl SendError {
+    /// Of a channel that was closed before.
+    fn closed() -> Self {
+        Self::Closed(Failure::disconnected(
+            "the channel is closed; connect again",
+        ))
+    }
 }
 
 /// A way to exchange messages with one server.
@@ -321,6 +304,12 @@ impl Failure {
         Self::new(ErrorCategory::Malformed, message)
     }
 
+    /// A message that is larger than the limit: how much of it was read, and its first bytes.
+    pub fn oversized(size: u64, limit: usize, head: Bytes) -> Self {
+        let message = format!("a message of {size} bytes or more, over the limit of {limit} bytes");
+        Self::malformed(message).with(Detail::Oversized { size, head })
+    }
+
     /// Something that did not come in time.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::new(ErrorCategory::Timeout, message)
@@ -329,6 +318,11 @@ impl Failure {
     /// Something that we gave up.
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::new(ErrorCategory::Cancelled, message)
+    }
+
+    /// Whether a message was larger than the limit, or broke off.
+    pub const fn is_oversized(&self) -> bool {
+        matches!(self.detail, Detail::Oversized { .. })
     }
 
     /// What this process ran out of, if it is that.

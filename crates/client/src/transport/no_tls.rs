@@ -1,12 +1,8 @@
 //! What stands in the place of TLS in a build without it.
 
 use std::future::Ready;
-use std::io;
 
-use tokio::net::TcpStream;
-
-use super::Failure;
-use super::http::HttpOptions;
+use crate::prelude::*;
 
 /// There are no certificates to trust.
 pub type Root = std::convert::Infallible;

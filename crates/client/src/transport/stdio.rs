@@ -1,20 +1,9 @@
 //! One message per line: on the standard streams of a child process, or on a pair of byte streams to a server in
 //! this process, behind a Unix socket or a TCP connection.
 
-use std::process::ExitStatus;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use mcprove_settings::sync::lock;
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinHandle;
-
 use super::lines::{Outbox, read_lines};
-use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
-use crate::process::{Child, SpawnError, StderrLog};
-use crate::server::Server;
-use crate::session::SessionOptions;
+use crate::prelude::*;
+use crate::process::Child;
 
 /// How long a process whose stdout ended may take to exit, before it counts as still running.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
@@ -87,7 +76,7 @@ impl LineChannel {
         inbox: Arc<dyn Inbox>,
         process: Option<Process>,
     ) -> Arc<Self> {
-        let outbox = Outbox::new();
+        let outbox = Arc::<Outbox>::default();
         let writer = tokio::spawn(Arc::clone(&outbox).write_to(output));
         let child = process.as_ref().map(|process| Arc::clone(&process.child));
         let reader = tokio::spawn({

@@ -3,17 +3,12 @@
 //! The roots are the system's (`SSL_CERT_FILE` overrides them), read once per process, plus
 //! those that [`HttpOptions`](super::http::HttpOptions) adds.
 
-use std::io;
-use std::sync::{Arc, OnceLock};
-
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::Failure;
-use super::http::HttpOptions;
+use crate::prelude::*;
 
 /// A certificate that is trusted besides the system's.
 pub type Root = CertificateDer<'static>;

@@ -5,19 +5,15 @@
 
 mod schema;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
-use std::path::Path;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::{Message, sentence};
+use mcprove_settings::message::sentence;
 use mcprove_settings::reader::{Reader, near, suggestion};
-use mcprove_settings::text::shorten;
 use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
-use mcprove_trace::{FaultKind, fault_names};
 
-use crate::spec::setting_of;
-use crate::{FaultSpec, kinds, tell_apart};
+use crate::prelude::*;
+use crate::tell_apart;
 
 pub use schema::{list_schema, schema};
 

@@ -4,12 +4,10 @@
 //! that the reader takes.
 
 use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::Setting;
 use schemars::{Schema, json_schema};
-use serde_json::{Map, Value, json};
 
 use super::FAULTS_MAX;
-use crate::{kinds, settings_of};
+use crate::prelude::*;
 
 /// The schema.
 pub fn schema() -> Schema {

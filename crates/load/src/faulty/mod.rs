@@ -10,7 +10,6 @@ mod call;
 use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
-use mcprove_client::transport::http::body::oversized;
 use mcprove_client::transport::{
     Channel, ChannelLayer, Closing, Inbox, LayeredConnection, Outgoing, OutgoingKind, SendError,
 };
@@ -282,7 +281,7 @@ impl Shared {
         self.inbox.set_injecting(true);
         if message.len() > self.max_frame {
             let head = message.slice(..message.len().min(HEAD_BYTES));
-            let failure = oversized(message.len() as u64, self.max_frame, head);
+            let failure = Failure::oversized(message.len() as u64, self.max_frame, head);
             self.inbox.fail(is_http.then_some(id), failure);
         } else {
             self.inbox.deliver(message);

@@ -234,7 +234,7 @@ fn annotations_and_execution_are_read() {
     assert_eq!(annotations.destructive_hint, Some(true));
     assert_eq!(annotations.idempotent_hint, Some(true));
     assert_eq!(annotations.open_world_hint, Some(false));
-    assert!(!judge(&tool).may_call && tool.requires_task());
+    assert!(judge(&tool).is_err() && tool.requires_task());
 }
 
 #[test]

@@ -1,23 +1,18 @@
 //! Our end of the connection to a supervisor.
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
 
 use mcprove_settings::own_limits as limits;
-use mcprove_settings::sync::lock;
 
 use super::message::{KILL, Order, Report, TERMINATE};
 use super::{NAME, SUPERVISE};
-use crate::process::family::{Family, Pipes};
-use crate::process::{Process, SpawnError};
-use crate::server::Server;
+use crate::prelude::*;
+use crate::process::family::{Family, serve};
+use crate::process::{Process, Started};
 
 /// How long a supervisor may take to start a server: much, on a machine that is busy.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -38,11 +33,7 @@ pub struct Link {
 
 impl Link {
     /// Has `supervisor` start the command of `server`.
-    pub fn start(
-        server: &Server,
-        supervisor: &Path,
-        token: String,
-    ) -> Result<(Self, Pipes), SpawnError> {
+    pub fn start(server: &Server, supervisor: &Path, token: String) -> Result<Started, SpawnError> {
         let convert = |error: io::Error| SpawnError::from_io(server, &error);
         let unusable = |source: io::Error| SpawnError::supervisor(supervisor, &source);
         // The paths of others count from where they start.
@@ -104,12 +95,12 @@ impl Link {
             family,
             is_lost: AtomicBool::new(false),
         };
-        let pipes = Pipes {
-            stdin: ChildStdin::from(OwnedFd::from(our_input)),
-            stdout: ChildStdout::from(OwnedFd::from(our_output)),
-            stderr: ChildStderr::from(OwnedFd::from(our_error)),
-        };
-        Ok((link, pipes))
+        let pipes = serve(
+            OwnedFd::from(our_input).into(),
+            OwnedFd::from(our_output).into(),
+            OwnedFd::from(our_error).into(),
+        );
+        Ok((Arc::new(link), pipes))
     }
 
     fn order(&self, order: u8) -> bool {

@@ -3,8 +3,7 @@
 //! We send one [`Order`], together with the three streams of the server, and single bytes after it.
 //! The supervisor answers with one [`Report`] per line.
 
-use std::collections::BTreeMap;
-use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -15,7 +14,8 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// Tells a supervisor to send TERM to the group of the server.
 pub const TERMINATE: u8 = b'T';

@@ -8,12 +8,9 @@
 //! there without another start of the program needs `unsafe`.
 
 use std::ffi::OsString;
-use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode};
-use std::sync::Arc;
-use std::thread;
 
 use mcprove_settings::own_limits as limits;
 use rustix::io::fcntl_dupfd_cloexec;
@@ -21,6 +18,7 @@ use rustix::stdio::{dup2_stdin, stdin};
 
 use super::LAUNCH;
 use super::message::{KILL, Order, Report, TERMINATE};
+use crate::prelude::*;
 use crate::process::Process as _;
 use crate::process::family::Family;
 

@@ -4,11 +4,8 @@
 //! Descent is followed from parent to child; where a parent died and descent was lost, the mark
 //! in the environment, the process group and what was seen before tell.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
-
-use mcprove_settings::sync::lock;
+use super::Identity;
+use crate::prelude::*;
 
 #[cfg(target_os = "linux")]
 mod proc;
@@ -20,21 +17,13 @@ mod ps;
 #[cfg(not(target_os = "linux"))]
 use ps as source;
 
-/// A process, told apart from a later one with the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Identity {
-    pub pid: i32,
-    /// When it started, in ticks since boot; 0 where that is not known.
-    pub start: u64,
-}
-
 /// What is known of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub identity: Identity,
-    pub parent: i32,
-    pub group: i32,
-    pub session: i32,
+    pub parent: u32,
+    pub group: u32,
+    pub session: u32,
     /// It ended, and its parent did not take notice yet.
     pub zombie: bool,
     /// The value of the mark in its environment.
@@ -43,14 +32,14 @@ pub struct Entry {
 
 impl Entry {
     pub fn is_our_child(&self) -> bool {
-        u32::try_from(self.parent) == Ok(std::process::id())
+        self.parent == std::process::id()
     }
 }
 
 /// What makes a process the descendant of one that we started.
 pub struct Claim<'a> {
     /// The process that we started, as long as its id is certain to mean it.
-    pub root: Option<i32>,
+    pub root: Option<u32>,
     /// What it and its descendants have in their mark.
     pub token: &'a str,
     /// Descendants that were seen before.
@@ -107,9 +96,9 @@ impl Snapshot {
     /// All descendants that `claim` covers, without the root.
     pub fn family(&self, claim: &Claim<'_>) -> Vec<&Entry> {
         let mut queue = Vec::from_iter(claim.root);
-        let mut seen: HashSet<i32> = claim.root.into_iter().collect();
+        let mut seen: HashSet<u32> = claim.root.into_iter().collect();
         // Never ourselves, whatever our own environment says.
-        seen.extend(i32::try_from(std::process::id()));
+        seen.insert(std::process::id());
         let mut family = Vec::new();
         for entry in self.entries.iter().filter(|entry| claim.covers(entry)) {
             if seen.insert(entry.identity.pid) {
@@ -123,26 +112,23 @@ impl Snapshot {
 
     /// The descendants of `root` that ended, and that their parent takes no notice of.
     pub fn zombies_under(&self, root: u32) -> Vec<u32> {
-        let Ok(root) = i32::try_from(root) else {
-            return Vec::new();
-        };
         let mut found = Vec::new();
         self.descend(vec![root], &mut HashSet::from([root]), &mut found);
         found
             .iter()
             .filter(|entry| entry.zombie)
-            .filter_map(|entry| u32::try_from(entry.identity.pid).ok())
+            .map(|entry| entry.identity.pid)
             .collect()
     }
 
     /// Adds to `found` what descends from `queue` and was not `seen` yet.
     fn descend<'a>(
         &'a self,
-        mut queue: Vec<i32>,
-        seen: &mut HashSet<i32>,
+        mut queue: Vec<u32>,
+        seen: &mut HashSet<u32>,
         found: &mut Vec<&'a Entry>,
     ) {
-        let mut children = HashMap::<i32, Vec<&Entry>>::new();
+        let mut children = HashMap::<u32, Vec<&Entry>>::new();
         for entry in &self.entries {
             children.entry(entry.parent).or_default().push(entry);
         }
@@ -161,7 +147,7 @@ impl Snapshot {
 mod tests {
     use super::*;
 
-    fn entry(pid: i32, parent: i32, group: i32, mark: Option<&str>) -> Entry {
+    fn entry(pid: u32, parent: u32, group: u32, mark: Option<&str>) -> Entry {
         Entry {
             identity: Identity { pid, start: 1 },
             parent,
@@ -172,7 +158,7 @@ mod tests {
         }
     }
 
-    fn family(entries: Vec<Entry>, root: Option<i32>, known: &[i32]) -> Vec<i32> {
+    fn family(entries: Vec<Entry>, root: Option<u32>, known: &[u32]) -> Vec<u32> {
         let known = known
             .iter()
             .map(|pid| Identity {
@@ -240,7 +226,7 @@ mod tests {
 
     #[test]
     fn we_are_never_part_of_a_family() {
-        let own = i32::try_from(std::process::id()).unwrap();
+        let own = std::process::id();
         assert!(family(vec![entry(own, 1, 1, Some("t-1:"))], None, &[own]).is_empty());
     }
 
@@ -253,7 +239,7 @@ mod tests {
 
     #[test]
     fn we_are_in_our_own_snapshot() {
-        let own = i32::try_from(std::process::id()).unwrap();
+        let own = std::process::id();
         assert!(
             Snapshot::shared()
                 .entries

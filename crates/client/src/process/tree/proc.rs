@@ -1,43 +1,34 @@
 //! Processes as Linux shows them, in `/proc`.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::sync::Mutex;
-
-use mcprove_settings::sync::lock;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal,
-    waitid,
+    PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use super::{Entry, Identity};
-use crate::process::MARK_VARIABLE;
+use super::Entry;
+use crate::prelude::*;
+use crate::process::Identity;
+use crate::process::family::system_pid;
+use crate::process::stat::{Stat, processes};
 
 /// How much of an environment is searched for the mark.
 const ENVIRONMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// All processes of the system that we may see.
 pub fn all() -> Vec<Entry> {
-    let Ok(directory) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    directory
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(read_marked)
-        .collect()
+    let entries = processes().filter_map(|(pid, _)| read(pid));
+    let marked = entries.map(|entry| Entry {
+        mark: read_mark(entry.identity.pid),
+        ..entry
+    });
+    marked.collect()
 }
 
 /// Our descendants, by the lists of children that the kernel has; all processes of the system where
 /// it has none. One that just lost its parent may be missing, and is a child of ours soon.
 pub fn our_descendants() -> Vec<Entry> {
-    let Ok(own) = i32::try_from(std::process::id()) else {
-        return Vec::new();
-    };
-    let Some(children) = children_of(own) else {
+    let Some(mut queue) = children_of(std::process::id()) else {
         return all();
     };
-    let mut queue = children;
     let mut found = HashMap::new();
     while let Some(pid) = queue.pop() {
         if let Some(entry) = read(pid)
@@ -50,13 +41,13 @@ pub fn our_descendants() -> Vec<Entry> {
 }
 
 /// The children of all threads of a process. `None` if the kernel does not list them.
-fn children_of(pid: i32) -> Option<Vec<i32>> {
+fn children_of(pid: u32) -> Option<Vec<u32>> {
     let mut children = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
         match fs::read_to_string(thread.path().join("children")) {
             Ok(list) => children.extend(
                 list.split_whitespace()
-                    .filter_map(|pid| pid.parse::<i32>().ok()),
+                    .filter_map(|pid| pid.parse::<u32>().ok()),
             ),
             // A thread may end meanwhile.
             Err(_) if thread.path().exists() => return None,
@@ -69,17 +60,16 @@ fn children_of(pid: i32) -> Option<Vec<i32>> {
 impl Identity {
     /// The process that has this id now.
     pub fn of(pid: u32) -> Option<Self> {
-        let entry = read(i32::try_from(pid).ok()?)?;
-        Some(entry.identity)
+        Some(Stat::read(pid)?.identity)
     }
 
     /// Kills exactly this process, through a handle that cannot come to mean another one.
     pub fn kill(self) {
-        let Some(pid) = Pid::from_raw(self.pid) else {
+        let Some(pid) = system_pid(self.pid) else {
             return;
         };
         let handle = pidfd_open(pid, PidfdFlags::empty());
-        if read(self.pid).is_none_or(|entry| entry.identity != self) {
+        if Self::of(self.pid) != Some(self) {
             return;
         }
         // A process that is gone by now is what was wanted.
@@ -96,47 +86,32 @@ impl Identity {
         let _reaping = lock(&REAPING);
         let ours = read(self.pid)
             .is_some_and(|entry| entry.identity == self && entry.zombie && entry.is_our_child());
-        if let Some(pid) = Pid::from_raw(self.pid).filter(|_| ours) {
+        if let Some(pid) = system_pid(self.pid).filter(|_| ours) {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
             let _ = waitid(WaitId::Pid(pid), options);
         }
     }
 }
 
-fn read_marked(pid: i32) -> Option<Entry> {
-    let mut entry = read(pid)?;
-    entry.mark = read_mark(pid);
-    Some(entry)
+fn read(pid: u32) -> Option<Entry> {
+    Entry::new(&Stat::read(pid)?)
 }
 
-fn read(pid: i32) -> Option<Entry> {
-    // The name of a program need not be UTF-8.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    parse(pid, &String::from_utf8_lossy(&stat))
-}
-
-/// Reads `PID (NAME) STATE PARENT GROUP SESSION …`, where the name may hold anything.
-fn parse(pid: i32, line: &str) -> Option<Entry> {
-    let (_, rest) = line.rsplit_once(')')?;
-    let mut fields = rest.split_ascii_whitespace();
-    let state = fields.next()?;
-    let mut number = || fields.next()?.parse().ok();
-    let (parent, group, session) = (number()?, number()?, number()?);
-    // The start is field 22, the session was field 6.
-    let start = fields.nth(15)?.parse().ok()?;
-    let zombie = matches!(state, "Z" | "X" | "x");
-    Some(Entry {
-        identity: Identity { pid, start },
-        parent,
-        group,
-        session,
-        zombie,
-        mark: None,
-    })
+impl Entry {
+    fn new(stat: &Stat) -> Option<Self> {
+        Some(Self {
+            identity: stat.identity,
+            parent: stat.parent,
+            group: stat.field(5)?,
+            session: stat.field(6)?,
+            zombie: stat.zombie,
+            mark: None,
+        })
+    }
 }
 
 /// The mark in the environment of a process, if we may read it and there is one.
-fn read_mark(pid: i32) -> Option<String> {
+fn read_mark(pid: u32) -> Option<String> {
     let file = File::open(format!("/proc/{pid}/environ")).ok()?;
     let mut environment = Vec::new();
     file.take(ENVIRONMENT_BYTES_MAX)
@@ -156,8 +131,9 @@ mod tests {
 
     #[test]
     fn a_name_may_look_like_fields() {
-        let stat = "7 (a) R 1 (b)) Z 3 4 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9\n";
-        let entry = parse(7, stat).unwrap();
+        let stat = b"7 (a) R 1 (b)) Z 3 4 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 9 9\n";
+        let parse = |line| Entry::new(&Stat::parse(7, line)?);
+        let entry = parse(stat).unwrap();
         assert_eq!((entry.parent, entry.group, entry.session), (3, 4, 5));
         assert_eq!(
             entry.identity,
@@ -167,12 +143,12 @@ mod tests {
             }
         );
         assert!(entry.zombie);
-        assert_eq!(parse(7, "7 (a"), None);
+        assert_eq!(parse(b"7 (a"), None);
     }
 
     #[test]
     fn our_own_start_is_read() {
-        let own = i32::try_from(std::process::id()).unwrap();
+        let own = std::process::id();
         let entry = read(own).unwrap();
         assert!(entry.identity.start > 0 && !entry.zombie);
         assert_eq!(read(own).unwrap().identity, entry.identity);

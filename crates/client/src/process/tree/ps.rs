@@ -2,8 +2,9 @@
 //!
 //! When a process started is not told in a form worth comparing, so it is left out.
 
-use super::{Entry, Identity};
-use crate::process::MARK_VARIABLE;
+use super::Entry;
+use crate::prelude::*;
+use crate::process::Identity;
 
 /// All processes of the system.
 #[cfg(not(target_os = "linux"))]
@@ -29,15 +30,14 @@ pub fn all() -> Vec<Entry> {
 impl Identity {
     /// The process with this id.
     pub fn of(pid: u32) -> Option<Self> {
-        let pid = i32::try_from(pid).ok()?;
         Some(Self { pid, start: 0 })
     }
 
     /// Kills the process.
     pub fn kill(self) {
-        use rustix::process::{Pid, Signal, kill_process};
+        use rustix::process::{Signal, kill_process};
 
-        if let Some(pid) = Pid::from_raw(self.pid) {
+        if let Some(pid) = crate::process::family::system_pid(self.pid) {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
@@ -50,7 +50,7 @@ impl Identity {
 /// Reads `PID PARENT GROUP STATE COMMAND ENVIRONMENT`.
 fn parse(line: &str) -> Option<Entry> {
     let mut words = line.split_ascii_whitespace();
-    let mut number = || words.next()?.parse::<i32>().ok();
+    let mut number = || words.next()?.parse::<u32>().ok();
     let (pid, parent, group) = (number()?, number()?, number()?);
     let zombie = words.next()?.starts_with('Z');
     let mark = words.find_map(|word| word.strip_prefix(MARK_VARIABLE)?.strip_prefix('='));

@@ -4,20 +4,15 @@
 //! do with the server. Those are read once and then only now and then: no process comes to descend
 //! from another later.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
-use std::os::unix::fs::DirEntryExt as _;
-use std::time::Duration;
-
-use rustc_hash::FxHashMap;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::family::{Identity, Moment, Reading};
+use super::family::{Moment, Reading};
+use crate::prelude::*;
+use crate::process::Identity;
+use crate::process::stat::{Stat, processes};
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
-/// More than `/proc/PID/stat` ever holds: 52 numbers and a name of at most 64 bytes.
-const STAT_BYTES_MAX: usize = 2048;
 /// In how many looks every stranger is read once, in case its parent was missed before.
 const STRANGERS_EVERY: u32 = 10;
 
@@ -48,11 +43,10 @@ impl Source {
     }
 
     /// The processes that have these ids now.
+    #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
     pub fn identify(&self, pids: &[u32]) -> Vec<Identity> {
-        pids.iter()
-            .filter_map(|pid| self.read(*pid))
-            .map(|reading| reading.identity)
-            .collect()
+        let stats = pids.iter().filter_map(|pid| Stat::read(*pid));
+        stats.map(|stat| stat.identity).collect()
     }
 
     /// All processes that may descend from a member, and the members, which `is_member` tells.
@@ -86,39 +80,25 @@ impl Source {
     }
 
     /// What is told of one process.
-    pub fn read(&self, pid: u32) -> Option<Reading> {
-        let mut buffer = [0; STAT_BYTES_MAX];
-        let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
-        // The kernel gives the whole line at once.
-        let size = file.read(&mut buffer).ok()?;
-        self.parse(pid, buffer.get(..size)?)
+    fn read(&self, pid: u32) -> Option<Reading> {
+        self.reading(&Stat::read(pid)?)
     }
 
-    /// Reads `PID (NAME) STATE PARENT …`, where the name may hold anything.
-    fn parse(&self, pid: u32, line: &[u8]) -> Option<Reading> {
-        let name_end = memchr::memrchr(b')', line)?;
-        let rest = std::str::from_utf8(line.get(name_end + 1..)?).ok()?;
-        let mut fields = rest.split_ascii_whitespace();
-        let state = fields.next()?;
-        let parent = fields.next()?.parse().ok()?;
-        // The parent is field 4, the user time field 14.
-        let mut numbers = fields
-            .skip(9)
-            .map(|field| field.parse::<u64>().unwrap_or_default());
-        let own = self.duration(numbers.next()?.saturating_add(numbers.next()?));
-        let reaped = self.duration(numbers.next()?.saturating_add(numbers.next()?));
-        // Between come the priority and the niceness, then an interval and the address space.
-        let threads = u32::try_from(numbers.nth(2)?).ok()?;
-        let start = numbers.nth(1)?;
-        let pages = numbers.nth(1)?;
-        let is_zombie = matches!(state, "Z" | "X" | "x");
+    fn reading(&self, stat: &Stat) -> Option<Reading> {
+        // The time in user mode, and in the kernel behind it.
+        let time = |field: usize| {
+            let user: u64 = stat.field(field)?;
+            Some(self.duration(user.saturating_add(stat.field(field + 1)?)))
+        };
+        let threads = stat.field(20)?;
+        let pages: u64 = stat.field(24)?;
         Some(Reading {
-            identity: Identity { pid, start },
-            parent,
+            identity: stat.identity,
+            parent: stat.parent,
             // The main thread may end before the others.
-            ended: is_zombie && threads <= 1,
-            own,
-            reaped,
+            ended: stat.zombie && threads <= 1,
+            own: time(14)?,
+            reaped: time(16)?,
             rss_bytes: pages.saturating_mul(self.page_bytes),
             threads: Some(threads),
         })
@@ -139,15 +119,6 @@ impl Source {
         let ticks = nanoseconds.saturating_mul(self.ticks_per_second) / NANOSECONDS_PER_SECOND;
         (seconds.saturating_mul(self.ticks_per_second)).saturating_add(ticks)
     }
-}
-
-/// The ids and inodes of all processes that we may see.
-pub fn processes() -> impl Iterator<Item = (u32, u64)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        Some((pid, entry.ino()))
-    })
 }
 
 /// How many descriptors a process has open: none if it ended meanwhile, `None` if it does not let
@@ -179,7 +150,8 @@ mod tests {
         };
         let line = b"7 (a) R 1 (\xff)) S 3 4 5 0 -1 4194560 1 2 3 4 150 50 30 20 20 0 8 0 12345 \
                      99999 25 18446744073709551615 1 1\n";
-        let reading = source.parse(7, line).unwrap();
+        let parse = |line| source.reading(&Stat::parse(7, line)?);
+        let reading = parse(line).unwrap();
         let expected = Reading {
             identity: Identity {
                 pid: 7,
@@ -193,8 +165,8 @@ mod tests {
             threads: Some(8),
         };
         assert_eq!(reading, expected);
-        assert_eq!(source.parse(7, b"7 (a"), None);
-        assert_eq!(source.parse(7, b"7 (a) S 3 4 5"), None);
+        assert_eq!(parse(b"7 (a"), None);
+        assert_eq!(parse(b"7 (a) S 3 4 5"), None);
     }
 
     #[test]

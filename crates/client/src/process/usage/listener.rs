@@ -1,11 +1,11 @@
 //! Who listens on an address of this machine: the sockets of `/proc/net`, and the processes that
 //! have them open.
 
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::linux::{Source, processes};
+use crate::prelude::*;
+use crate::process::stat::{Stat, processes};
 
 /// How much of a list of sockets is read; that is half a million of them.
 const LIST_BYTES_MAX: u64 = 100 * 1024 * 1024;
@@ -42,12 +42,10 @@ pub fn find(address: SocketAddr) -> Option<u32> {
         .filter(|(fit, _)| *fit == best)
         .map(|(_, inode)| format!("socket:[{inode}]"))
         .collect();
-    let source = Source::new();
     processes()
         .map(|(pid, _)| pid)
         .filter(|pid| has_open(*pid, &links))
-        .filter_map(|pid| source.read(pid))
-        .map(|reading| reading.identity)
+        .filter_map(|pid| Some(Stat::read(pid)?.identity))
         .min_by_key(|identity| (identity.pid == FIRST_PROCESS, identity.start, identity.pid))
         .map(|identity| identity.pid)
 }

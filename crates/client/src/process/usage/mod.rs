@@ -6,10 +6,10 @@
 //! remembers enough to tell what was used in between.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
 
 use self::family::Family;
 use self::platform::Source;
+use crate::prelude::*;
 
 mod family;
 #[cfg(target_os = "linux")]
@@ -141,4 +141,39 @@ pub fn process_listening_on(address: SocketAddr) -> Option<u32> {
         let _ = address;
         None
     }
+}
+
+/// The CPU time of the current thread, user and system; `None` where the system does not tell.
+///
+/// ```
+/// use mcprove_client::process::{process_cpu_time, thread_cpu_time};
+///
+/// if let Some(before) = thread_cpu_time() {
+///     assert!(thread_cpu_time() >= Some(before));
+///     assert!(process_cpu_time().is_some());
+/// }
+/// ```
+pub fn thread_cpu_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        cpu_time(rustix::time::ClockId::ThreadCPUTime)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The CPU time of this program, user and system, all threads that there ever were; `None` where
+/// the system does not tell.
+pub fn process_cpu_time() -> Option<Duration> {
+    #[cfg(unix)]
+    {
+        cpu_time(rustix::time::ClockId::ProcessCPUTime)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+#[cfg(unix)]
+fn cpu_time(clock: rustix::time::ClockId) -> Option<Duration> {
+    Duration::try_from(rustix::time::clock_gettime(clock)).ok()
 }

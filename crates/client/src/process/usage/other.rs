@@ -1,11 +1,13 @@
 //! What processes use, on systems other than Linux. Threads, descriptors and the time of children
 //! that ended are not told in a way that is the same everywhere.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
-use super::family::{Identity, Moment, Reading};
+use super::family::{Moment, Reading};
+use crate::prelude::*;
+use crate::process::Identity;
 
 /// Asks the system.
 #[derive(Debug)]

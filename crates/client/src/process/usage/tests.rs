@@ -228,3 +228,19 @@ open(0).read()'",
     assert_eq!(process_listening_on(address), Some(server.pid()));
     assert_eq!(server.meter().sample().unwrap().processes, 2);
 }
+
+/// More than the clocks of any system need to move on.
+const WORK: Duration = Duration::from_millis(20);
+
+#[test]
+fn work_costs_time_of_the_thread_and_of_the_program() {
+    let worker = std::thread::spawn(|| {
+        let program_before = process_cpu_time().unwrap();
+        let start = thread_cpu_time().unwrap();
+        while thread_cpu_time().unwrap() < start + WORK {
+            std::hint::spin_loop();
+        }
+        assert!(process_cpu_time().unwrap() >= program_before + WORK / 2);
+    });
+    worker.join().unwrap();
+}

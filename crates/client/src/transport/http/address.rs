@@ -2,19 +2,10 @@
 //!
 //! HTTP, HTTP+SSE and WebSocket all dial here; what they speak on the socket is their own.
 
-use std::io;
+use http::uri::Authority;
 
-use http::header::HeaderValue;
-use http::uri::{Authority, Uri};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::secret::redact_urls;
-use mcprove_trace::ErrorCategory;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-
-use super::HttpOptions;
+use super::prelude::*;
 use crate::transport::tls::Tls;
-use crate::transport::{Detail, Failure};
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]

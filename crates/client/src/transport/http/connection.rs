@@ -3,23 +3,20 @@
 //! Written here and not left to a library, for two reasons. A load has thousands of these: an
 //! idle one holds no buffers, where hyper's hold 25 KiB and more. And dropping the task that waits
 //! closes the socket, which is how a request is abandoned.
+//!
+//! The body of a response: what it claims to be, and the whole of it within a limit.
 
 use std::cell::RefCell;
-use std::future::{Future, poll_fn};
-use std::io;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::ready;
 
-use bytes::{Bytes, BytesMut};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_trace::ErrorCategory;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use http::header::CONTENT_TYPE;
+use mcprove_trace::protocol::sse::HEAD_LENGTH;
+use tokio::io::ReadBuf;
 
-use super::HttpOptions;
-use super::address::{Address, Wire};
-use super::head::{self, Head, Request};
-use super::head::{Framing, Taken};
-use crate::transport::Failure;
+use super::head::{self, Framing, Taken};
+use super::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -50,7 +47,14 @@ pub struct NoResponse {
     pub is_unsent: bool,
 }
 
+impl From<NoResponse> for Failure {
+    fn from(error: NoResponse) -> Self {
+        error.failure
+    }
+}
+
 /// A request on its way.
+#[derive(Default)]
 struct Sending {
     bytes: Vec<u8>,
     sent: usize,
@@ -75,9 +79,7 @@ impl Connection {
         let is_usable = poll_fn(|context| Poll::Ready(self.poll_unasked(context))).await;
         let mut sending = Sending {
             bytes: request.encode(),
-            sent: 0,
-            is_flushed: false,
-            broken: None,
+            ..Sending::default()
         };
         // Until the response has been read to its end.
         self.stays_open = false;
@@ -241,4 +243,62 @@ fn closed(error: Option<&io::Error>) -> Failure {
         message = format!("{message}: {error}");
     }
     Failure::disconnected(message).of_limit(error.and_then(OwnLimit::of))
+}
+
+/// How much memory is set aside for a body on the word of its `Content-Length`.
+const MAX_RESERVE: u64 = 1024 * 1024;
+
+/// Reads a whole body of `limit` bytes at most.
+pub async fn read_body(connection: &mut Connection, limit: usize) -> Result<Bytes, Failure> {
+    let Some(first) = connection.next_chunk().await? else {
+        return Ok(Bytes::new());
+    };
+    check_size(&first, limit)?;
+    // A short answer arrives in one piece, and is passed on as it is.
+    let Some(second) = connection.next_chunk().await? else {
+        return Ok(first);
+    };
+    let rest = connection.rest_of_body().min(MAX_RESERVE);
+    let capacity = first.len() + second.len() + usize::try_from(rest).unwrap_or(0);
+    let mut whole = BytesMut::with_capacity(capacity);
+    whole.extend_from_slice(&first);
+    whole.extend_from_slice(&second);
+    check_size(&whole, limit)?;
+    while let Some(chunk) = connection.next_chunk().await? {
+        whole.extend_from_slice(&chunk);
+        check_size(&whole, limit)?;
+    }
+    Ok(whole.freeze())
+}
+
+fn check_size(body: &[u8], limit: usize) -> Result<(), Failure> {
+    if body.len() <= limit {
+        return Ok(());
+    }
+    let head = body.get(..HEAD_LENGTH).unwrap_or(body);
+    let head = Bytes::copy_from_slice(head);
+    Err(Failure::oversized(body.len() as u64, limit, head))
+}
+
+/// What a response says its body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentType {
+    Json,
+    Events,
+    Other,
+}
+
+pub fn content_type(headers: &HeaderMap) -> ContentType {
+    let value = headers
+        .get(CONTENT_TYPE)
+        .map_or(&b""[..], |value| value.as_bytes());
+    let end = memchr::memchr(b';', value).unwrap_or(value.len());
+    let essence = value.get(..end).unwrap_or(value).trim_ascii();
+    if essence.eq_ignore_ascii_case(b"application/json") {
+        ContentType::Json
+    } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
+        ContentType::Events
+    } else {
+        ContentType::Other
+    }
 }

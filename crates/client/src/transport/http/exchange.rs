@@ -5,24 +5,11 @@
 //!
 //! What a status that is no success means for the message that got it.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, LOCATION};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use mcprove_settings::text::{shorten, shorten_bytes};
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{RpcError, parse_bounded};
-use serde::Deserialize;
 
-use super::body::{ContentType, content_type, read_body};
-use super::connection::Connection;
-use super::head::{Head, Request};
 use super::headers::SESSION_ID;
-use super::pool::{Answers, Job, Pool};
+use super::prelude::*;
 use super::stream;
-use crate::transport::{Detail, Failure, OutgoingKind};
 
 /// How long the server may take over a message that is no request. Requests have the deadline
 /// of their caller; nobody waits for the others, and they must not hold a connection forever.
@@ -116,15 +103,13 @@ pub async fn request(
     if let Some(mut kept) = connection.filter(Connection::is_open) {
         match kept.send(request).await {
             Ok(head) => return Ok((kept, head)),
-            Err(error) if !error.is_unsent => return Err(error.failure),
+            Err(error) if !error.is_unsent => return Err(error.into()),
             Err(_) => {}
         }
     }
     let mut fresh = Connection::open(&pool.address, &pool.options).await?;
-    match fresh.send(request).await {
-        Ok(head) => Ok((fresh, head)),
-        Err(error) => Err(error.failure),
-    }
+    let head = fresh.send(request).await?;
+    Ok((fresh, head))
 }
 
 /// Deals with a response of success that is no stream.

@@ -4,16 +4,14 @@
 
 use std::mem::MaybeUninit;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Buf;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, LOCATION, RETRY_AFTER,
-    TRANSFER_ENCODING,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use mcprove_settings::text::shorten_bytes;
 
 use super::headers::SESSION_ID;
 use super::post::RETRY_AFTER_MS;
+use super::prelude::*;
 
 /// How long the beginning of a response may be.
 const HEAD_BYTES_MAX: usize = 256 * 1024;
@@ -324,49 +322,36 @@ impl Framing {
 impl Chunks {
     fn take(&mut self, bytes: &mut BytesMut) -> Result<Taken, String> {
         loop {
-            *self = match *self {
+            let (length_max, what) = match *self {
                 Self::Over => return Ok(Taken::End),
+                Self::Data(_) if bytes.is_empty() => return Ok(Taken::Nothing),
                 Self::Data(mut left) => {
-                    if bytes.is_empty() {
-                        return Ok(Taken::Nothing);
-                    }
                     let piece = take_up_to(&mut left, bytes);
-                    *self = if left == 0 {
-                        Self::DataEnd
-                    } else {
-                        Self::Data(left)
+                    *self = match left {
+                        0 => Self::DataEnd,
+                        left => Self::Data(left),
                     };
                     return Ok(Taken::Piece(piece));
                 }
-                Self::Size => {
-                    let Some(line) = take_line(bytes, SIZE_LINE_MAX, "the size of a chunk")? else {
-                        return Ok(Taken::Nothing);
-                    };
-                    match size_of_chunk(&line)? {
-                        0 => Self::Trailers(0),
-                        size => Self::Data(size),
-                    }
-                }
-                Self::DataEnd => {
-                    let Some(line) = take_line(bytes, 0, "the end of a chunk")? else {
-                        return Ok(Taken::Nothing);
-                    };
-                    if !line.is_empty() {
-                        return Err("a chunk is longer than it says".to_owned());
-                    }
-                    Self::Size
-                }
+                Self::Size => (SIZE_LINE_MAX, "the size of a chunk"),
+                Self::DataEnd => (0, "the end of a chunk"),
                 Self::Trailers(read) => {
                     let room = TRAILER_BYTES_MAX.saturating_sub(read);
-                    let Some(line) = take_line(bytes, room, "what follows the last chunk")? else {
-                        return Ok(Taken::Nothing);
-                    };
-                    if line.is_empty() {
-                        Self::Over
-                    } else {
-                        Self::Trailers(read + line.len())
-                    }
+                    (room, "what follows the last chunk")
                 }
+            };
+            let Some(line) = take_line(bytes, length_max, what)? else {
+                return Ok(Taken::Nothing);
+            };
+            *self = match *self {
+                Self::Size => match size_of_chunk(&line)? {
+                    0 => Self::Trailers(0),
+                    size => Self::Data(size),
+                },
+                Self::Trailers(read) if !line.is_empty() => Self::Trailers(read + line.len()),
+                Self::Trailers(_) => Self::Over,
+                _ if line.is_empty() => Self::Size,
+                _ => return Err("a chunk is longer than it says".to_owned()),
             };
         }
     }

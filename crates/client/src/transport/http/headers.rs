@@ -4,13 +4,9 @@
 //! of a tool, and only in the stateless era. The rest is a map per revision and session, built
 //! when one of them changes and shared by all requests until then.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
-use mcprove_trace::protocol::{Era, Revision, encode_header_value};
-
-use crate::transport::{Failure, Outgoing};
+use super::prelude::*;
 
 pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

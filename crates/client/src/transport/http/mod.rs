@@ -6,26 +6,10 @@
 //! `headers` holds what every request carries; `connection` and `address`
 //! are the way to the server, on which `head` tells messages apart.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use http::Method;
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::{Era, Revision};
-use tokio::sync::oneshot;
-use tokio::task::AbortHandle;
-
-use self::address::Address;
-use self::head::Request;
-use self::headers::Headers;
-use self::pool::{Answers, Pool};
+use self::prelude::*;
 use super::tls::Root;
-use super::{Channel, Closing, Failure, Inbox, MAX_FRAME, Outgoing, SendError};
 
 pub mod address;
-pub mod body;
 pub(super) mod connection;
 pub(super) mod exchange;
 pub(super) mod head;
@@ -35,6 +19,18 @@ pub mod post;
 pub(super) mod stream;
 #[cfg(test)]
 mod tests;
+
+/// What the transports over TCP use of each other.
+pub(super) mod prelude {
+    pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+
+    pub use super::address::{Address, Wire};
+    pub use super::connection::{Connection, ContentType, content_type, read_body};
+    pub use super::head::{Head, Request};
+    pub use super::headers::{Headers, parse_header};
+    pub use super::pool::{Answers, Job, Pool};
+    pub use crate::prelude::*;
+}
 
 /// How long a connection may take to open, unless set otherwise.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -7,21 +7,11 @@
 //! A worker is a task with a connection of its own, which runs one exchange after the other. Between two exchanges it
 //! parks, with an eye on its connection. Aborting the task is how the pool closes the connection.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use bytes::Bytes;
-use mcprove_settings::sync::lock;
-use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
-use tokio::task::AbortHandle;
 
-use super::address::Address;
-use super::connection::Connection;
-use super::headers::{Headers, PostHeaders};
-use super::{HttpOptions, exchange};
-use crate::transport::{Failure, Inbox, Outgoing, OutgoingKind, SendError};
+use super::exchange;
+use super::headers::PostHeaders;
+use super::prelude::*;
 
 /// How many messages wait for a connection at most.
 pub const MAX_QUEUED: usize = 4096;
@@ -149,8 +139,7 @@ impl Pool {
         let headers = self.headers().post(message);
         let mut state = lock(&self.state);
         if state.is_closed {
-            let message = "the channel is closed; connect again";
-            return Err(SendError::Closed(Failure::disconnected(message)));
+            return Err(SendError::closed());
         }
         if !state.has_room(message.bytes.len()) {
             state.is_awaited = true;

@@ -1,17 +1,9 @@
 //! One POST on a connection of its own, for those who want neither sessions nor streams: model providers.
 
-use std::time::{Duration, SystemTime};
+use http::header::{DATE, HOST, RETRY_AFTER};
 
-use http::header::{DATE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
-use http::{HeaderMap, Method};
-
-use super::HttpOptions;
-use super::address::Address;
-use super::body::read_body;
-use super::connection::Connection;
 use super::exchange::unasked_encoding;
-use super::head::Request;
-use crate::transport::Failure;
+use super::prelude::*;
 
 /// Some providers tell it in milliseconds.
 pub const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
@@ -73,8 +65,7 @@ impl Post {
             body,
             ..Request::new(&Method::POST, &self.address.path, &self.headers)
         };
-        let head = connection.send(&request).await;
-        let head = head.map_err(|error| error.failure)?;
+        let head = connection.send(&request).await?;
         if unasked_encoding(&head.headers).is_some() {
             let message = "the answer is compressed, which was not requested";
             return Err(Failure::malformed(message));

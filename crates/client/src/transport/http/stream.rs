@@ -1,22 +1,12 @@
 //! Event streams: the answer to a request, the stream that belongs to none, and how a stream
 //! that breaks off is taken up again.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use http::{HeaderValue, Method, StatusCode};
-use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::sse::{Event, EventParser};
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::body::{ContentType, content_type, oversized, read_body};
-use super::connection::Connection;
 use super::exchange;
-use super::head::Request;
 use super::headers::LAST_EVENT_ID;
-use super::pool::{Job, Pool};
-use crate::transport::{Detail, Failure};
+use super::prelude::*;
 
 /// How long to wait before reconnecting, if the server does not say.
 const DEFAULT_RETRY: Duration = Duration::from_secs(1);
@@ -108,7 +98,7 @@ impl EventReader {
             match self.parser.next_event() {
                 Ok(Some(event)) => return Ok(Some(event)),
                 Ok(None) => {}
-                Err(error) => return Err(oversized(error.size, self.limit, error.head)),
+                Err(error) => return Err(Failure::oversized(error.size, self.limit, error.head)),
             }
             match connection.next_chunk().await? {
                 Some(chunk) => {
@@ -212,6 +202,15 @@ async fn read(
 /// Why a stream did not open, and the status with which the server refused it, if it did.
 type NotOpened = (Option<StatusCode>, Failure);
 
+/// Why a response is no event stream; none if it is one.
+pub async fn refusal(connection: &mut Connection, head: &Head) -> Option<Failure> {
+    if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
+        return None;
+    }
+    let body = read_body(connection, MAX_REFUSAL).await;
+    Some(exchange::failure(head.status, &body.unwrap_or_default()))
+}
+
 /// Asks for a stream by GET, from where `cursor` is.
 async fn open(
     pool: &Pool,
@@ -231,13 +230,9 @@ async fn open(
     };
     let opened = exchange::request(pool, connection, &get).await;
     let (mut connection, head) = opened.map_err(|failure| (None, failure))?;
-    if head.status.is_success() && content_type(&head.headers) == ContentType::Events {
+    let Some(mut failure) = refusal(&mut connection, &head).await else {
         return Ok(connection);
-    }
-    let body = read_body(&mut connection, MAX_REFUSAL)
-        .await
-        .unwrap_or_default();
-    let mut failure = exchange::failure(head.status, &body);
+    };
     failure.category = ErrorCategory::Disconnected;
     failure.message = format!("the event stream cannot be opened: {}", failure.message);
     if head.status == StatusCode::NOT_FOUND && has_session {

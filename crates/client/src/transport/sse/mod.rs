@@ -4,27 +4,12 @@
 //! The stream is read here; the POSTs go through the pool of streamable HTTP, which only has to
 //! know that their responses carry no answers.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use http::Method;
-use mcprove_trace::ErrorCategory;
-
-use super::http::address::Address;
-use super::http::body::{ContentType, content_type, read_body};
-use super::http::connection::Connection;
-use super::http::exchange;
-use super::http::head::Request;
-use super::http::headers::Headers;
-use super::http::pool::{Answers, Pool};
-use super::http::stream::EventReader;
-use super::http::{HttpChannel, HttpOptions};
-use super::{Failure, Inbox};
+use super::http::HttpChannel;
+use super::http::prelude::*;
+use super::http::stream::{EventReader, refusal};
 
 /// The event that names the endpoint.
 const ENDPOINT: &[u8] = b"endpoint";
-/// How much is read of a response that is no event stream.
-const MAX_REFUSAL: usize = 64 * 1024;
 
 /// Opens the stream at `url` and waits until the server has named its endpoint, all within
 /// the connect timeout.
@@ -58,13 +43,8 @@ async fn open(
     let mut connection = Connection::open(address, options).await?;
     let headers = headers.get();
     let request = Request::new(&Method::GET, &address.path, &headers);
-    let head = connection.send(&request).await;
-    let head = head.map_err(|error| error.failure)?;
-    if !head.status.is_success() || content_type(&head.headers) != ContentType::Events {
-        let body = read_body(&mut connection, MAX_REFUSAL)
-            .await
-            .unwrap_or_default();
-        let mut failure = exchange::failure(head.status, &body);
+    let head = connection.send(&request).await?;
+    if let Some(mut failure) = refusal(&mut connection, &head).await {
         failure.message = format!("there is no event stream at this address: {failure}");
         return Err(failure);
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::transport::testing::*;
-use crate::transport::{Channel as _, Detail, OutgoingKind, SendError};
+use crate::transport::{Detail, OutgoingKind, SendError};
 
 fn hello(endpoint: &str) -> Vec<Step> {
     events(&[&format!("event: endpoint\ndata: {endpoint}\n\n")])

@@ -3,20 +3,12 @@
 //! A task writes what waits in a bounded queue, another delivers what arrives; pings are
 //! answered by the protocol itself. The channel ends with the connection.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
-use mcprove_settings::sync::lock;
-use mcprove_trace::BoxFuture;
+use http::header::SEC_WEBSOCKET_PROTOCOL;
 use mcprove_trace::guarded::{Guarded, PONG_BYTES_MAX, Pongs};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, TryAcquireError, mpsc};
-use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::error::{
@@ -25,12 +17,8 @@ use tokio_tungstenite::tungstenite::error::{
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::http::HttpOptions;
-use super::http::address::{Address, Wire};
-use super::http::body::oversized;
 use super::http::exchange;
-use super::http::headers::parse_header;
-use super::{Channel, Closing, Detail, Failure, Inbox, Outgoing, SendError};
+use super::http::prelude::*;
 
 /// How many messages wait for the wire at most.
 const MAX_QUEUED: usize = 4096;
@@ -107,7 +95,7 @@ impl Channel for WebSocketChannel {
         let room = self.room.try_acquire_many(size_of_queued(bytes.len()));
         let room = room.map_err(|error| match error {
             TryAcquireError::NoPermits => SendError::Full,
-            TryAcquireError::Closed => closed(),
+            TryAcquireError::Closed => SendError::closed(),
         })?;
         // Only what is no text at all, and so no message, needs another frame.
         let message = match Utf8Bytes::try_from(bytes.clone()) {
@@ -116,7 +104,7 @@ impl Channel for WebSocketChannel {
         };
         self.queue.try_send(message).map_err(|error| match error {
             TrySendError::Full(_) => SendError::Full,
-            TrySendError::Closed(_) => closed(),
+            TrySendError::Closed(_) => SendError::closed(),
         })?;
         // The writer gives it back.
         room.forget();
@@ -172,11 +160,6 @@ fn close(room: &Semaphore) -> bool {
     let was_closed = room.is_closed();
     room.close();
     was_closed
-}
-
-fn closed() -> SendError {
-    let message = "the channel is closed; connect again";
-    SendError::Closed(Failure::disconnected(message))
 }
 
 /// Dials and shakes hands. `None` if the server did not choose the subprotocol on offer.
@@ -276,16 +259,14 @@ async fn read(
                 let message = format!("the WebSocket broke: {error}");
                 match error {
                     Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
-                        inbox.fail(None, oversized(size as u64, limit, Bytes::new()));
+                        let failure = Failure::oversized(size as u64, limit, Bytes::new());
+                        inbox.fail(None, failure);
                     }
                     // Unreadable, whatever it was to be: the answer to the call in flight.
                     Error::Utf8(_) | Error::Protocol(_) if !is_cut_short(&error) => {
-                        let detail = Detail::Oversized {
-                            size: 0,
-                            head: Bytes::new(),
-                        };
+                        let (size, head) = (0, Bytes::new());
                         let broken = Failure::malformed(message.clone());
-                        inbox.fail(None, broken.with(detail));
+                        inbox.fail(None, broken.with(Detail::Oversized { size, head }));
                     }
                     _ => {}
                 }

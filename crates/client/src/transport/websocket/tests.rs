@@ -1,9 +1,8 @@
+use mcprove_trace::ErrorCategory;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-
-use mcprove_trace::ErrorCategory;
 
 use super::*;
 use crate::transport::testing::*;

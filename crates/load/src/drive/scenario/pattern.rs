@@ -251,7 +251,7 @@ fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> Result<Vec<
     let calls = calls_for(context, tools)?;
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for call in calls {
-        let is_read = judge(find(tools, &call.name)?).may_call;
+        let is_read = judge(find(tools, &call.name)?).is_ok();
         if is_read { &mut reads } else { &mut writes }.push(Step::Call(call));
     }
     // Where only one kind may be called, or is there, its tools stand for both.

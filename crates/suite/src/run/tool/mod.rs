@@ -10,7 +10,7 @@ mod negative;
 #[cfg(test)]
 mod tests;
 
-use mcprove_client::permission::{Permission, Reason, judge};
+use mcprove_client::permission::{Reason, judge};
 use mcprove_settings::message::sentence;
 use mcprove_trace::words::seems_to_write;
 
@@ -267,9 +267,9 @@ fn may_repeat(test: &ToolTestPlan, listed: &Listed) -> bool {
     let hints = tool.annotations.as_ref();
     let is_idempotent = hints.is_some_and(|hints| hints.idempotent_hint == Some(true));
     // It was named, so that it may be called; once more where nothing says that it writes.
-    let Permission { may_call, reason } = judge(tool);
-    let is_silent = matches!(reason, Reason::NoVerb | Reason::NotEnglish);
-    is_idempotent || may_call || (is_silent && !seems_to_write(&test.tool))
+    let judged = judge(tool);
+    let is_silent = matches!(judged, Err(Reason::NoVerb | Reason::NotEnglish));
+    is_idempotent || judged.is_ok() || (is_silent && !seems_to_write(&test.tool))
 }
 
 fn in_company(called: &Called, stop: &Stop) -> End {

@@ -5,20 +5,11 @@
 //! that time in `reaped`, together with the time of children that came and went unseen. So what
 //! was counted for a process while it lived must not be counted again when its parent gets it.
 
-use std::time::Duration;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::prelude::*;
+use crate::process::Identity;
 
 #[cfg(test)]
 mod tests;
-
-/// A process, told apart from a later one with the same id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Identity {
-    pub pid: u32,
-    /// When it started, in the unit of [`Moment::time`].
-    pub start: u64,
-}
 
 /// What the system tells of one process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,14 @@
+//! What most files of this crate use: JSON, settings, and the words of faults.
+
+pub use std::collections::{HashMap, HashSet};
+pub use std::fmt;
+pub use std::str::FromStr;
+
+pub use bytes::Bytes;
+pub use mcprove_settings::setting::Setting;
+pub use mcprove_trace::prelude::*;
+pub use mcprove_trace::{FaultKind, fault_names};
+
+pub use crate::call::FaultedCall;
+pub use crate::kind::{kinds, settings_of};
+pub use crate::spec::{FaultSpec, Target, setting_of};
