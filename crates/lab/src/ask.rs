@@ -1,15 +1,8 @@
 //! Questions to the client in the middle of a call: requests of the server's own in the handshake era,
 //! `input_required` in the stateless one.
 
-use mcprove_arguments::SchemaCheck;
-use mcprove_servers::hosting::Refusal;
-use mcprove_servers::hosting::message::MISSING_CAPABILITY;
-use mcprove_trace::protocol::Era;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use super::call::{Call, Reply, invalid, problem, said};
-use super::catalogue::{Entry, render, text};
+use super::catalogue::text;
+use crate::prelude::*;
 
 /// One question.
 #[derive(Debug, Clone, Deserialize)]
@@ -33,7 +26,7 @@ pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
 }
 
 /// Answers with what a tool says of the answers to these questions.
-pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Result<Value, Reply> {
+pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Answered {
     let state = tool.state.then(|| tool.name());
     let mut answers = ask(call, questions, state).await?;
     for fields in answers.values_mut().filter_map(Value::as_object_mut) {
@@ -77,14 +70,14 @@ pub async fn ask(
     call: Call<'_>,
     questions: &[Question],
     state: Option<&str>,
-) -> Result<Map<String, Value>, Reply> {
+) -> Result<Fields, Reply> {
     match call.exchange.revision.era() {
         Era::Handshake => ask_now(call, questions).await,
         Era::Stateless => take_answers(call, questions, state),
     }
 }
 
-async fn ask_now(call: Call<'_>, questions: &[Question]) -> Result<Map<String, Value>, Reply> {
+async fn ask_now(call: Call<'_>, questions: &[Question]) -> Result<Fields, Reply> {
     let failed = |text: String| Reply::Result(problem(&text));
     if let Some(name) = lacking(call, questions).next() {
         return Err(failed(format!("the client does not declare {name}")));
@@ -107,7 +100,7 @@ fn take_answers(
     call: Call<'_>,
     questions: &[Question],
     state: Option<&str>,
-) -> Result<Map<String, Value>, Reply> {
+) -> Result<Fields, Reply> {
     let params = &call.exchange.request.params;
     let given = params.get("requestState");
     if let Some(given) = given {
@@ -125,7 +118,7 @@ fn take_answers(
         let answer = responses?.get(&question.key)?;
         question.takes(answer).then(|| answer.clone())
     };
-    let answers: Option<Map<String, Value>> = questions
+    let answers: Option<Fields> = questions
         .iter()
         .map(|question| Some((question.key.clone(), answer(question)?)))
         .collect();
@@ -138,10 +131,8 @@ fn take_answers(
 /// The state together with a mark of what was asked, with what and by whom: it fits no other call.
 pub fn bound(call: Call<'_>, state: &str) -> String {
     let exchange = call.exchange;
-    let identity = exchange.caller().identity.as_ref();
-    let user = identity.map(|identity| identity.user.as_str());
     let arguments = exchange.request.params.get("arguments");
-    let about = json!([exchange.request.tool(), arguments, user]).to_string();
+    let about = json!([exchange.request.tool(), arguments, exchange.caller().user()]).to_string();
     format!("{state}.{}", call.lab.signed_state.mark(&about))
 }
 
@@ -153,7 +144,7 @@ fn lacking(call: Call<'_>, questions: &[Question]) -> impl Iterator<Item = &'sta
 
 /// The result that asks for input.
 pub fn require(call: Call<'_>, questions: &[Question], state: Option<&str>) -> Reply {
-    let lacking: Map<String, Value> = lacking(call, questions)
+    let lacking: Fields = lacking(call, questions)
         .map(|name| (name.to_owned(), json!({})))
         .collect();
     if !lacking.is_empty() {

@@ -1,40 +1,25 @@
 //! The lab as a hosted server: which tools, resources and prompts it has, and who may ask.
 
-use http::HeaderMap;
-use mcprove_arguments::SchemaCheck;
-use mcprove_servers::hosting::behaviour::Behaviour;
-use mcprove_servers::hosting::healthy::introduction;
-use mcprove_servers::hosting::message::Request;
-use mcprove_servers::hosting::{
-    Arrival, Caller, Exchange, Identity, Malformed, TurnedAway, Unauthorised, Watch, async_trait,
-};
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Value, json};
-
-use super::call::{Call, Reply, invalid, problem, send};
-use super::catalogue::{CONFORMANCE, Catalogue, Entry, LAB};
+use super::call::send;
+use super::catalogue::{CONFORMANCE, Catalogue, LAB};
 use super::keys::ApiKeys;
-use super::own_audit::OwnAudit;
-use super::signed_state::SignedState;
 use super::state::State;
 use super::tools::failure::refuse_category;
-use super::watch::Recorder;
-use super::{Options, methods, own_audit, resources, tools};
+use super::{methods, tools, watch};
+use crate::prelude::*;
 
 /// The failure-mode server.
 pub struct Lab {
     tools: Vec<Tool>,
     page_size: usize,
     keys: ApiKeys,
-    recorder: Option<Recorder>,
-    own_audit: Option<OwnAudit>,
+    audit: Option<Arc<AuditStore>>,
     /// What it has to offer.
-    pub(super) catalogues: Vec<&'static Catalogue>,
+    pub catalogues: Vec<&'static Catalogue>,
     /// What tools with side effects did.
-    pub(super) state: State,
+    pub state: State,
     /// Keeps clients from making up what they were not given.
-    pub(super) signed_state: SignedState,
+    pub signed_state: SignedState,
 }
 
 /// A tool, made ready.
@@ -58,12 +43,21 @@ impl Lab {
             tools: entries.map(tool).collect(),
             page_size: options.page_size.map_or(usize::MAX, std::num::NonZero::get),
             keys: options.api_keys.clone(),
-            recorder: options.audit.clone().map(Recorder),
-            own_audit: OwnAudit::of(options.audit.as_ref()),
+            audit: options.audit.clone(),
             catalogues,
             state: State::default(),
             signed_state: SignedState::default(),
         }
+    }
+
+    /// What its catalogues declare of a kind.
+    pub fn declared<T>(
+        &self,
+        of: fn(&'static Catalogue) -> &'static Vec<T>,
+    ) -> impl Iterator<Item = &'static T> {
+        self.catalogues
+            .iter()
+            .flat_map(move |catalogue| of(catalogue))
     }
 
     /// The tool with this name.
@@ -76,33 +70,14 @@ impl Lab {
         Some(&self.tool(name)?.entry.group)
     }
 
-    /// The resources that are listed.
-    pub(super) fn resources(&self) -> Vec<Value> {
-        let own_audit = self.own_audit.as_ref().map(|_| OwnAudit::listed());
-        let mut listed = resources::listed(self);
-        listed.extend(own_audit);
-        listed
+    /// The audit that it shows as a resource: none in a file, for whoever may read the file can look into it, and nobody
+    /// else is to.
+    pub fn own_audit(&self) -> Option<&Arc<AuditStore>> {
+        self.audit.as_ref().filter(|store| store.is_in_memory())
     }
 
-    /// Whether there is a resource at a URI.
-    pub(super) fn has_resource(&self, uri: &str) -> bool {
-        let is_own_audit = uri == own_audit::URI && self.own_audit.is_some();
-        is_own_audit || resources::read(uri, self).is_some()
-    }
-
-    /// What is at a URI, for whoever asks.
-    pub(super) async fn contents(&self, uri: &str, exchange: &Exchange) -> Option<Value> {
-        match &self.own_audit {
-            Some(audit) if uri == own_audit::URI => {
-                audit.read(exchange.caller().identity.as_ref()).await
-            }
-            _ => resources::read(uri, self),
-        }
-    }
-
-    async fn call(&self, exchange: &Exchange) -> Result<Value, Reply> {
-        let params = &exchange.request.params;
-        let name = params.get("name").and_then(Value::as_str);
+    async fn call(&self, exchange: &Exchange) -> Answered {
+        let name = exchange.request.text("name");
         let name = name.ok_or_else(|| invalid("Invalid params: name must be a string"))?;
         let tool = self
             .tool(name)
@@ -176,26 +151,26 @@ impl Behaviour for Lab {
     }
 
     fn ready(&self) -> Option<BoxFuture<'_, ()>> {
-        self.recorder.as_ref()?.ready()
+        let audit = self.audit.as_ref().filter(|audit| !audit.has_room())?;
+        Some(Box::pin(audit.room()))
     }
 
     fn watch(&self, arrival: &Arrival<'_>) -> Option<Box<dyn Watch>> {
-        let recorder = self.recorder.as_ref()?;
         let group = self.group(arrival.request.tool());
-        Some(recorder.watch(arrival, group))
+        Some(watch::watch(self.audit.as_ref()?, arrival, group))
     }
 
     fn turned_away(&self, caller: &Caller, refused: TurnedAway<'_>) {
-        if let Some(recorder) = &self.recorder {
+        if let Some(audit) = &self.audit {
             let tool = refused.request.map(Request::tool);
             let group = tool.and_then(|tool| self.group(tool));
-            recorder.turned_away(caller, refused, group);
+            audit.record_now(watch::turned_away(caller, refused, group));
         }
     }
 
     fn malformed(&self, refused: Malformed<'_>) {
-        if let Some(recorder) = &self.recorder {
-            recorder.malformed(refused);
+        if let Some(audit) = &self.audit {
+            audit.record_now(watch::malformed(refused));
         }
     }
 
@@ -204,7 +179,7 @@ impl Behaviour for Lab {
             "tools/call" => Some(self.call(exchange).await),
             // As any server, but with what it tells about itself.
             "initialize" if exchange.revision.era() == Era::Handshake => {
-                Some(Ok(introduction(self, exchange.revision)))
+                Some(Ok(healthy::introduction(self, exchange.revision)))
             }
             _ => methods::answer(self, exchange).await,
         };

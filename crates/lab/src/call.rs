@@ -1,11 +1,7 @@
 //! One call of a tool of the lab: its arguments, and what comes of it.
 
-use mcprove_servers::hosting::message::{INVALID_PARAMS, MISSING_CAPABILITY};
-use mcprove_servers::hosting::{Exchange, Refusal};
-use serde_json::{Map, Value, json};
-
-use super::behaviour::Lab;
 use super::catalogue;
+use crate::prelude::*;
 
 /// A call whose arguments fit the schema of its tool.
 #[derive(Clone, Copy)]
@@ -15,7 +11,7 @@ pub struct Call<'a> {
     /// What the lab remembers.
     pub lab: &'a Lab,
     /// The arguments, with the defaults of those that were not given.
-    pub arguments: &'a Map<String, Value>,
+    pub arguments: &'a Fields,
 }
 
 /// What a request is answered with in place of what it asks for.
@@ -26,6 +22,9 @@ pub enum Reply {
     Error(Refusal),
 }
 
+/// What a request comes to.
+pub type Answered = Result<Value, Reply>;
+
 impl From<Refusal> for Reply {
     fn from(refusal: Refusal) -> Self {
         Self::Error(refusal)
@@ -33,16 +32,16 @@ impl From<Refusal> for Reply {
 }
 
 /// Sends the answer to a request.
-pub async fn send(exchange: &Exchange, answer: Result<Value, Reply>) {
-    let message = match answer {
-        Ok(result) | Err(Reply::Result(result)) => exchange.success(result),
+pub async fn send(exchange: &Exchange, answer: Answered) {
+    let outcome = match answer {
+        Ok(result) | Err(Reply::Result(result)) => Ok(result),
         // Over HTTP it has the status of a bad request.
         Err(Reply::Error(refusal)) if refusal.code == MISSING_CAPABILITY => {
             return exchange.refuse(&refusal).await;
         }
-        Err(Reply::Error(refusal)) => refusal.response(&exchange.request.id),
+        Err(Reply::Error(refusal)) => Err(refusal),
     };
-    exchange.reply(message).await;
+    exchange.reply(exchange.response(outcome)).await;
 }
 
 /// The error of wrong parameters.
@@ -56,7 +55,7 @@ pub fn text(text: &str) -> Value {
 }
 
 /// A result that says this, with these arguments in their places.
-pub fn said(says: &str, arguments: &Map<String, Value>) -> Value {
+pub fn said(says: &str, arguments: &Fields) -> Value {
     let said = catalogue::render(&says.into(), arguments);
     json!({ "content": [text(said.as_str().unwrap_or_default())] })
 }
@@ -83,8 +82,12 @@ pub fn problem(problem: &str) -> Value {
 impl<'a> Call<'a> {
     /// A text; an empty one if there is none.
     pub fn text(&self, name: &str) -> &'a str {
-        let given = self.arguments.get(name).and_then(Value::as_str);
-        given.unwrap_or_default()
+        self.given(name).unwrap_or_default()
+    }
+
+    /// A text, if it is given.
+    pub fn given(&self, name: &str) -> Option<&'a str> {
+        self.arguments.get(name)?.as_str()
     }
 
     /// A flag, which is off unless it is given.

@@ -1,6 +1,6 @@
 //! The kinds of errors, as the audit names them.
 
-use serde_json::Value;
+use crate::prelude::*;
 
 /// What is no error of a tool, a deadline or a key.
 pub const PROTOCOL: &str = "protocol";

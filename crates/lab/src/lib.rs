@@ -25,10 +25,11 @@
 
 use std::net::SocketAddr;
 use std::num::NonZero;
-use std::sync::Arc;
 
-use mcprove_servers::hosting::{self, Host, Stderr};
+use behaviour::Lab;
 use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::prelude::*;
 
 mod ask;
 pub mod audit;
@@ -38,12 +39,9 @@ mod catalogue;
 mod category;
 mod keys;
 mod methods;
-mod own_audit;
-mod prompts;
+mod prelude;
 pub mod report;
 mod resources;
-mod rng;
-mod signed_state;
 mod state;
 mod tools;
 mod watch;
@@ -54,8 +52,6 @@ mod tests;
 pub use catalogue::Entry;
 pub use keys::{ApiKeys, KeyError, KeyLineError};
 pub use mcprove_servers::hosting::{Eras, Kind, ListenError, Listening, PublicHost};
-
-use behaviour::Lab;
 
 /// How a lab is set up.
 #[derive(Debug, Clone, Default)]

@@ -1,14 +1,11 @@
 //! Rows of the lab's audit as documents: a line each, one wholly, or two against each other.
 
-use std::time::SystemTime;
-
 use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
 use mcprove_document::style::Style;
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
-use serde_json::Value;
 
-use crate::audit::{AuditRow, COLUMNS, Cell, Difference, RowComparison, format_time};
+use crate::prelude::*;
 
 /// The longest value that is shown whole in a list or a difference.
 const VALUE_MAX: usize = 1000;
@@ -138,13 +135,7 @@ fn detail(row: &AuditRow) -> String {
 pub fn audit_row_document(row: &AuditRow) -> Document {
     let mut document = about(&format!("row {}", row.id), Vec::new());
     for (name, cell) in COLUMNS.iter().zip(row.cells()) {
-        let is_cut = match *name {
-            "parameters" => row.parameters_cut,
-            "response" => row.response_cut,
-            "headers" => row.headers_cut,
-            _ => false,
-        };
-        let note = if is_cut { "  (cut)" } else { "" };
+        let note = if row.is_cut(name) { "  (cut)" } else { "" };
         match shown_cell(&cell).as_slice() {
             _ if name.ends_with("_cut") => {}
             [line] if line.chars().count() <= SHORT_MAX => {
@@ -205,18 +196,13 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
     let (recorded, now) = (&comparison.left, &comparison.right);
     let mut table = Table::new(["", "recorded", "now"]);
     let part = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"), VALUE_MAX);
-    let sides = [recorded, now].map(|row| {
-        let (error, response) = (part(&row.error_message), part(&row.response));
-        [outcome(row), took(row.duration_ms), error, response]
-    });
-    let [recorded_parts, now_parts] = sides;
-    let names = ["outcome", "took", "error", "response"].map(str::to_owned);
-    for (name, (left, right)) in names
-        .into_iter()
-        .zip(recorded_parts.into_iter().zip(now_parts))
-    {
-        table.push([name, left, right]);
-    }
+    let mut add = |name: &str, shown: &dyn Fn(&AuditRow) -> String| {
+        table.push([name.to_owned(), shown(recorded), shown(now)]);
+    };
+    add("outcome", &outcome);
+    add("took", &|row| took(row.duration_ms));
+    add("error", &|row| part(&row.error_message));
+    add("response", &|row| part(&row.response));
     let pick = |is_so, yes, no| if is_so { yes } else { no };
     let is_cut = pick(recorded.response_cut, ", as far as it was kept", "");
     let what_came = pick(comparison.same, "the same", "something else");

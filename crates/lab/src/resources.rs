@@ -1,62 +1,51 @@
-//! The resources of the lab: those that its catalogue declares, and a row of numbers to page through.
+//! The resources of the lab: those that its catalogue declares, a row of numbers to page through, and the audit where
+//! there is no file to look into: `lab://audit`.
 
-use serde_json::{Value, json};
-
-use super::behaviour::Lab;
-use super::catalogue::{Resource, render, text};
+use super::catalogue::text;
+use crate::prelude::*;
 
 /// Where the numbers are.
 const NUMBERS_AT: &str = "lab://numbers/";
 
 /// The resources that are listed.
 pub fn listed(lab: &Lab) -> Vec<Value> {
-    let numbers: Vec<Value> = (1..=20)
-        .map(|number| {
-            resource(
-                &format!("{NUMBERS_AT}{number}"),
-                &format!("number {number}"),
-                "A number and its square.",
-            )
-        })
-        .collect();
-    // The numbers come after what the lab always has.
-    let mut numbers = Some(numbers);
-    let catalogues = lab.catalogues.iter();
-    catalogues
-        .flat_map(|catalogue| {
-            let declared = catalogue.resources.iter();
-            let declared = declared.map(|known| known.listed.clone());
-            declared.chain(numbers.take().unwrap_or_default())
-        })
-        .collect()
+    let number = |number: u32| {
+        let (uri, name) = (format!("{NUMBERS_AT}{number}"), format!("number {number}"));
+        resource(&uri, &name, "A number and its square.")
+    };
+    let mut listed = Vec::new();
+    for (place, catalogue) in lab.catalogues.iter().enumerate() {
+        listed.extend(catalogue.resources.iter().map(|known| known.listed.clone()));
+        if place == 0 {
+            // The numbers come after what the lab always has.
+            listed.extend((1..=20).map(number));
+        }
+    }
+    if lab.own_audit().is_some() {
+        let text = "The latest requests and what came of them, the newest first.";
+        listed.push(resource(AUDIT_URI, "audit", text));
+    }
+    listed
 }
 
 /// A resource of JSON as it is listed.
-pub fn resource(uri: &str, name: &str, description: &str) -> Value {
+fn resource(uri: &str, name: &str, description: &str) -> Value {
     json!({ "uri": uri, "name": name, "description": description, "mimeType": "application/json" })
-}
-
-fn templates_of(lab: &Lab) -> impl Iterator<Item = &'static Resource> {
-    let catalogues = lab.catalogues.iter();
-    catalogues.flat_map(|catalogue| &catalogue.templates)
 }
 
 /// The templates that are listed.
 pub fn templates(lab: &Lab) -> Vec<Value> {
-    let templates = templates_of(lab);
+    let templates = lab.declared(|catalogue| &catalogue.templates);
     templates.map(|known| known.listed.clone()).collect()
 }
 
-/// What is at a URI.
-pub fn read(uri: &str, lab: &Lab) -> Option<Value> {
-    let mut declared = lab
-        .catalogues
-        .iter()
-        .flat_map(|catalogue| &catalogue.resources);
+/// What is at a URI, except the audit.
+fn read(uri: &str, lab: &Lab) -> Option<Value> {
+    let mut declared = lab.declared(|catalogue| &catalogue.resources);
     if let Some(known) = declared.find(|known| text(&known.listed, "uri") == uri) {
         let mut contents = json!({ "uri": uri, "mimeType": known.listed["mimeType"] });
         for (name, value) in &known.contents {
-            contents[name] = render(value, &serde_json::Map::new());
+            contents[name] = render(value, &Map::new());
         }
         return Some(contents);
     }
@@ -77,12 +66,72 @@ pub fn read(uri: &str, lab: &Lab) -> Option<Value> {
 }
 
 /// JSON at a URI.
-pub fn contents(uri: &str, text: &str) -> Value {
+fn contents(uri: &str, text: &str) -> Value {
     json!({ "uri": uri, "mimeType": "application/json", "text": text })
 }
 
 /// What a variable of a template can be.
 pub fn values(template: &str, variable: &str, lab: &Lab) -> Option<Vec<String>> {
-    let known = templates_of(lab).find(|known| text(&known.listed, "uriTemplate") == template)?;
-    serde_json::from_value(known.values.get(variable)?.clone()).ok()
+    let mut templates = lab.declared(|catalogue| &catalogue.templates);
+    let known = templates.find(|known| text(&known.listed, "uriTemplate") == template)?;
+    known.values.get(variable).cloned()
+}
+
+/// Where the audit is.
+pub const AUDIT_URI: &str = "lab://audit";
+/// The most rows that are shown.
+const ROWS_MAX: usize = 100;
+/// About how long the rows may be in all.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Whether there is a resource at a URI.
+pub fn exists(uri: &str, lab: &Lab) -> bool {
+    uri == AUDIT_URI && lab.own_audit().is_some() || read(uri, lab).is_some()
+}
+
+/// What is at a URI, for whoever asks. Of the audit, what was asked so far as far as this caller is concerned: with API
+/// keys everybody sees their own.
+pub async fn read_for(exchange: &Exchange, uri: &str, lab: &Lab) -> Option<Value> {
+    let Some(store) = lab.own_audit().filter(|_| uri == AUDIT_URI).cloned() else {
+        return read(uri, lab);
+    };
+    let user = exchange.caller().user().map(str::to_owned);
+    // SQLite waits where it has to.
+    let read = tokio::task::spawn_blocking(move || latest(&store, user.as_deref()));
+    let list = AuditList {
+        schema: AUDIT_FORMAT,
+        rows: read.await.ok()?.ok()?,
+    };
+    let text = serde_json::to_string(&list).ok()?;
+    Some(contents(AUDIT_URI, &text))
+}
+
+fn latest(store: &AuditStore, user: Option<&str>) -> AuditResult<Vec<AuditRow>> {
+    store.flush();
+    let reader = store.reader()?;
+    let (mut shown, mut bytes) = (Vec::new(), 0);
+    for row in reader.rows(Filter::default()) {
+        let mut row = row?;
+        if user.is_some() && row.user.as_deref() != user {
+            continue;
+        }
+        if shows_audit(&row) {
+            // The audit within the audit would soon be all of it.
+            row.response = None;
+            row.response_cut = true;
+        }
+        bytes += row.bytes();
+        if shown.len() == ROWS_MAX || bytes > BYTES_MAX && !shown.is_empty() {
+            break;
+        }
+        shown.push(row);
+    }
+    Ok(shown)
+}
+
+/// Whether the answer of a row holds rows itself.
+fn shows_audit(row: &AuditRow) -> bool {
+    let has =
+        |text: &Option<String>, part: &str| text.as_ref().is_some_and(|text| text.contains(part));
+    has(&row.parameters, AUDIT_URI) && has(&row.response, AUDIT_FORMAT)
 }

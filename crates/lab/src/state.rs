@@ -1,10 +1,8 @@
 //! What tools with side effects did: writes that can be counted, and failures that are used up.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::sync::Mutex;
+use std::collections::{BTreeMap, HashSet};
 
-use mcprove_servers::hosting::lock;
-use serde_json::{Map, Value, json};
+use crate::prelude::*;
 
 /// The most names that are kept of each kind.
 const NAMES_MAX: usize = 10_000;
@@ -78,7 +76,7 @@ impl State {
     }
 
     /// How many writes each key has had, and all together.
-    pub fn counts(&self) -> (Map<String, Value>, u64) {
+    pub fn counts(&self) -> (Fields, u64) {
         let writes = lock(&self.writes);
         let total = writes.counts.values().map(|count| count.applied).sum();
         let counts = writes

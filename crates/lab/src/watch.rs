@@ -1,88 +1,71 @@
 //! From a request and what came of it to a row of the audit.
 
-use std::sync::{Arc, Mutex};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
-use mcprove_servers::hosting::message::{META_CLIENT, META_VERSION, Request};
-use mcprove_servers::hosting::{
-    Arrival, Caller, Ended, Malformed, Refusal, TurnedAway, Watch, lock,
-};
-use mcprove_trace::BoxFuture;
-use serde_json::Value;
+use super::category::{AUTH, CANCELLED, PROTOCOL, TOOL};
+use crate::prelude::*;
 
-use super::audit::{AuditRow, AuditStore, header_texts, redact_headers};
-use super::category::{self, AUTH, CANCELLED, PROTOCOL, TOOL};
-
-/// Writes down what is asked.
-#[derive(Clone)]
-pub struct Recorder(pub Arc<AuditStore>);
-
-impl Recorder {
-    /// Waits while more rows are on their way than can be written soon; nothing if there are not.
-    pub fn ready(&self) -> Option<BoxFuture<'_, ()>> {
-        let is_ready = self.0.has_room();
-        (!is_ready).then(|| -> BoxFuture<'_, ()> { Box::pin(self.0.room()) })
+/// Sees a request to its end, and then writes its row.
+pub fn watch(
+    store: &Arc<AuditStore>,
+    arrival: &Arrival<'_>,
+    group: Option<&'static str>,
+) -> Box<dyn Watch> {
+    let mut row = row_of(Some(arrival.request), arrival.caller, group);
+    row.session_id = owned(arrival.session.name());
+    // That of `initialize` is known when it is answered.
+    let own = arrival.request.meta(META_VERSION).and_then(Value::as_str);
+    let agreed = || arrival.session.revision().map(|agreed| agreed.to_string());
+    row.protocol_version = owned(own).or_else(agreed);
+    if row.source.is_none() {
+        // Only the first request of a session says it.
+        row.source = name(&arrival.session.client());
     }
+    Box::new(Observed {
+        store: Arc::clone(store),
+        start: Instant::now(),
+        row: Mutex::new(row),
+    })
+}
 
-    /// Sees a request to its end, and then writes its row.
-    pub fn watch(&self, arrival: &Arrival<'_>, group: Option<&'static str>) -> Box<dyn Watch> {
-        let mut row = row_of(Some(arrival.request), arrival.caller, group);
-        row.session_id = owned(arrival.session.name());
-        // That of `initialize` is known when it is answered.
-        let own = arrival.request.meta(META_VERSION).and_then(Value::as_str);
-        let agreed = || arrival.session.revision().map(|agreed| agreed.to_string());
-        row.protocol_version = owned(own).or_else(agreed);
-        if row.source.is_none() {
-            // Only the first request of a session says it.
-            row.source = name(&arrival.session.client());
-        }
-        Box::new(Observed {
-            store: Arc::clone(&self.0),
-            start: Instant::now(),
-            row: Mutex::new(row),
-        })
+/// The row of an HTTP request that was not let in.
+pub fn turned_away(
+    caller: &Caller,
+    refused: TurnedAway<'_>,
+    group: Option<&'static str>,
+) -> AuditRow {
+    const UNAUTHORISED: u16 = 401;
+    let TurnedAway { status, reason, .. } = refused;
+    let mut row = row_of(refused.request, caller, group);
+    if refused.request.is_none() {
+        // Its body was not read, or is no request; a stateless client says it in a header too.
+        row.method = owned(caller.header("mcp-method")).unwrap_or_default();
     }
+    if let Some(refusal) = refused.refusal {
+        let id = refused.request.map_or(&Value::Null, |request| &request.id);
+        note_refusal(refusal, id, &mut row);
+    } else if !reason.is_empty() {
+        // A line of text.
+        row.response_chars = reason.chars().count() as u64 + 1;
+        row.response = Some(Value::from(reason).to_string());
+    }
+    row.session_id = owned(caller.header("mcp-session-id"));
+    row.error_message = Some(format!("HTTP {status}: {reason}"));
+    let is_unauthorised = status == UNAUTHORISED;
+    row.error_category = owned(Some(if is_unauthorised { AUTH } else { PROTOCOL }));
+    row
+}
 
-    /// Writes a row of an HTTP request that was not let in.
-    pub fn turned_away(
-        &self,
-        caller: &Caller,
-        refused: TurnedAway<'_>,
-        group: Option<&'static str>,
-    ) {
-        const UNAUTHORISED: u16 = 401;
-        let TurnedAway { status, reason, .. } = refused;
-        let mut row = row_of(refused.request, caller, group);
-        if refused.request.is_none() {
-            // Its body was not read, or is no request; a stateless client says it in a header too.
-            row.method = owned(caller.header("mcp-method")).unwrap_or_default();
-        }
-        if let Some(refusal) = refused.refusal {
-            let id = refused.request.map_or(&Value::Null, |request| &request.id);
-            note_refusal(refusal, id, &mut row);
-        } else if !reason.is_empty() {
-            // A line of text.
-            row.response_chars = reason.chars().count() as u64 + 1;
-            row.response = Some(Value::from(reason).to_string());
-        }
-        row.session_id = owned(caller.header("mcp-session-id"));
-        row.error_message = Some(format!("HTTP {status}: {reason}"));
-        let is_unauthorised = status == UNAUTHORISED;
-        row.error_category = owned(Some(if is_unauthorised { AUTH } else { PROTOCOL }));
-        self.0.record_now(row);
-    }
-
-    /// Writes a row of what came and is no message.
-    pub fn malformed(&self, refused: Malformed<'_>) {
-        let mut row = row_of(None, refused.caller, None);
-        row.session_id = owned(refused.session.name());
-        row.source = name(&refused.session.client());
-        row.protocol_version = refused.session.revision().map(|agreed| agreed.to_string());
-        row.request_id = (!refused.id.is_null()).then(|| refused.id.to_string());
-        refused.method.clone_into(&mut row.method);
-        note_refusal(refused.refusal, refused.id, &mut row);
-        self.0.record_now(row);
-    }
+/// The row of what came and is no message.
+pub fn malformed(refused: Malformed<'_>) -> AuditRow {
+    let mut row = row_of(None, refused.caller, None);
+    row.session_id = owned(refused.session.name());
+    row.source = name(&refused.session.client());
+    row.protocol_version = refused.session.revision().map(|agreed| agreed.to_string());
+    row.request_id = (!refused.id.is_null()).then(|| refused.id.to_string());
+    refused.method.clone_into(&mut row.method);
+    note_refusal(refused.refusal, refused.id, &mut row);
+    row
 }
 
 fn owned(text: Option<&str>) -> Option<String> {
@@ -98,7 +81,7 @@ fn row_of(request: Option<&Request>, caller: &Caller, group: Option<&'static str
         transport: caller.transport().to_owned(),
         remote_addr: caller.remote.map(|remote| remote.to_string()),
         user_agent: owned(caller.header("user-agent")),
-        user: identity.map(|identity| identity.user.clone()),
+        user: owned(caller.user()),
         auth_type: owned(Some(identity.map_or("none", |identity| identity.auth_type))),
         headers: headers.map(|headers| redact_headers(header_texts(headers))),
         ..AuditRow::default()

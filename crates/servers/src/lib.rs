@@ -5,4 +5,5 @@
 pub mod fixture;
 pub mod hosting;
 pub mod mock;
+mod prelude;
 pub mod tools_file;

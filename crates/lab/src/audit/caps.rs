@@ -1,8 +1,6 @@
 //! How much of a request is written down.
 
-use serde_json::{Map, Value};
-
-use super::{AuditRow, Cell};
+use crate::prelude::*;
 
 /// The longest text of a column that is no payload, such as a name that a client chose.
 const TEXT_MAX: usize = 4096;
@@ -59,12 +57,12 @@ impl Caps {
 fn fitting(headers: &str, max: usize) -> Option<String> {
     /// The quotes, colon and comma of a member.
     const MARKS: usize = 6;
-    let mut headers: Map<String, Value> = serde_json::from_str(headers).ok()?;
-    let size = |(name, value): (&String, &Value)| name.len() + value.to_string().len() + MARKS;
-    let mut sizes: Vec<(usize, String)> = headers
-        .iter()
-        .map(|(name, value)| (size((name, value)), name.clone()))
-        .collect();
+    let mut headers: Fields = serde_json::from_str(headers).ok()?;
+    let sizes = headers.iter().map(|(name, value)| {
+        let size = name.len() + value.to_string().len() + MARKS;
+        (size, name.clone())
+    });
+    let mut sizes: Vec<(usize, String)> = sizes.collect();
     sizes.sort();
     let mut left: usize = sizes.iter().map(|(size, _)| size).sum();
     while left > max {

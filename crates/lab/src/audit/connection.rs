@@ -1,20 +1,18 @@
 //! Connections to the SQLite file of an audit, or to one in memory.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use mcprove_settings::private_file;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::OpenFlags;
 
-use super::AuditError;
+use crate::prelude::*;
 
 /// How long a connection waits for one that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where an audit is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub enum Place {
     /// In a file.
     File(PathBuf),
     /// In the memory of this process, under a name.
@@ -38,7 +36,7 @@ impl Place {
     }
 
     /// A connection that may write; a file that is not there is made.
-    pub fn connect(&self) -> Result<Connection, AuditError> {
+    pub fn connect(&self) -> AuditResult<Connection> {
         if let Self::File(path) = self {
             check_folder(path)?;
             create_private(path);
@@ -54,7 +52,7 @@ impl Place {
     }
 
     /// A connection that only reads.
-    pub fn connect_to_read(&self) -> Result<Connection, AuditError> {
+    pub fn connect_to_read(&self) -> AuditResult<Connection> {
         if let Self::File(path) = self {
             if !path.exists() {
                 return Err(AuditError::NoFile(path.clone()));
@@ -64,7 +62,7 @@ impl Place {
         self.open(OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
-    fn open(&self, flags: OpenFlags) -> Result<Connection, AuditError> {
+    fn open(&self, flags: OpenFlags) -> AuditResult<Connection> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match self {
             Self::Memory(name) => {
@@ -142,7 +140,7 @@ fn create_private(path: &Path) {
 }
 
 /// SQLite says only that it cannot open the file.
-fn check_folder(path: &Path) -> Result<(), AuditError> {
+fn check_folder(path: &Path) -> AuditResult<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or(Path::new("."));
     if !folder.is_dir() {
@@ -154,7 +152,7 @@ fn check_folder(path: &Path) -> Result<(), AuditError> {
     refuse_folder(path)
 }
 
-fn refuse_folder(path: &Path) -> Result<(), AuditError> {
+fn refuse_folder(path: &Path) -> AuditResult<()> {
     if path.is_dir() {
         return Err(AuditError::Foreign {
             path: path.to_owned(),

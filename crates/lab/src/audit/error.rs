@@ -1,10 +1,14 @@
 //! What can go wrong with a file of the audit.
 
 use mcprove_settings::message::{Message, message, setting};
-use std::path::{Path, PathBuf};
+
+use crate::prelude::*;
 
 /// Why rows are lost that another process did not let in.
-pub(super) const LOCKED: &str = "another process keeps the file locked";
+pub const LOCKED: &str = "another process keeps the file locked";
+
+/// What is read or written, unless the file cannot be.
+pub type AuditResult<T> = Result<T, AuditError>;
 
 /// A file of the audit that cannot be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

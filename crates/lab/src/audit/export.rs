@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{AuditRow, COLUMNS, Cell};
+use crate::prelude::*;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

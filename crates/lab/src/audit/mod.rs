@@ -4,8 +4,6 @@
 //! [`Filter`] says which rows are wanted.
 
 mod caps;
-mod cell;
-mod checkpoint;
 mod comparison;
 mod connection;
 mod error;
@@ -26,23 +24,25 @@ mod crash;
 #[cfg(test)]
 mod tests;
 
+pub use self::{
+    caps::*,
+    comparison::*,
+    error::{AuditError, AuditResult},
+    export::*,
+    filter::*,
+    reader::*,
+    redact::{redact_header, redact_headers},
+    replay::*,
+    row::*,
+    store::*,
+    time::*,
+};
 pub use super::category::ALL as CATEGORIES;
-pub use caps::Caps;
-pub use cell::Cell;
-use cell::Column;
-use checkpoint::Checkpoints;
-pub use comparison::{COMPARISON_FORMAT, Difference, RowComparison};
-use connection::Place;
-pub use error::AuditError;
-use error::LOCKED;
-pub use export::ExportFormat;
-pub use filter::{ArgumentError, ArgumentFilter, Filter, Order};
-use queue::{Batch, Queue};
-pub use reader::{AuditReader, Rows};
-pub(crate) use redact::header_texts;
-pub use redact::{redact_header, redact_headers};
-pub use replay::{Caller, CallerAnswer, CallerFailure, Replay, ReplayError};
-pub use row::{AUDIT_FORMAT, AuditList, AuditRow, COLUMNS};
-pub use store::{AuditOptions, AuditStore, MEMORY_BYTES, MEMORY_ROWS};
-pub use time::{TimeError, format_time, parse_time};
-use writer::Limits;
+
+pub(crate) use self::{
+    connection::Place,
+    error::LOCKED,
+    queue::{Batch, Queue},
+    redact::header_texts,
+    writer::{Checkpoints, Limits},
+};

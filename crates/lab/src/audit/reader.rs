@@ -1,14 +1,9 @@
 //! Reading an audit, while somebody may be writing it.
 
-use std::collections::VecDeque;
-use std::path::Path;
-use std::time::SystemTime;
-
 use rusqlite::types::{FromSql, Value as SqlValue};
-use rusqlite::{Connection, params_from_iter};
 
-use super::time::format_time;
-use super::{AuditError, AuditRow, COLUMNS, Filter, Order, Place, schema};
+use super::schema;
+use crate::prelude::*;
 
 /// How many rows are read at a time.
 const PAGE_ROWS: usize = 500;
@@ -55,11 +50,11 @@ pub struct AuditReader {
 
 impl AuditReader {
     /// Opens a file to read it.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, AuditError> {
+    pub fn open(path: impl AsRef<Path>) -> AuditResult<Self> {
         Self::connect(Place::File(path.as_ref().to_owned()))
     }
 
-    pub(super) fn connect(place: Place) -> Result<Self, AuditError> {
+    pub(super) fn connect(place: Place) -> AuditResult<Self> {
         let connection = place.connect_to_read()?;
         let checked = |connection: Connection| {
             let version = schema::check(&connection, place.path())?;
@@ -73,21 +68,17 @@ impl AuditReader {
                 .ok_or(error)
         });
         let (connection, version) = opened?;
-        Ok(Self::new(connection, place, version))
-    }
-
-    fn new(connection: Connection, place: Place, version: i64) -> Self {
         let column = |name| {
             let missing = BEFORE_SECOND.iter().find(|(missing, _)| *missing == name);
             let missing = missing.filter(|_| version < schema::VERSION);
             missing.map_or(name, |(_, instead)| *instead)
         };
         let columns = COLUMNS.map(column).join(", ");
-        Self {
+        Ok(Self {
             connection,
             place,
             select: format!("SELECT {columns} FROM requests"),
-        }
+        })
     }
 
     /// The rows that a filter wants. They are read as they are asked for, a page at a time: rows
@@ -105,7 +96,7 @@ impl AuditReader {
     }
 
     /// One row.
-    pub fn row(&self, id: i64) -> Result<AuditRow, AuditError> {
+    pub fn row(&self, id: i64) -> AuditResult<AuditRow> {
         let query = format!("{} WHERE id = ?1", self.select);
         let row = self.connection.query_row(&query, [id], AuditRow::read);
         row.map_err(|error| match error {
@@ -118,12 +109,12 @@ impl AuditReader {
     }
 
     /// The id of the latest row; 0 where there is none.
-    pub fn last_id(&self) -> Result<i64, AuditError> {
+    pub fn last_id(&self) -> AuditResult<i64> {
         self.one("SELECT ifnull(max(id), 0) FROM requests", None)
     }
 
     /// The names that stand in one of the [`COLUMNS`], each once, and at most 1,000 of them.
-    pub fn names(&self, column: &'static str) -> Result<Vec<String>, AuditError> {
+    pub fn names(&self, column: &'static str) -> AuditResult<Vec<String>> {
         let query = format!(
             "SELECT DISTINCT {column} FROM requests WHERE {column} IS NOT NULL LIMIT {NAMES_MAX}"
         );
@@ -136,11 +127,11 @@ impl AuditReader {
     }
 
     /// What tells this audit from another one that takes its place under the same name.
-    pub fn origin(&self) -> Result<String, AuditError> {
+    pub fn origin(&self) -> AuditResult<String> {
         self.one("SELECT created FROM origin", None)
     }
 
-    fn one<T: FromSql>(&self, query: &str, value: Option<String>) -> Result<T, AuditError> {
+    fn one<T: FromSql>(&self, query: &str, value: Option<String>) -> AuditResult<T> {
         self.connection
             .query_row(query, params_from_iter(value), |row| row.get(0))
             .map_err(|error| self.place.describe(&error))
@@ -148,7 +139,7 @@ impl AuditReader {
 
     /// Between which ids the rows of a filter are. Rows are numbered in the order in which requests
     /// ended, so those of a time are not one after the other, but close.
-    fn bounds(&self, filter: &Filter) -> Result<(i64, i64), AuditError> {
+    fn bounds(&self, filter: &Filter) -> AuditResult<(i64, i64)> {
         let id = |which: &str, time: Option<SystemTime>, all: i64, none: i64| match time {
             None => Ok::<_, AuditError>(all),
             Some(time) => {
@@ -179,7 +170,7 @@ pub struct Rows<'a> {
 }
 
 impl Iterator for Rows<'_> {
-    type Item = Result<AuditRow, AuditError>;
+    type Item = AuditResult<AuditRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
@@ -197,7 +188,7 @@ impl Iterator for Rows<'_> {
 }
 
 impl Rows<'_> {
-    fn read_page(&mut self) -> Result<(), AuditError> {
+    fn read_page(&mut self) -> AuditResult<()> {
         let (first, last) = match self.bounds {
             Some(bounds) => bounds,
             None => *self.bounds.insert(self.reader.bounds(&self.filter)?),

@@ -1,12 +1,8 @@
 //! The headers of a request, as they may be written down.
 
-use std::borrow::Cow;
+use mcprove_settings::secret::{REDACTED, is_secret_name, redact_value};
 
-use http::HeaderMap;
-use mcprove_settings::secret::{REDACTED, Redactor, is_secret_name, redact_value};
-use serde_json::{Map, Value};
-
-use super::AuditRow;
+use crate::prelude::*;
 
 /// Words in the names of headers whose values are secrets, beside those that are secrets
 /// everywhere.
@@ -44,7 +40,7 @@ pub fn redact_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>)
 }
 
 /// The names and values of headers that are texts.
-pub(crate) fn header_texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+pub fn header_texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let headers = headers.iter();
     headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
 }
@@ -65,7 +61,7 @@ pub fn redact_header(name: &str, value: &str) -> String {
 }
 
 /// Takes secrets out of all that a row quotes, before it is cut.
-pub(super) fn redact_row(row: &mut AuditRow, redactor: &Redactor) {
+pub fn redact_row(row: &mut AuditRow, redactor: &Redactor) {
     for json in [&mut row.parameters, &mut row.response, &mut row.headers] {
         if let Some(Cow::Owned(redacted)) = json.as_deref().map(|json| redactor.json(json)) {
             *json = Some(redacted);

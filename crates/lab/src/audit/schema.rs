@@ -1,16 +1,12 @@
 //! How the audit stands in a SQLite file: one table, indexes for what is looked for, a version.
 
-use std::path::Path;
-
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-
-use super::AuditError;
+use crate::prelude::*;
 
 /// Says in the head of a file that it is an audit: "mcpa".
 const APPLICATION_ID: i64 = 0x6d63_7061;
 /// The version that is written. Files of earlier versions are brought up to it by whoever writes to
 /// them, and read as they are.
-pub(super) const VERSION: i64 = 2;
+pub const VERSION: i64 = 2;
 /// The first version.
 const FIRST_VERSION: i64 = 1;
 
@@ -64,7 +60,7 @@ CREATE TABLE origin (created TEXT NOT NULL);
 ";
 
 /// Makes the tables of a file that has none, and refuses one that is no audit of ours.
-pub(super) fn prepare(connection: &Connection, path: &Path) -> Result<(), AuditError> {
+pub fn prepare(connection: &Connection, path: &Path) -> AuditResult<()> {
     let result = |error: rusqlite::Error| AuditError::from_sqlite(path, &error);
     // Two processes may open a new file at once.
     let whole = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
@@ -78,8 +74,8 @@ pub(super) fn prepare(connection: &Connection, path: &Path) -> Result<(), AuditE
 }
 
 /// The version of a file. Refuses one that is no audit, or of a version that is not known.
-pub(super) fn check(connection: &Connection, path: &Path) -> Result<i64, AuditError> {
-    let pragma = |name: &str| -> Result<i64, AuditError> {
+pub fn check(connection: &Connection, path: &Path) -> AuditResult<i64> {
+    let pragma = |name: &str| -> AuditResult<i64> {
         connection
             .pragma_query_value(None, name, |row| row.get(0))
             .map_err(|error| AuditError::from_sqlite(path, &error))
@@ -110,7 +106,7 @@ pub(super) fn check(connection: &Connection, path: &Path) -> Result<i64, AuditEr
 }
 
 /// Whether a file has no tables and nobody's mark.
-pub(super) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+pub fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let mark: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;

@@ -1,16 +1,8 @@
 //! Writing the audit.
 
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-
-use mcprove_settings::secret::Redactor;
-use rusqlite::Connection;
-
 use super::redact::redact_row;
-use super::{
-    AuditError, AuditReader, AuditRow, Caps, Checkpoints, Limits, Place, Queue, schema, writer,
-};
+use super::{schema, writer};
+use crate::prelude::*;
 
 /// How many rows are kept in memory.
 pub const MEMORY_ROWS: u64 = 10_000;
@@ -57,12 +49,12 @@ pub struct AuditStore {
 
 impl AuditStore {
     /// Opens the audit in a file, or makes it. Rows that are there stay.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, AuditError> {
+    pub fn open(path: impl AsRef<Path>) -> AuditResult<Self> {
         Self::open_with(path, AuditOptions::default())
     }
 
     /// The same with other limits.
-    pub fn open_with(path: impl AsRef<Path>, options: AuditOptions) -> Result<Self, AuditError> {
+    pub fn open_with(path: impl AsRef<Path>, options: AuditOptions) -> AuditResult<Self> {
         let limits = Limits {
             rows: options.rows,
             bytes: None,
@@ -72,12 +64,12 @@ impl AuditStore {
 
     /// An audit in memory, gone when it is dropped. It keeps the last [`MEMORY_ROWS`], or less if
     /// they are more than about [`MEMORY_BYTES`].
-    pub fn in_memory() -> Result<Self, AuditError> {
+    pub fn in_memory() -> AuditResult<Self> {
         Self::in_memory_with(AuditOptions::default())
     }
 
     /// The same with other limits; the bytes are limited in any case.
-    pub fn in_memory_with(options: AuditOptions) -> Result<Self, AuditError> {
+    pub fn in_memory_with(options: AuditOptions) -> AuditResult<Self> {
         let limits = Limits {
             rows: Some(options.rows.unwrap_or(MEMORY_ROWS)),
             bytes: Some(MEMORY_BYTES),
@@ -85,7 +77,7 @@ impl AuditStore {
         Self::start(Place::new_memory(), options.caps, limits)
     }
 
-    fn start(place: Place, caps: Caps, limits: Limits) -> Result<Self, AuditError> {
+    fn start(place: Place, caps: Caps, limits: Limits) -> AuditResult<Self> {
         let connection = place.connect()?;
         prepare(&connection, &place, limits)?;
         let queue = Arc::new(Queue::default());
@@ -165,7 +157,7 @@ impl AuditStore {
     }
 
     /// Reads what this store wrote: the only way to what is in memory.
-    pub fn reader(&self) -> Result<AuditReader, AuditError> {
+    pub fn reader(&self) -> AuditResult<AuditReader> {
         AuditReader::connect(self.place.clone())
     }
 
@@ -181,9 +173,9 @@ impl AuditStore {
     }
 
     /// Writes everything that was recorded, and ends. An error if rows were lost at any time.
-    pub fn close(&self) -> Result<(), AuditError> {
+    pub fn close(&self) -> AuditResult<()> {
         self.queue.close();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.threads);
         // The one that writes was started last, and needs the other no more once it is done.
         while let Some(thread) = threads.pop() {
             let _ = thread.join();
@@ -202,17 +194,15 @@ impl Drop for AuditStore {
 }
 
 /// Makes a connection ready to write: the tables, the log, the limits.
-fn prepare(connection: &Connection, place: &Place, limits: Limits) -> Result<(), AuditError> {
+fn prepare(connection: &Connection, place: &Place, limits: Limits) -> AuditResult<()> {
     let path = place.path();
     let described = |error: rusqlite::Error| AuditError::from_sqlite(path, &error);
     // Asked first, so that a file of something else stays as it is.
     if !schema::is_empty(connection).map_err(described)? {
         schema::check(connection, path)?;
     }
-    connection
-        .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
-        .map_err(described)?;
     let settings = [
+        ("journal_mode", "WAL"),
         // The log is not waited for: what is committed outlives the process, if not the machine.
         ("synchronous", "NORMAL"),
         ("wal_autocheckpoint", "0"),

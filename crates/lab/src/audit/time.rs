@@ -1,9 +1,9 @@
 //! Points in time, as texts that sort as the times do: UTC, to the microsecond.
 
-use std::time::{Duration, SystemTime};
-
 use chrono::DateTime;
 use mcprove_settings::quantity::parse_duration;
+
+use crate::prelude::*;
 
 /// A text that is no point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,14 @@
-//! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit.
+//! The thread that writes rows, a batch to a commit, and removes the oldest where there is a limit. And the one that
+//! moves what was committed from the write-ahead log into the file itself.
+//!
+//! That waits for the disk, and a row that waits for it is lost if the process is killed. So it is
+//! the work of a thread of its own. Only when rows come faster than that thread gets on does the
+//! thread that writes do it, because nobody else can finish while it goes on writing.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, Transaction, TransactionBehavior, params_from_iter};
 
-use super::{Batch, COLUMNS, Cell, Checkpoints, LOCKED, Queue};
+use super::queue::wait;
+use crate::prelude::*;
 
 /// The share of the rows that goes when there are too many bytes: one in so many.
 const REMOVED_SHARE: i64 = 8;
@@ -12,7 +17,7 @@ const REMOVED_MAX: i64 = 10_000;
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Limits {
+pub struct Limits {
     /// At most this many rows.
     pub rows: Option<u64>,
     /// About so many bytes.
@@ -20,7 +25,7 @@ pub(super) struct Limits {
 }
 
 /// Writes what the queue gives until it is closed and empty.
-pub(super) fn write_all(
+pub fn write_all(
     connection: &Connection,
     queue: &Queue,
     limits: Limits,
@@ -89,11 +94,7 @@ fn as_stored<'a>(cell: &'a Cell<'_>) -> ToSqlOutput<'a> {
 
 /// Removes the oldest rows over the limits. The room they leave is used for the next ones.
 fn remove_oldest(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
-    if let Some(rows) = limits.rows {
-        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        let end = ends(connection)?.1.saturating_sub(rows);
-        connection.execute("DELETE FROM requests WHERE id <= ?1", [end])?;
-    }
+    trim(connection, limits)?;
     let Some(bytes) = limits.bytes else {
         return Ok(());
     };
@@ -110,7 +111,7 @@ fn remove_oldest(connection: &Connection, limits: Limits) -> rusqlite::Result<()
 
 /// Brings a file that has more rows than the limit within it, a part at a time, so that others can
 /// read and write in between.
-pub(super) fn trim(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
+pub fn trim(connection: &Connection, limits: Limits) -> rusqlite::Result<()> {
     let Some(rows) = limits.rows else {
         return Ok(());
     };
@@ -139,4 +140,88 @@ fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
     let bytes = pages.saturating_mul(pragma("page_size")?);
     Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
+/// The log is moved when about so much was written to it.
+const LOG_BYTES: u64 = 4 << 20;
+/// The log may grow to about this, then writing waits until it is moved.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+
+/// When the log is moved, and by whom.
+#[derive(Debug, Default)]
+pub struct Checkpoints {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What was written since the log was last moved wholly.
+    bytes: u64,
+    /// The same since the thread last tried.
+    fresh: u64,
+    is_closed: bool,
+}
+
+impl Checkpoints {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Starts the thread, with a connection of its own.
+    pub fn start(self: &Arc<Self>, connection: Connection) -> std::io::Result<JoinHandle<()>> {
+        let checkpoints = Arc::clone(self);
+        std::thread::Builder::new()
+            .name("audit-checkpoint".into())
+            .spawn(move || checkpoints.run(&connection))
+    }
+
+    fn run(&self, connection: &Connection) {
+        let mut state = self.lock();
+        while !state.is_closed {
+            if state.fresh < LOG_BYTES {
+                state = wait(&self.changed, state);
+                continue;
+            }
+            let bytes = state.bytes;
+            state.fresh = 0;
+            drop(state);
+            let is_whole = checkpoint(connection);
+            state = self.lock();
+            if is_whole {
+                state.bytes = state.bytes.saturating_sub(bytes);
+            }
+        }
+    }
+
+    /// Takes note of a commit of about so many bytes, by `connection`.
+    pub fn written(&self, bytes: usize, connection: &Connection) {
+        let mut state = self.lock();
+        state.bytes += bytes as u64;
+        state.fresh += bytes as u64;
+        if state.fresh >= LOG_BYTES {
+            self.changed.notify_one();
+        }
+        if state.bytes >= LOG_BYTES_MAX {
+            // Where a reader holds on to the log this is tried again only after as much again.
+            (state.bytes, state.fresh) = (0, 0);
+            drop(state);
+            checkpoint(connection);
+        }
+    }
+
+    /// Ends the thread.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_one();
+    }
+}
+
+/// Moves what can be moved without making anybody wait; whether that was all.
+fn checkpoint(connection: &Connection) -> bool {
+    let counts = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    // What fails here fails again where a row is written, and is told there.
+    counts.is_ok_and(|(log, moved)| log == moved)
 }

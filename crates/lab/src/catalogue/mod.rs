@@ -6,11 +6,8 @@
 use std::sync::LazyLock;
 
 use mcprove_servers::mock::Template;
-use mcprove_trace::protocol::Revision;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use super::ask::Question;
+use crate::prelude::*;
 
 /// What the lab always has. The first tool answers without arguments: who tries any tool tries that.
 pub static LAB: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(include_str!("lab.json")));
@@ -24,7 +21,7 @@ pub static CONFORMANCE: LazyLock<Catalogue> =
 pub struct Catalogue {
     /// A picture and a sound in Base64, the smallest there are, for any place that names them.
     #[serde(default)]
-    media: Map<String, Value>,
+    media: Fields,
     pub tools: Vec<Entry>,
     pub prompts: Vec<Prompt>,
     pub resources: Vec<Resource>,
@@ -63,13 +60,13 @@ pub struct Prompt {
     pub messages: Vec<Value>,
     /// What arguments are that are not given.
     #[serde(default)]
-    pub defaults: Map<String, Value>,
+    pub defaults: Fields,
     /// What it asks the client, in the stateless era.
     #[serde(default)]
     pub asks: Vec<Question>,
     /// What each argument can be.
     #[serde(default)]
-    pub values: Map<String, Value>,
+    pub values: HashMap<String, Vec<String>>,
 }
 
 /// A resource, or a template of such.
@@ -79,10 +76,10 @@ pub struct Resource {
     pub listed: Value,
     /// A `text` or a `blob`.
     #[serde(default)]
-    pub contents: Map<String, Value>,
+    pub contents: Fields,
     /// What each variable of a template can be.
     #[serde(default)]
-    pub values: Map<String, Value>,
+    pub values: HashMap<String, Vec<String>>,
 }
 
 const fn first_revision() -> Revision {
@@ -118,7 +115,7 @@ pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// A value with these arguments and the media in their places.
-pub fn render(value: &Value, arguments: &Map<String, Value>) -> Value {
+pub fn render(value: &Value, arguments: &Fields) -> Value {
     let mut all = LAB.media.clone();
     all.extend(arguments.clone());
     let template = Template::parse(value.clone()).ok();

@@ -2,8 +2,7 @@
 
 use std::hint::black_box;
 
-use http::HeaderMap;
-use mcprove_servers::hosting::{Identity, Unauthorised};
+use crate::prelude::*;
 
 /// What is asked of a client without a key.
 const REALM: &str = "Bearer realm=\"mcprove lab\"";
@@ -45,8 +44,8 @@ pub struct KeyLineError {
 #[derive(Clone, Default)]
 pub struct ApiKeys(Vec<(String, String)>);
 
-impl std::fmt::Debug for ApiKeys {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for ApiKeys {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.names()).finish()
     }
 }

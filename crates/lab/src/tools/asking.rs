@@ -1,13 +1,11 @@
 //! Asking the client in the middle of a call.
 
-use mcprove_arguments::SchemaCheck;
-use serde_json::{Value, json};
-
-use crate::ask::{Question, ask, bound};
-use crate::call::{Call, Reply, invalid, text};
+use crate::ask::bound;
+use crate::call::text;
+use crate::prelude::*;
 
 /// Has the client sample a message from its model.
-pub async fn sample(call: Call<'_>) -> Result<Value, Reply> {
+pub async fn sample(call: Call<'_>) -> Answered {
     let params = json!({
         "messages": [{ "role": "user", "content": text(call.text("prompt")) }],
         "maxTokens": call.count("max_tokens", 1_000_000),
@@ -18,7 +16,7 @@ pub async fn sample(call: Call<'_>) -> Result<Value, Reply> {
 }
 
 /// Has the client ask its user.
-pub async fn elicit(call: Call<'_>) -> Result<Value, Reply> {
+pub async fn elicit(call: Call<'_>) -> Answered {
     let name = || json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
     let schema = call.arguments.get("schema").cloned();
     let schema = schema.unwrap_or_else(name);
@@ -30,13 +28,13 @@ pub async fn elicit(call: Call<'_>) -> Result<Value, Reply> {
 }
 
 /// Has the client tell its roots.
-pub async fn roots(call: Call<'_>) -> Result<Value, Reply> {
+pub async fn roots(call: Call<'_>) -> Answered {
     let answer = ask_one(call, "roots/list", json!({})).await?;
     Ok(json!({ "roots": answer.get("roots") }))
 }
 
 /// Asks one thing, under the name of the tool.
-async fn ask_one(call: Call<'_>, method: &str, params: Value) -> Result<Value, Reply> {
+async fn ask_one(call: Call<'_>, method: &str, params: Value) -> Answered {
     let key = call.exchange.request.tool();
     let question = Question {
         key: key.to_owned(),

@@ -1,16 +1,12 @@
 //! What the official conformance suite expects tools to do besides answering. `catalogue/conformance.json` declares them.
 
 use std::slice;
-use std::time::Duration;
 
-use mcprove_servers::hosting::{Change, LogLevel};
-use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use super::streaming::tell_progress;
-use crate::ask::{self, ask, questions, require};
-use crate::call::{Call, Reply, invalid, said};
-use crate::catalogue::Entry;
+use crate::ask::{self, questions, require};
+use crate::prelude::*;
 
 /// How long the suite wants between two messages.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -67,7 +63,7 @@ pub async fn answer(call: Call<'_>, tool: &str) -> Value {
 }
 
 /// Asks the second question when the first is answered, whose answer is in the state.
-pub async fn rounds(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
+pub async fn rounds(call: Call<'_>, tool: &Entry) -> Answered {
     /// What the state says before the second question; the name follows.
     const SECOND: &str = "second:";
     let [first, second] = &tool.asks[..] else {
@@ -90,7 +86,7 @@ pub async fn rounds(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
 }
 
 /// Asks only for what the client can do.
-pub async fn possible(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
+pub async fn possible(call: Call<'_>, tool: &Entry) -> Answered {
     let mut questions = questions(call, tool);
     questions.retain(|question| call.exchange.client_capability(question.capability()));
     if questions.is_empty() {

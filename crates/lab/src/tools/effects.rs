@@ -1,19 +1,13 @@
 //! Side effects that can be counted.
 
-use mcprove_servers::hosting::Refusal;
-use serde_json::{Value, json};
-
 use super::failure::FAILED;
-use crate::call::Call;
+use crate::prelude::*;
 
 /// Writes, or says that it failed although it did.
-pub fn write(call: Call<'_>) -> Result<Value, Refusal> {
+pub fn write(call: Call<'_>) -> Outcome {
     let key = call.text("key");
-    let idempotency_key = call.arguments.get("idempotency_key");
-    let written = call
-        .lab
-        .state
-        .write(key, idempotency_key.and_then(Value::as_str));
+    let state = &call.lab.state;
+    let written = state.write(key, call.given("idempotency_key"));
     let (applied, count) = written.map_err(|full| Refusal::new(FAILED, full.to_string()))?;
     if call.flag("then_fail") {
         return Err(Refusal::new(FAILED, "failed after the write, as told"));
@@ -24,7 +18,7 @@ pub fn write(call: Call<'_>) -> Result<Value, Refusal> {
 /// How often was written.
 pub fn count(call: Call<'_>) -> Value {
     let state = &call.lab.state;
-    let key = call.arguments.get("key").and_then(Value::as_str);
+    let key = call.given("key");
     let body = if let Some(key) = key {
         let count = state.count(key);
         json!({ "key": key, "count": count.applied, "repeated": count.repeated })

@@ -1,9 +1,6 @@
 //! Who the client is taken for.
 
-use serde_json::{Value, json};
-
-use crate::audit::{header_texts, redact_headers};
-use crate::call::Call;
+use crate::prelude::*;
 
 /// Tells a client who it is taken for.
 pub fn whoami(call: Call<'_>) -> Value {
@@ -11,10 +8,10 @@ pub fn whoami(call: Call<'_>) -> Value {
     let identity = caller.identity.as_ref();
     let client = call.exchange.client();
     json!({
-        "user": identity.map_or("anonymous", |identity| identity.user.as_str()),
+        "user": caller.user().unwrap_or("anonymous"),
         "auth_type": identity.map_or("none", |identity| identity.auth_type),
         "transport": caller.transport(),
-        "session_id": call.exchange.session_name(),
+        "session_id": call.exchange.session.name(),
         "remote_addr": caller.remote.map(|remote| remote.to_string()),
         "user_agent": caller.header("user-agent"),
         "client": if client.is_object() { client } else { Value::Null },

@@ -9,14 +9,11 @@ pub mod failure;
 mod identity;
 mod streaming;
 
-use serde_json::Value;
-
 use crate::ask;
-use crate::call::{Call, Reply, structured};
-use crate::catalogue::{Entry, render};
+use crate::prelude::*;
 
 /// Answers a call of a tool.
-pub async fn answer(call: Call<'_>, tool: &Entry) -> Result<Value, Reply> {
+pub async fn answer(call: Call<'_>, tool: &Entry) -> Answered {
     if let Some(result) = &tool.result {
         return Ok(render(result, call.arguments));
     }

@@ -1,13 +1,8 @@
 //! Saying more than one thing.
 
-use std::time::Duration;
-
-use mcprove_servers::hosting::{Change, LogLevel};
-use mcprove_trace::protocol::Revision;
-use serde_json::{Value, json};
-
 use super::data::words_of;
-use crate::call::{Call, structured, text};
+use crate::call::text;
+use crate::prelude::*;
 
 /// The longest that all steps or messages may take, in milliseconds.
 const TOTAL_MS_MAX: u64 = 60_000;
@@ -33,10 +28,8 @@ pub async fn tell_progress(call: Call<'_>, progress: u64, total: u64) -> bool {
     if call.exchange.revision >= Revision::V2025_03_26 {
         params["message"] = format!("step {progress} of {total}").into();
     }
-    let notification = json!({
-        "jsonrpc": "2.0", "method": "notifications/progress", "params": params,
-    });
-    call.exchange.send(&notification).await;
+    let exchange = call.exchange;
+    exchange.notify("notifications/progress", &params).await;
     true
 }
 
@@ -57,7 +50,8 @@ pub fn long_output(call: Call<'_>) -> Value {
 pub async fn chatty(call: Call<'_>) -> Value {
     let messages = call.count("messages", 10_000);
     let interval = call.count("interval_ms", TOTAL_MS_MAX / messages.max(1));
-    let level = call.text("level").parse().unwrap_or(LogLevel::Info);
+    let level = call.arguments.get("level").and_then(LogLevel::of);
+    let level = level.unwrap_or(LogLevel::Info);
     let mut sent = 0;
     for number in 1..=messages {
         tokio::time::sleep(Duration::from_millis(interval)).await;

@@ -1,14 +1,6 @@
 //! Several messages in one, as some revisions of the handshake era have them.
 
-use mcprove_trace::protocol::Revision;
-use serde_json::Value;
-use tokio::sync::mpsc;
-
-use super::dispatch::accept_one;
-use super::{
-    Away, End, Ended, Ending, FRAME_BYTES_MAX, INVALID_REQUEST, OUTPUT_QUEUE_MAX, Outgoing, Peer,
-    Refusal, Session, TOO_BUSY,
-};
+use crate::prelude::*;
 
 /// The most messages in a batch.
 const BATCH_MAX: usize = 1_000;
@@ -71,7 +63,7 @@ pub async fn answer(peer: &Peer, messages: Vec<Value>, end: &End) {
     let give = async move {
         let mut started = Vec::new();
         for message in messages {
-            started.extend(accept_one(&each, message).await);
+            started.extend(dispatch::accept_one(&each, message).await);
         }
         // The last of the answers follows on the last of the work.
         drop(each);

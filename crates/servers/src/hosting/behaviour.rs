@@ -1,17 +1,7 @@
-//! What a server decides for itself. Everything that it leaves alone is done the healthy way.
+//! What a server decides for itself, and what it is told of requests and of who sends them. Everything that it leaves
+//! alone is done the healthy way.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-use http::HeaderMap;
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::Revision;
-use serde_json::{Map, Value, json};
-
-use super::{
-    Arrival, Caller, Exchange, Host, Identity, Malformed, Request, Session, TurnedAway,
-    Unauthorised, Watch, tools,
-};
+use crate::prelude::*;
 
 /// What becomes of a frame, before anybody looks whether it is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +69,7 @@ pub trait Behaviour: Send + Sync + 'static {
     }
 
     /// A notification arrived, of any method.
-    fn notified(&self, _session: &Session, _method: &str, _params: &Map<String, Value>) {}
+    fn notified(&self, _session: &Session, _method: &str, _params: &Fields) {}
 
     /// An HTTP request was not let in: nobody [watches](Behaviour::watch) it.
     fn turned_away(&self, _caller: &Caller, _refused: TurnedAway<'_>) {}
@@ -125,7 +115,7 @@ pub trait Behaviour: Send + Sync + 'static {
 
     /// What is wrong with the arguments of a call, in words for the model that made it. `tool` is as
     /// it was listed.
-    fn problem(&self, tool: &Value, arguments: &Map<String, Value>) -> Option<String> {
+    fn problem(&self, tool: &Value, arguments: &Fields) -> Option<String> {
         tools::problem(tool.get("inputSchema").unwrap_or(&Value::Null), arguments)
     }
 
@@ -139,4 +129,133 @@ pub trait Behaviour: Send + Sync + 'static {
     fn is_lean(&self) -> bool {
         false
     }
+}
+
+/// Who a client is known to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The name.
+    pub user: String,
+    /// How it was proved, for instance `api_key`.
+    pub auth_type: &'static str,
+}
+
+/// Where a message came from.
+#[derive(Debug, Clone, Default)]
+pub struct Caller {
+    /// The transport; none is stdio, or a pipe in memory.
+    pub kind: Option<Kind>,
+    /// The address at the other end, over the network.
+    pub remote: Option<SocketAddr>,
+    /// The headers: of the HTTP request that brought the message, or of the one that became a WebSocket.
+    pub headers: HeaderMap,
+    /// Who it is, if the server asked for proof.
+    pub identity: Option<Identity>,
+}
+
+impl Caller {
+    /// The name of the transport, as it is written in files and on the command line.
+    pub const fn transport(&self) -> &'static str {
+        match self.kind {
+            None => "stdio",
+            Some(Kind::Http) => "http",
+            Some(Kind::Sse) => "sse",
+            #[cfg(feature = "ws")]
+            Some(Kind::WebSocket) => "ws",
+        }
+    }
+
+    /// The name of who it is, if the server asked for proof.
+    pub fn user(&self) -> Option<&str> {
+        Some(&self.identity.as_ref()?.user)
+    }
+
+    /// A header as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+}
+
+/// The refusal of a client that did not prove who it is: 401 over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unauthorised {
+    /// The value of `WWW-Authenticate`.
+    pub challenge: String,
+    /// What is wrong, in a line of text.
+    pub reason: String,
+}
+
+/// How the work on a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With an answer.
+    Answered,
+    /// The client cancelled it.
+    Cancelled,
+    /// The client left before the answer.
+    Disconnected,
+    /// The server was stopped before the answer.
+    Stopped,
+    /// It was given up, or found no answer, for another reason.
+    GivenUp,
+}
+
+impl Ended {
+    /// Whether there is no answer because the client wants none.
+    pub const fn is_unwanted(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Disconnected)
+    }
+}
+
+/// A request as it arrives.
+#[derive(Clone, Copy)]
+pub struct Arrival<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// The session that it belongs to.
+    pub session: &'a Session,
+    /// Who sent it.
+    pub caller: &'a Caller,
+    /// Whether it will be served; else it is refused at once.
+    pub is_admitted: bool,
+}
+
+/// Sees one request from its arrival to its end.
+pub trait Watch: Any + Send + Sync {
+    /// A message goes out because of the request, or what passes for one; after the last one comes nothing
+    /// more. Empty bytes as the last word are a connection closed without any.
+    fn sent(&self, message: &[u8], is_last: bool);
+
+    /// The work on the request is over. Called once, whatever happened.
+    fn ended(&self, how: Ended);
+}
+
+/// A request over HTTP that was not let in.
+#[derive(Debug, Clone, Copy)]
+pub struct TurnedAway<'a> {
+    /// The HTTP status that it was answered with.
+    pub status: u16,
+    /// Why.
+    pub reason: &'a str,
+    /// The request, if it was read.
+    pub request: Option<&'a Request>,
+    /// The JSON-RPC error that it was answered with, if it was one.
+    pub refusal: Option<&'a Refusal>,
+}
+
+/// What came and is no message, and was refused as such.
+#[derive(Clone, Copy)]
+pub struct Malformed<'a> {
+    /// The session in which it came.
+    pub session: &'a Session,
+    /// Who sent it.
+    pub caller: &'a Caller,
+    /// The bytes, as far as they were kept.
+    pub frame: &'a [u8],
+    /// Its id, as far as there is one; else null.
+    pub id: &'a Value,
+    /// Its method, as far as there is one; else empty.
+    pub method: &'a str,
+    /// What it was answered with.
+    pub refusal: &'a Refusal,
 }

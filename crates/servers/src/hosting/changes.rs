@@ -2,10 +2,10 @@
 //! handshake era gets them on its connection or GET stream, one of the stateless era on the
 //! subscriptions that it opened.
 
-use serde_json::{Value, json};
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
 
-use super::{Ending, Exchange, META_SUBSCRIPTION, Outgoing, Peer, Session};
+use crate::prelude::*;
 
 /// How many changes a client may be behind before it misses some.
 pub const BEHIND_MAX: usize = 256;
@@ -108,12 +108,9 @@ pub async fn listen(exchange: &Exchange) {
     let wanted = exchange.request.params.get("notifications");
     let granted = granted(wanted.unwrap_or(&Value::Null), &capabilities);
     let meta = json!({ META_SUBSCRIPTION: exchange.request.id });
-    let acknowledged = json!({
-        "jsonrpc": "2.0",
-        "method": "notifications/subscriptions/acknowledged",
-        "params": { "_meta": meta, "notifications": granted },
-    });
-    exchange.send(&acknowledged).await;
+    let acknowledged = json!({ "_meta": meta, "notifications": granted });
+    let method = "notifications/subscriptions/acknowledged";
+    exchange.notify(method, &acknowledged).await;
     let is_granted = |change: &Change| match change {
         Change::List(list) => granted[format!("{list}ListChanged")] == true,
         Change::Resource(uri) => {
@@ -124,5 +121,5 @@ pub async fn listen(exchange: &Exchange) {
     while let Some(message) = next(&mut news, is_granted, Some(&meta)).await {
         exchange.send(&message).await;
     }
-    std::future::pending::<()>().await;
+    pending::<()>().await;
 }

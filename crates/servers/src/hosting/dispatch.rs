@@ -1,18 +1,9 @@
 //! From a message to the task that answers it: the same for every transport.
 
-use std::sync::{Arc, Mutex};
+use mcprove_trace::protocol::count_values;
 
-use hyper::StatusCode;
-use mcprove_trace::budget::Charge;
-use mcprove_trace::protocol::{Revision, count_values};
-use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::task::AbortHandle;
-
-use super::{
-    Answers, Arrival, Caller, End, Ended, Exchange, Host, Malformed, Message, OUTPUT_QUEUE_MAX,
-    Outgoing, Output, PARSE_ERROR, Refusal, Request, Session, TOO_BUSY, batch, changes, healthy,
-};
+use super::batch;
+use crate::prelude::*;
 
 /// The largest message that is read.
 pub const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -1,30 +1,13 @@
 //! One request and the ways to answer it, wrong ones included.
 
-use std::any::Any;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use bytes::Bytes;
-use hyper::StatusCode;
-use mcprove_trace::budget::Charge;
-use mcprove_trace::protocol::{Era, Revision};
-use serde::Deserialize as _;
-use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-
-use super::listener::Kind;
-use super::{
-    BUSY_RETRY_S, Behaviour, Caller, End, Ended, Host, LogLevel, META_CAPABILITIES, META_CLIENT,
-    META_LOG_LEVEL, META_SERVER, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, Watch,
-    lock, tools,
-};
+use crate::prelude::*;
 
 /// How many answers may wait to be written, for each connection.
-pub(crate) const OUTPUT_QUEUE_MAX: usize = 1_024;
+pub const OUTPUT_QUEUE_MAX: usize = 1_024;
 
 /// How many bytes of answers may wait to be read, for all clients together. An answer beyond that is replaced by an
 /// error, and a message before the last word by the end of the connection.
-pub(crate) const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
+pub const ANSWER_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// An answer of no more than this always waits. How many there are is limited, too.
 pub const SMALL_ANSWER_BYTES: usize = 4096;
 
@@ -33,7 +16,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What follows what is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub enum Ending {
     /// The transport's delimiter, and nothing more to the same request.
     Last,
     /// The transport's delimiter, and more to the same request.
@@ -51,19 +34,19 @@ pub(crate) enum Ending {
 
 impl Ending {
     /// Whether the transport's delimiter follows.
-    pub(crate) const fn is_whole(self) -> bool {
+    pub const fn is_whole(self) -> bool {
         matches!(self, Self::Last | Self::More | Self::Short)
     }
 
     /// Whether nothing more is said to the same request.
-    pub(crate) const fn is_final(self) -> bool {
+    pub const fn is_final(self) -> bool {
         matches!(self, Self::Last | Self::Cut | Self::Short | Self::Parked)
     }
 }
 
 /// Something to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Outgoing {
+pub struct Outgoing {
     /// Usually a message, without a delimiter.
     pub bytes: Bytes,
     /// What follows.
@@ -75,15 +58,15 @@ pub(crate) struct Outgoing {
 }
 
 /// An HTTP status in place of an answer, and after how many seconds the client may try again.
-pub(crate) type Away = (StatusCode, u64);
+pub type Away = (StatusCode, u64);
 
 /// Where answers go.
-pub(crate) type Output = mpsc::Sender<Outgoing>;
+pub type Output = mpsc::Sender<Outgoing>;
 /// Where they come from, to be written.
-pub(crate) type Answers = mpsc::Receiver<Outgoing>;
+pub type Answers = mpsc::Receiver<Outgoing>;
 
 impl Outgoing {
-    pub(crate) fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {
+    pub fn new(bytes: impl Into<Bytes>, ending: Ending) -> Self {
         Self {
             bytes: bytes.into(),
             ending,
@@ -92,11 +75,11 @@ impl Outgoing {
         }
     }
 
-    pub(crate) fn last(message: &Value) -> Self {
+    pub fn last(message: &Value) -> Self {
         Self::new(message.to_string(), Ending::Last)
     }
 
-    pub(crate) fn refusal(id: &Value, refusal: &Refusal, status: StatusCode) -> Self {
+    pub fn refusal(id: &Value, refusal: &Refusal, status: StatusCode) -> Self {
         Self {
             status,
             ..Self::last(&refusal.response(id))
@@ -122,7 +105,8 @@ pub struct Exchange {
     /// The revision in which it is served.
     pub revision: Revision,
     pub(crate) host: Arc<Host>,
-    pub(crate) session: Arc<Session>,
+    /// The session that it belongs to.
+    pub session: Arc<Session>,
     pub(super) caller: Arc<Caller>,
     /// Changes when the client is to fetch the rest of the answer.
     pub(super) output: Mutex<Output>,
@@ -165,22 +149,36 @@ impl Exchange {
         &self.caller
     }
 
-    /// The name of the session that the request belongs to, if there are sessions.
-    pub fn session_name(&self) -> Option<&str> {
-        self.session.name()
-    }
-
     /// Who the client says it is, as an `Implementation` of the protocol.
     pub fn client(&self) -> Value {
+        self.stated(META_CLIENT, Session::client)
+    }
+
+    /// What the client said that it can do.
+    pub fn client_capability(&self, name: &str) -> bool {
+        let stated = self.stated(META_CAPABILITIES, Session::client_capabilities);
+        stated.get(name).is_some()
+    }
+
+    /// What the client says of itself: with each request in the stateless era, and once before.
+    fn stated(&self, key: &str, agreed: fn(&Session) -> Value) -> Value {
         match self.revision.era() {
-            Era::Stateless => self.request.meta(META_CLIENT).cloned().unwrap_or_default(),
-            Era::Handshake => self.session.client(),
+            Era::Stateless => self.request.meta(key).cloned().unwrap_or_default(),
+            Era::Handshake => agreed(&self.session),
         }
     }
 
     /// The response with this result, completed as the revision wants it.
     pub fn success(&self, result: Value) -> Value {
         success(&self.request, self.revision, &*self.host.behaviour, result)
+    }
+
+    /// The response with this result or refusal.
+    pub fn response(&self, outcome: Outcome) -> Value {
+        match outcome {
+            Ok(result) => self.success(result),
+            Err(refusal) => refusal.response(&self.request.id),
+        }
     }
 
     /// The response with this error.
@@ -191,17 +189,6 @@ impl Exchange {
     /// The response of a healthy server to this call.
     pub fn healthy(&self) -> Value {
         self.success(tools::run(&self.request))
-    }
-
-    /// What the client said that it can do.
-    pub fn client_capability(&self, name: &str) -> bool {
-        match self.revision.era() {
-            Era::Stateless => {
-                let declared = self.request.meta(META_CAPABILITIES);
-                declared.is_some_and(|declared| declared.get(name).is_some())
-            }
-            Era::Handshake => self.session.client_capabilities().get(name).is_some(),
-        }
     }
 
     /// Sends the last word on this request.
@@ -235,6 +222,12 @@ impl Exchange {
     /// Sends a message before the last word.
     pub async fn send(&self, message: &Value) {
         self.send_raw(message.to_string()).await;
+    }
+
+    /// Sends a notification before the last word.
+    pub async fn notify(&self, method: &str, params: &Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+            .await;
     }
 
     /// Sends bytes as if they were a message, before the last word.
@@ -306,18 +299,12 @@ impl Exchange {
     pub async fn log(&self, level: LogLevel, logger: &str, data: &Value) -> bool {
         let wanted = match self.revision.era() {
             Era::Handshake => Some(*lock(&self.session.log_level)),
-            Era::Stateless => {
-                let level = self.request.meta(META_LOG_LEVEL);
-                level.and_then(|level| LogLevel::deserialize(level).ok())
-            }
+            Era::Stateless => self.request.meta(META_LOG_LEVEL).and_then(LogLevel::of),
         };
         let is_wanted = wanted.is_some_and(|wanted| level >= wanted);
         if is_wanted {
             let params = json!({ "level": level, "logger": logger, "data": data });
-            self.send(&json!({
-                "jsonrpc": "2.0", "method": "notifications/message", "params": params,
-            }))
-            .await;
+            self.notify("notifications/message", &params).await;
         }
         is_wanted
     }
@@ -332,11 +319,6 @@ impl Exchange {
     /// too many.
     pub fn subscribe(&self, uri: &str) -> bool {
         self.session.subscribe(uri, &self.host.kept)
-    }
-
-    /// Stops telling this client of changes of a resource.
-    pub fn unsubscribe(&self, uri: &str) {
-        self.session.unsubscribe(uri);
     }
 
     /// Closes the stream of this request, for the client to come back after `retry` and fetch what is
@@ -387,7 +369,7 @@ impl Exchange {
     async fn write(&self, outgoing: Outgoing) {
         // A process that exited says nothing more, whatever else it was working on.
         if self.host.has_ended() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
         let outgoing = self.charged(outgoing);
         let is_final = outgoing.ending.is_final();
@@ -405,7 +387,7 @@ impl Exchange {
 }
 
 /// The response with this result, completed as the revision wants it.
-pub(crate) fn success(
+pub fn success(
     request: &Request,
     revision: Revision,
     behaviour: &dyn Behaviour,

@@ -1,19 +1,12 @@
 //! How a healthy server answers: who may ask what, and every method but the call itself.
 
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Value, json};
-
-use super::dispatch::weight_kept;
-use super::{
-    AGREEMENT_BYTES_MAX, Behaviour, Eras, Exchange, Host, INVALID_REQUEST, META_CAPABILITIES,
-    META_VERSION, METHOD_NOT_FOUND, Refusal, Request, Session, TOO_BUSY, changes, tools,
-};
+use crate::prelude::*;
 
 /// How long a client may keep a list or a discovery, in the stateless era.
 const CACHE_TTL_MS: u64 = 1_000;
 
 /// What becomes of a request that is served.
-pub(super) enum Answer {
+pub enum Answer {
     /// This result.
     Result(Value),
     /// A valid call of a tool, for the mode to answer.
@@ -23,11 +16,7 @@ pub(super) enum Answer {
 }
 
 /// Decides in which revision a request is served, or why it is not.
-pub(super) fn admit(
-    host: &Host,
-    session: &Session,
-    request: &Request,
-) -> Result<Revision, Refusal> {
+pub fn admit(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
     if request.is_stateless() && host.eras != Eras::Handshake {
         return admit_stateless(host, request);
     }
@@ -69,8 +58,7 @@ fn refuse_handshake(host: &Host, request: &Request) -> Refusal {
     if request.method != "initialize" {
         return missing(META_VERSION);
     }
-    let requested = request.params.get("protocolVersion");
-    let requested = requested.and_then(Value::as_str).unwrap_or_default();
+    let requested = request.text("protocolVersion").unwrap_or_default();
     let mut refusal = Refusal::unsupported_version(requested, &host.eras.revisions());
     refusal.message = format!(
         "initialize is not supported; this server speaks {}",
@@ -83,7 +71,7 @@ fn missing(key: &str) -> Refusal {
     Refusal::invalid(format!("Invalid params: _meta lacks {key}"))
 }
 
-fn method_not_found(request: &Request) -> Refusal {
+pub fn method_not_found(request: &Request) -> Refusal {
     Refusal::new(
         METHOD_NOT_FOUND,
         format!("Method not found: {}", request.method),
@@ -91,7 +79,7 @@ fn method_not_found(request: &Request) -> Refusal {
 }
 
 /// Answers an admitted request as far as that takes no time.
-pub(super) fn answer(
+pub fn answer(
     behaviour: &dyn Behaviour,
     eras: Eras,
     request: &Request,
@@ -146,8 +134,7 @@ fn discovery(behaviour: &dyn Behaviour, eras: Eras, revision: Revision) -> Value
 
 /// Settles the revision at once, so that what follows in the same write is served in it.
 fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, Refusal> {
-    let wanted = request.params.get("protocolVersion");
-    let Some(wanted) = wanted.and_then(Value::as_str) else {
+    let Some(wanted) = request.text("protocolVersion") else {
         return Err(Refusal::invalid(
             "Invalid params: initialize lacks protocolVersion",
         ));
@@ -159,7 +146,8 @@ fn agree(host: &Host, session: &Session, request: &Request) -> Result<Revision, 
         .unwrap_or(Revision::LATEST_HANDSHAKE);
     let said = |name: &str| request.params.get(name).cloned().unwrap_or_default();
     let said = (said("capabilities"), said("clientInfo"));
-    let bytes = weight_kept(&said.0.to_string()) + weight_kept(&said.1.to_string());
+    let bytes =
+        dispatch::weight_kept(&said.0.to_string()) + dispatch::weight_kept(&said.1.to_string());
     if bytes > AGREEMENT_BYTES_MAX {
         let kibibytes = AGREEMENT_BYTES_MAX / 1024;
         return Err(Refusal::invalid(format!(
@@ -181,15 +169,15 @@ pub fn list(
     items: &[Value],
     request: &Request,
     revision: Revision,
-) -> Result<Value, Refusal> {
+) -> Outcome {
     let start = match request.params.get("cursor") {
         None => 0,
-        Some(cursor) => cursor
-            .as_str()
-            .and_then(|cursor| cursor.strip_prefix("from-"))
-            .and_then(|start| start.parse().ok())
-            .filter(|start| *start < items.len())
-            .ok_or_else(|| Refusal::invalid("Invalid params: unknown cursor"))?,
+        Some(cursor) => {
+            let start = || cursor.as_str()?.strip_prefix("from-")?.parse().ok();
+            start()
+                .filter(|start| *start < items.len())
+                .ok_or_else(|| Refusal::invalid("Invalid params: unknown cursor"))?
+        }
     };
     let end = start.saturating_add(behaviour.page_size().max(1));
     let end = end.min(items.len());
@@ -215,14 +203,11 @@ fn check_call(
     revision: Revision,
 ) -> Result<Answer, Refusal> {
     let tools = behaviour.tools(revision);
-    let name = request.params.get("name").and_then(Value::as_str);
-    let tool = tools
-        .iter()
-        .find(|tool| name.is_some() && tool.get("name").and_then(Value::as_str) == name)
-        .ok_or_else(|| {
-            let name = name.unwrap_or_default();
-            Refusal::invalid(format!("Unknown tool: {name}"))
-        })?;
+    let name = request.text("name");
+    let mut tools = tools.iter();
+    let tool = tools.find(|tool| name.is_some() && tool["name"].as_str() == name);
+    let unknown = || Refusal::invalid(format!("Unknown tool: {}", name.unwrap_or_default()));
+    let tool = tool.ok_or_else(unknown)?;
     let arguments = request.arguments()?;
     // A wrong argument is for the model to read and correct, so it is no protocol error.
     Ok(match behaviour.problem(tool, arguments) {

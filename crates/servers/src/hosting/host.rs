@@ -2,20 +2,10 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use mcprove_trace::budget::Budget;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::Value;
-use tokio::io::AsyncWriteExt;
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, watch};
 
-use super::{
-    ANSWER_BYTES_MAX, BEHIND_MAX, Behaviour, Change, Ended, Fate, PublicHost, REQUEST_BYTES_MAX,
-    SESSION_BYTES_MAX, Session, Which,
-};
+use crate::prelude::*;
 
 /// The most calls of tools that are worked on at a time, and the most of all other requests.
 pub const IN_FLIGHT_MAX: usize = 16_384;
@@ -95,11 +85,11 @@ pub struct Host {
     end: watch::Sender<Option<u8>>,
     changes: broadcast::Sender<Change>,
     names: AtomicU64,
-    name_keys: RandomState,
+    name_keys: SignedState,
 }
 
-impl std::fmt::Debug for Host {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Host {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Host")
     }
 }
@@ -112,16 +102,16 @@ impl Host {
             eras,
             calls: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             others: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
-            requests: Budget::new(REQUEST_BYTES_MAX),
+            requests: Budget::new(http_limits::REQUEST_BYTES_MAX),
             answers: Budget::new(ANSWER_BYTES_MAX),
             kept: Budget::new(SESSION_BYTES_MAX),
             public_hosts: OnceLock::new(),
             stderr,
             is_stalled: AtomicBool::new(false),
             end: watch::Sender::new(None),
-            changes: broadcast::Sender::new(BEHIND_MAX),
+            changes: broadcast::Sender::new(changes::BEHIND_MAX),
             names: AtomicU64::new(0),
-            name_keys: RandomState::new(),
+            name_keys: SignedState::default(),
         })
     }
 
@@ -154,7 +144,7 @@ impl Host {
     pub(crate) async fn pass(&self) {
         self.ready().await;
         if self.is_stalled.load(Ordering::SeqCst) || self.has_ended() {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
     }
 
@@ -176,7 +166,7 @@ impl Host {
     /// Ends the server, as a process would by exiting; never returns to the mode.
     pub async fn exit(&self, status: u8) {
         self.end(status);
-        std::future::pending::<()>().await;
+        pending::<()>().await;
     }
 
     /// Ends the server with this status, unless it has ended already.
@@ -220,7 +210,8 @@ impl Host {
     }
 
     /// Closes a session, and tells the behaviour of a client that left.
-    pub(crate) fn close(&self, session: &Session, how: Ended) {
+    pub(crate) fn close(&self, session: &Session) {
+        let how = self.why_closed();
         if how == Ended::Disconnected {
             self.behaviour.left(session);
         }
@@ -247,14 +238,9 @@ impl Host {
 
     /// Waits until no request is worked on any more, once all were answered or given up.
     pub(crate) async fn settled(&self) {
-        let wait = async {
-            let is_busy = |slots: &Semaphore| slots.available_permits() < IN_FLIGHT_MAX;
-            while is_busy(&self.calls) || is_busy(&self.others) {
-                tokio::time::sleep(SETTLE_STEP).await;
-            }
-        };
-        // What does not stop by then is left behind.
-        let _ = tokio::time::timeout(SETTLE_TIME, wait).await;
+        let is_idle = |slots: &Semaphore| slots.available_permits() == IN_FLIGHT_MAX;
+        let is_settled = || is_idle(&self.calls) && is_idle(&self.others);
+        wait_until(is_settled, SETTLE_STEP, SETTLE_TIME).await;
     }
 
     /// Writes to stderr, waiting for whoever reads it.
@@ -270,12 +256,62 @@ impl Host {
     /// A name that nobody can guess and that is given once: for sessions and tasks.
     pub fn unique_name(&self) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
-        let half = |salt: u8| {
-            let mut hasher = self.name_keys.build_hasher();
-            hasher.write_u8(salt);
-            hasher.write_u64(number);
+        self.name_keys.mark(&number.to_string())
+    }
+}
+
+/// Waits until this is so, looking every `step`, and no longer than `max`: what does not stop by then is left behind.
+pub async fn wait_until(is_so: impl Fn() -> bool, step: Duration, max: Duration) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(step).await;
+        }
+    };
+    let _ = tokio::time::timeout(max, wait).await;
+}
+
+/// Keys that only this process knows, for seals on what a client is given and has to bring back unchanged.
+#[derive(Default)]
+pub struct SignedState {
+    first: RandomState,
+    second: RandomState,
+}
+
+impl SignedState {
+    /// The text with a seal on it.
+    pub fn put(&self, text: &str) -> String {
+        format!("{text}.{}", self.mark(text))
+    }
+
+    /// The text, if the seal on it is whole.
+    pub fn check<'a>(&self, sealed: &'a str) -> Option<&'a str> {
+        let (text, mark) = sealed.rsplit_once('.')?;
+        (mark == self.mark(text)).then_some(text)
+    }
+
+    /// What stands for a text, and tells nothing of it.
+    pub fn mark(&self, text: &str) -> String {
+        let half = |keys: &RandomState| {
+            let mut hasher = keys.build_hasher();
+            hasher.write(text.as_bytes());
             hasher.finish()
         };
-        format!("{:016x}{:016x}", half(0), half(1))
+        format!("{:016x}{:016x}", half(&self.first), half(&self.second))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_sealed_here_is_whole() {
+        let seal = SignedState::default();
+        let sealed = seal.put("step 1.5");
+        assert_eq!(seal.check(&sealed), Some("step 1.5"));
+        assert_eq!(seal.check(&format!("{sealed}-TAMPERED")), None);
+        assert_eq!(seal.check(&sealed.replace('5', "6")), None);
+        assert_eq!(seal.check("step 1.5"), None);
+        assert_eq!(SignedState::default().check(&sealed), None);
     }
 }

@@ -2,9 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value};
 
-use super::{Caller, HEADER_MISMATCH, META_VERSION, Refusal, Request};
+use crate::prelude::*;
 
 /// The revision, on every request after the handshake.
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -35,7 +34,7 @@ pub fn check(
         "resources/read" => "uri",
         _ => return Ok(()),
     };
-    let Some(name) = request.params.get(source).and_then(Value::as_str) else {
+    let Some(name) = request.text(source) else {
         return Ok(());
     };
     compare_encoded("Mcp-Name", caller, name)?;
@@ -53,7 +52,7 @@ pub fn check(
 fn check_arguments(
     caller: &Caller,
     schema: &Value,
-    arguments: &Map<String, Value>,
+    arguments: &Fields,
     depth: usize,
 ) -> Result<(), Refusal> {
     let properties = schema.get("properties").and_then(Value::as_object);

@@ -1,28 +1,25 @@
 //! What a client over HTTP may take: time for the head and the body of a request, and memory for bodies. The proxy
 //! holds its clients to the same.
 
-use std::time::Duration;
-
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use bytes::BytesMut;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioTimer;
-use mcprove_trace::budget::{Budget, Charge};
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 /// How long a client may take over the head of a request, from the end of the last answer on: also how long a
 /// connection may be idle. Nothing is limited while an answer is pending or a stream is open.
-pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_mins(1);
+pub const HEAD_TIME_MAX: Duration = Duration::from_mins(1);
 /// The largest head of a request, and what is read of a connection at once: what a client that does not finish its
 /// heads makes us hold.
-pub(crate) const HEAD_BYTES_MAX: usize = 16 * 1024;
+pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// The most connections at a time; further ones wait to be accepted. With [`HEAD_BYTES_MAX`], 128 MiB for heads.
 pub const CONNECTIONS_MAX: usize = 8_192;
 /// How long a client may say nothing in the middle of a body.
 pub const BODY_PAUSE_MAX: Duration = Duration::from_secs(30);
 /// How long a whole body may take.
-pub(crate) const BODY_TIME_MAX: Duration = Duration::from_mins(5);
+pub const BODY_TIME_MAX: Duration = Duration::from_mins(5);
 /// How many bytes of requests are held at a time, for all clients together: bodies that arrive, and requests that are
 /// worked on.
 pub const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -1,10 +1,8 @@
 //! The sessions of a server over streamable HTTP, of which few are ever deleted by their clients.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::{Session, lock};
+use crate::prelude::*;
 
 /// The most sessions at a time.
 pub const SESSIONS_MAX: usize = 65_536;
@@ -102,7 +100,7 @@ mod tests {
             assert_eq!(keep(&sessions, name), None);
         }
         let busy = sessions.get("b").unwrap();
-        let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let work = || tokio::spawn(pending::<()>()).abort_handle();
         let begun = busy.in_flight.begin(
             &json!(1),
             "tools/call".to_owned(),
@@ -121,7 +119,7 @@ mod tests {
         let sessions = HttpSessions::at_most(1);
         keep(&sessions, "a");
         let busy = sessions.get("a").unwrap();
-        let work = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let work = || tokio::spawn(pending::<()>()).abort_handle();
         busy.in_flight
             .begin(&json!(1), "ping".to_owned(), (Arc::default(), None), work);
         assert_eq!(keep(&sessions, "b").as_deref(), Some("b"));

@@ -1,17 +1,14 @@
 //! Listening on the network: one accept loop for all transports, and the handle on it.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
-
 use mcprove_settings::own_limits::LimitWatch;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::prelude::*;
+
 #[cfg(feature = "ws")]
 use super::serve_websocket;
-use super::{CONNECTIONS_MAX, Host, HttpServer};
 
 /// How long what was said before the end may take to reach the client.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -68,7 +65,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
+    pub fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
         let Bound { addr, listener } = bound;
         let limits = LimitWatch::default();
         let accepting = accept(Arc::clone(&host), listener, kind, limits.clone());
@@ -120,14 +117,14 @@ impl Drop for Listening {
 
 /// The addresses of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
-    pub(super) remote: SocketAddr,
-    pub(super) local: SocketAddr,
+pub struct Ends {
+    pub remote: SocketAddr,
+    pub local: SocketAddr,
 }
 
 /// A connection whose client has to read.
 #[cfg(feature = "ws")]
-pub(super) type Stream = Guarded<tokio::net::TcpStream>;
+pub type GuardedStream = Guarded<tokio::net::TcpStream>;
 
 async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: LimitWatch) {
     let server = HttpServer::new(Arc::clone(&host), kind);
@@ -138,7 +135,7 @@ async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: Limi
         loop {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
-                accepted = listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                accepted = listener.accept(), if connections.len() < http_limits::CONNECTIONS_MAX => {
                     match accepted {
                         Ok((stream, remote)) => {
                             // Only slower without.

@@ -1,9 +1,6 @@
 //! What arrives and what is refused: JSON-RPC, read the way a careful server reads it.
 
-use std::sync::LazyLock;
-
-use mcprove_trace::protocol::Revision;
-use serde_json::{Map, Number, Value, json};
+use crate::prelude::*;
 
 /// The key under which a stateless request names its revision.
 pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -30,12 +27,19 @@ pub const INVALID_PARAMS: i64 = -32602;
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The server has too much to do.
 pub const TOO_BUSY: i64 = -32000;
+/// No such resource, in the handshake era.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
 /// HTTP headers that contradict the body.
 pub const HEADER_MISMATCH: i64 = -32020;
 /// The client lacks a capability that the request needs.
 pub const MISSING_CAPABILITY: i64 = -32021;
 /// A revision that the server does not speak.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The fields of a JSON object: parameters, arguments.
+pub type Fields = Map<String, Value>;
+/// What a request comes to.
+pub type Outcome = Result<Value, Refusal>;
 
 /// Why a message is refused.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +76,18 @@ impl Refusal {
         }
     }
 
+    /// The refusal of a resource that is not there.
+    pub fn no_resource(uri: &str, revision: Revision) -> Self {
+        let code = match revision.era() {
+            Era::Handshake => RESOURCE_NOT_FOUND,
+            Era::Stateless => INVALID_PARAMS,
+        };
+        Self {
+            data: Some(json!({ "uri": uri })),
+            ..Self::new(code, format!("Resource not found: {uri}"))
+        }
+    }
+
     /// The error response to the request with this id.
     pub fn response(&self, id: &Value) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
@@ -90,7 +106,7 @@ pub struct Request {
     /// The method.
     pub method: String,
     /// The parameters; empty when there are none.
-    pub params: Map<String, Value>,
+    pub params: Fields,
 }
 
 /// A message of the client.
@@ -103,7 +119,7 @@ pub enum Message {
         /// The method.
         method: String,
         /// The parameters; empty when there are none.
-        params: Map<String, Value>,
+        params: Fields,
     },
     /// Answers a request of the server.
     Response {
@@ -125,40 +141,32 @@ pub enum Message {
 
 impl Message {
     /// Reads a message from JSON.
-    pub fn from_value(value: Value) -> Self {
+    pub fn from_value(mut value: Value) -> Self {
         if let Some(problem) = problem(&value) {
-            let is_valid = |id: &&Value| match id {
-                Value::String(_) => true,
-                Value::Number(number) => is_kept(number),
-                _ => false,
-            };
-            let id = value.get("id").filter(is_valid).cloned();
+            let id = value.get("id").filter(|id| id_problem(id).is_none());
             return Self::Invalid {
-                id: id.unwrap_or_default(),
+                id: id.cloned().unwrap_or_default(),
                 refusal: Refusal::new(INVALID_REQUEST, format!("Invalid request: {problem}")),
                 value,
             };
         }
         // It has been looked at: what is missing from here on is not wanted.
-        let mut fields = match value {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        let id = fields.remove("id");
-        let params = match fields.remove("params") {
+        let mut take = |name| value.get_mut(name).map(Value::take);
+        let id = take("id");
+        let params = match take("params") {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
-        match (fields.remove("method"), id) {
+        match (take("method"), id) {
             (Some(Value::String(method)), Some(id)) => {
                 Self::Request(Request { id, method, params })
             }
             (Some(Value::String(method)), None) => Self::Notification { method, params },
             (_, id) => Self::Response {
                 id: id.unwrap_or_default(),
-                outcome: match fields.remove("result") {
+                outcome: match take("result") {
                     Some(result) => Ok(result),
-                    None => Err(fields.remove("error").unwrap_or_default()),
+                    None => Err(take("error").unwrap_or_default()),
                 },
             },
         }
@@ -178,14 +186,7 @@ fn problem(value: &Value) -> Option<&'static str> {
         Some(Value::String(_)) if fields.get("params").is_some_and(|it| !it.is_object()) => {
             Some("\"params\" must be an object")
         }
-        Some(Value::String(_)) => match id {
-            None | Some(Value::String(_)) => None,
-            Some(Value::Number(number)) if is_kept(number) => None,
-            Some(Value::Number(_)) => {
-                Some("\"id\" is a number too large to be given back as it is")
-            }
-            Some(_) => Some("\"id\" must be a string or a number"),
-        },
+        Some(Value::String(_)) => id.and_then(id_problem),
         Some(_) => Some("\"method\" must be a string"),
         None => match (id, fields.get("result"), fields.get("error")) {
             (Some(_), Some(_), None) | (Some(_), None, Some(_)) => None,
@@ -194,11 +195,48 @@ fn problem(value: &Value) -> Option<&'static str> {
     }
 }
 
-/// Whether a number is given back as it came: whole ones beyond 64 bits lose digits.
-fn is_kept(number: &Number) -> bool {
+/// Why something is no id: one that is not given back as it came. Whole numbers beyond 64 bits lose digits.
+fn id_problem(id: &Value) -> Option<&'static str> {
     /// From here on not every whole number has a double of its own.
     const DOUBLES_APART: f64 = 9_007_199_254_740_992.0;
-    !number.is_f64() || number.as_f64().is_some_and(|it| it.abs() < DOUBLES_APART)
+    match id {
+        Value::String(_) => None,
+        Value::Number(number) => {
+            let is_kept = !number.is_f64() || number.as_f64()?.abs() < DOUBLES_APART;
+            (!is_kept).then_some("\"id\" is a number too large to be given back as it is")
+        }
+        _ => Some("\"id\" must be a string or a number"),
+    }
+}
+
+/// How severe a log message is: a level of the protocol, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Details for developers.
+    #[default]
+    Debug,
+    /// What happens.
+    Info,
+    /// What happens and matters.
+    Notice,
+    /// What may become a problem.
+    Warning,
+    /// What went wrong.
+    Error,
+    /// A part that failed.
+    Critical,
+    /// What somebody must see to at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+impl LogLevel {
+    /// The level that a value names.
+    pub fn of(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
 }
 
 impl Request {
@@ -214,15 +252,17 @@ impl Request {
 
     /// The tool that is called.
     pub fn tool(&self) -> &str {
-        self.params
-            .get("name")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        self.text("name").unwrap_or_default()
+    }
+
+    /// A parameter that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.params.get(name)?.as_str()
     }
 
     /// The arguments of what is called; none is an empty map, and anything else is refused.
-    pub fn arguments(&self) -> Result<&Map<String, Value>, Refusal> {
-        static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    pub fn arguments(&self) -> Result<&Fields, Refusal> {
+        static NONE: LazyLock<Fields> = LazyLock::new(Map::new);
         match self.params.get("arguments") {
             None => Ok(&NONE),
             Some(Value::Object(arguments)) => Ok(arguments),

@@ -4,17 +4,14 @@
 //! What a behaviour leaves alone is done the healthy way (`healthy.rs`). Nothing here knows the client's
 //! code, so that neither can hide the other's mistakes.
 
-use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use crate::prelude::*;
 
 mod batch;
 pub mod behaviour;
-mod caller;
-mod changes;
-mod dispatch;
+pub(crate) mod changes;
+pub(crate) mod dispatch;
 pub mod exchange;
 pub mod healthy;
 pub mod host;
@@ -22,12 +19,8 @@ mod http_answer;
 mod http_headers;
 pub mod http_limits;
 mod http_sessions;
-mod http_stream;
-mod http_waiting;
-mod in_flight;
 pub(crate) mod lean;
 pub mod listener;
-mod logging;
 pub mod message;
 pub mod names;
 mod serve_http;
@@ -35,40 +28,23 @@ mod serve_sse;
 pub mod serve_stdio;
 #[cfg(feature = "ws")]
 mod serve_websocket;
-pub(crate) mod session;
+mod session;
 pub(crate) mod tools;
-mod watch;
 
-pub use async_trait::async_trait;
-pub use behaviour::{Behaviour, Fate, Shield};
-pub use caller::{Caller, Identity, Unauthorised};
-use changes::BEHIND_MAX;
-pub use changes::Change;
-use dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started};
-pub use exchange::Exchange;
-use exchange::{ANSWER_BYTES_MAX, Answers, Away, Ending, OUTPUT_QUEUE_MAX, Outgoing, Output};
-pub use host::{Eras, Host, Stderr};
-use http_answer::{BrokenOff, NoAnswer};
-use http_headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use http_limits::{CONNECTIONS_MAX, REQUEST_BYTES_MAX};
-use http_sessions::{HttpSessions, SESSIONS_MAX};
-use http_stream::Piece;
-use http_waiting::Waiting;
-use in_flight::{End, InFlight, Which};
-use listener::Ends;
-pub use listener::{Bound, Kind, ListenError, Listening};
-pub use logging::LogLevel;
-pub use mcprove_settings::sync::lock;
-use message::{
-    HEADER_MISMATCH, INVALID_REQUEST, META_CAPABILITIES, META_CLIENT, META_LOG_LEVEL, META_SERVER,
-    META_SUBSCRIPTION, META_VERSION, METHOD_NOT_FOUND, Message, PARSE_ERROR, TOO_BUSY,
+pub use self::{
+    behaviour::*, changes::Change, exchange::*, host::*, listener::*, message::*,
+    names::PublicHost, session::*,
 };
-pub use message::{Refusal, Request};
-pub use names::PublicHost;
-use serve_http::HttpServer;
-pub use session::Session;
-use session::{AGREEMENT_BYTES_MAX, SESSION_BYTES_MAX, Shared};
-pub use watch::{Arrival, Ended, Malformed, TurnedAway, Watch};
+pub use async_trait::async_trait;
+pub use mcprove_settings::sync::lock;
+
+pub(crate) use self::{
+    dispatch::{BUSY_RETRY_S, FRAME_BYTES_MAX, Peer, Started},
+    http_answer::{BrokenOff, NoAnswer, Piece, Waiting},
+    http_sessions::HttpSessions,
+    serve_http::HttpServer,
+    tools::{structured_result, text_result},
+};
 
 /// How many bytes each direction of an in-memory pipe holds.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -102,11 +78,6 @@ pub async fn listen(
     addr: SocketAddr,
 ) -> Result<Listening, ListenError> {
     Ok(Listening::start(host, kind, Bound::to(addr).await?))
-}
-
-/// Serves over the network, on the current runtime, where nobody was served so far.
-pub fn listen_on(host: Arc<Host>, kind: Kind, bound: Bound) -> Listening {
-    Listening::start(host, kind, bound)
 }
 
 /// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to read from

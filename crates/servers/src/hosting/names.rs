@@ -1,14 +1,14 @@
 //! Under which names a server over the network may be addressed. A page in a browser can have its own name lead to
 //! this machine, and then reach servers that trust everybody here: its requests tell by `Host` and `Origin`.
 
-use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
+use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::header::{HOST, ORIGIN};
 use hyper::http::uri::Authority;
-use hyper::{StatusCode, Uri, Version};
+use hyper::{Uri, Version};
 use mcprove_settings::message::{assignment, message};
-use mcprove_settings::text::shorten;
+
+use crate::prelude::*;
 
 /// How much is shown of a name that is refused.
 const NAME_CHARACTERS_SHOWN: usize = 100;
@@ -22,11 +22,8 @@ impl FromStr for PublicHost {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bare = text
-            .parse::<IpAddr>()
-            .ok()
-            .map(|address| address.to_string());
-        let name = bare.or_else(|| {
+        let bare = text.parse::<IpAddr>().map(|address| address.to_string());
+        let name = bare.ok().or_else(|| {
             let has_port = text.parse::<Authority>().ok()?.port().is_some();
             host_of(text).filter(|_| !has_port)
         });
@@ -56,24 +53,17 @@ pub fn check(
         let authority = authority.as_str();
         ("request target", authority, host_of(authority))
     });
-    let hosts = headers.get_all(HOST).iter().map(|value| {
-        let value = value.to_str().unwrap_or_default();
-        ("Host", value, host_of(value))
-    });
-    let origins = headers.get_all(ORIGIN).iter().map(|value| {
-        let value = value.to_str().unwrap_or_default();
-        let origin = value.parse::<Uri>().ok();
-        let authority = origin.as_ref().and_then(Uri::authority);
-        let has_scheme = origin
-            .as_ref()
-            .is_some_and(|origin| origin.scheme().is_some());
-        let name = authority.filter(|_| has_scheme);
-        (
-            "Origin",
-            value,
-            name.and_then(|name| host_of(name.as_str())),
-        )
-    });
+    let named = |header, name, host: fn(&str) -> Option<String>| {
+        headers
+            .get_all(name)
+            .iter()
+            .map(move |value: &HeaderValue| {
+                let value = value.to_str().unwrap_or_default();
+                (header, value, host(value))
+            })
+    };
+    let hosts = named("Host", HOST, host_of);
+    let origins = named("Origin", ORIGIN, host_of_origin);
     for (header, value, name) in target.into_iter().chain(hosts).chain(origins) {
         let is_known = name.as_deref().is_some_and(|name| {
             is_own(name, local) || public.iter().any(|PublicHost(public)| public == name)
@@ -104,6 +94,13 @@ fn host_of(authority: &str) -> Option<String> {
     let host = host.strip_suffix('.').unwrap_or(host);
     let is_plain = !host.is_empty() && !authority.as_str().contains('@');
     is_plain.then(|| host.to_ascii_lowercase())
+}
+
+/// The same of what `Origin` says: an address without a path.
+fn host_of_origin(origin: &str) -> Option<String> {
+    let origin = origin.parse::<Uri>().ok()?;
+    origin.scheme()?;
+    host_of(origin.authority()?.as_str())
 }
 
 fn is_own(name: &str, local: SocketAddr) -> bool {

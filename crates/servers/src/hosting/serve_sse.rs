@@ -1,16 +1,10 @@
 //! HTTP+SSE, the transport of 2024-11-05: a stream at `/sse` names the endpoint to post to, and
 //! carries all answers.
 
-use std::sync::Arc;
+use hyper::{Method, Request};
 
-use bytes::Bytes;
-use futures_util::{StreamExt, stream};
-use hyper::body::Incoming;
-use hyper::{Method, Request, StatusCode};
-
-use super::http_answer::{self as answer, Answer, refuse};
-use super::http_stream::{event, outgoing};
-use super::{Caller, HttpServer, NoAnswer, Peer, Piece, dispatch, lock};
+use super::http_answer::{self as answer, Answer, Answered, event, outgoing, refuse};
+use crate::prelude::*;
 
 /// Forgets a client when its stream is gone.
 struct Registration {
@@ -22,17 +16,17 @@ impl Drop for Registration {
     fn drop(&mut self) {
         let HttpServer { host, clients, .. } = &*self.server;
         if let Some(peer) = lock(clients).remove(&self.name) {
-            host.close(&peer.session, host.why_closed());
+            host.close(&peer.session);
         }
     }
 }
 
 impl HttpServer {
-    pub(super) async fn admit_sse(
+    pub async fn admit_sse(
         self: &Arc<Self>,
         request: Request<Incoming>,
         caller: &Arc<Caller>,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Answered {
         self.host.pass().await;
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/sse") => Ok(self.open(caller)),
@@ -60,11 +54,7 @@ impl HttpServer {
         answer::events(stream::iter([endpoint]).chain(events))
     }
 
-    async fn post_message(
-        &self,
-        request: Request<Incoming>,
-        caller: &Arc<Caller>,
-    ) -> Result<Answer, NoAnswer> {
+    async fn post_message(&self, request: Request<Incoming>, caller: &Arc<Caller>) -> Answered {
         let query = request.uri().query().unwrap_or_default();
         let mut pairs = query.split('&');
         let name = pairs

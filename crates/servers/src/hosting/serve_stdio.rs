@@ -1,15 +1,8 @@
 //! Newline-delimited messages over a pair of streams: stdio, or a pipe in memory.
 
-use std::sync::Arc;
-use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
 
-use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::oneshot;
-
-use super::{
-    Answers, Ending, FRAME_BYTES_MAX, Host, INVALID_REQUEST, Peer, Refusal, Session, dispatch, lean,
-};
+use crate::prelude::*;
 
 /// How long requests may still be worked on after the client closed our input.
 pub const DRAIN_TIME: Duration = Duration::from_millis(500);
@@ -25,7 +18,7 @@ const COPIED_BYTES_MAX: usize = 64 * 1024;
 const WRITE_BATCH: usize = 256;
 
 /// Serves until the client closes our input or no longer reads our output, or the mode ends; returns the exit status.
-pub(crate) async fn run(
+pub async fn run(
     host: Arc<Host>,
     input: impl AsyncRead + Unpin + Send,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -63,7 +56,7 @@ pub(crate) async fn run(
 
 /// Serves the lean mode on the stdio of this process, without a task hop between reading and
 /// writing.
-pub(crate) async fn run_lean(host: Arc<Host>) -> u8 {
+pub async fn run_lean(host: Arc<Host>) -> u8 {
     let served = tokio::task::spawn_blocking(move || {
         lean::run_blocking(host, std::io::stdin().lock(), std::io::stdout().lock());
     });
@@ -87,19 +80,10 @@ async fn read(peer: &Peer, input: impl AsyncRead + Unpin) {
         }
     }
     host.behaviour.left(&peer.session);
-    drain(&peer.session).await;
+    // Quick work may finish, so that `printf … | mcprove fixture normal` is answered. What takes longer is given up.
+    let is_idle = || !peer.session.in_flight.is_busy();
+    wait_until(is_idle, DRAIN_STEP, DRAIN_TIME).await;
     tokio::time::sleep(host.behaviour.linger()).await;
-}
-
-/// Lets quick work finish, so that `printf … | mcprove fixture normal` is answered.
-async fn drain(session: &Session) {
-    let wait = async {
-        while session.in_flight.is_busy() {
-            tokio::time::sleep(DRAIN_STEP).await;
-        }
-    };
-    // What takes longer is given up.
-    let _ = tokio::time::timeout(DRAIN_TIME, wait).await;
 }
 
 #[derive(Clone, Copy, PartialEq)]

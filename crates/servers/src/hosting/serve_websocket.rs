@@ -1,32 +1,27 @@
 //! WebSocket: one message per text frame, subprotocol `mcp`.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-use futures_util::{Sink, SinkExt, Stream, StreamExt};
+use futures_util::{Sink, SinkExt};
+use hyper::header::SEC_WEBSOCKET_PROTOCOL;
 use mcprove_trace::guarded::{Pongs, Received};
 use tokio_tungstenite::accept_hdr_async_with_config;
-use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
-use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, StatusCode};
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::protocol::frame::Frame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
-use tokio_tungstenite::tungstenite::{Error, Message};
-
-use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
-use super::listener::{self, Kind};
-use super::serve_http::caller;
-use super::{
-    Answers, Caller, Ending, Ends, FRAME_BYTES_MAX, Host, Peer, TurnedAway, Unauthorised, dispatch,
-    names,
+use tokio_tungstenite::tungstenite::{
+    Error, Message,
+    handshake::server::{ErrorResponse, Request, Response},
+    protocol::WebSocketConfig,
+    protocol::frame::Frame,
+    protocol::frame::coding::{Data, OpCode},
 };
+
+use super::http_answer::listed;
+use super::http_limits::{BODY_PAUSE_MAX, HEAD_BYTES_MAX, HEAD_TIME_MAX};
+use super::serve_http::caller;
+use crate::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 16 * 1024;
-const PROTOCOL: &str = "sec-websocket-protocol";
 
 /// Serves one connection to its end.
-pub async fn serve(host: Arc<Host>, stream: listener::Stream, ends: Ends) {
+pub async fn serve(host: Arc<Host>, stream: GuardedStream, ends: Ends) {
     host.ready().await;
     let mut caller = None;
     #[expect(clippy::result_large_err, reason = "the signature is the library's")]
@@ -100,7 +95,7 @@ struct Closing<'p>(&'p Peer);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         let Peer { host, session, .. } = self.0;
-        host.close(session, host.why_closed());
+        host.close(session);
     }
 }
 
@@ -147,16 +142,12 @@ fn agree(
     }
     let head = (request.uri(), request.version(), headers);
     names::check(head, local, host.names()).map_err(|(status, why)| refuse(status, why))?;
-    let offered = headers.get_all(PROTOCOL).iter();
-    let mut offered = offered
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    if !offered.any(|protocol| protocol.trim() == "mcp") {
+    if !listed(headers, SEC_WEBSOCKET_PROTOCOL).any(|protocol| protocol.trim() == "mcp") {
         let text = "the subprotocol is mcp\n".to_owned();
         return Err(refuse(StatusCode::BAD_REQUEST, text));
     }
     let headers = response.headers_mut();
-    headers.insert(PROTOCOL, HeaderValue::from_static("mcp"));
+    headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     Ok(response)
 }
 

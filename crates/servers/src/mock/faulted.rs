@@ -1,13 +1,8 @@
 //! A call of a mock that met a fault, over whatever transport it came.
 
-use bytes::Bytes;
 use mcprove_fault::{FaultedCall, status_reply};
-use mcprove_trace::BoxFuture;
-use mcprove_trace::protocol::Era;
-use serde_json::Value;
 
-use super::{Entry, Server, Ticket};
-use crate::hosting::Exchange;
+use crate::prelude::*;
 
 /// The status with which a crashed server exits.
 const CRASHED: u8 = 1;

@@ -1,15 +1,9 @@
 //! What a mock writes down of its requests: when they came, how they ended, which fault struck them.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-
-use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
+use mcprove_recording::{Peer, RecordedRequest, RecordedSession};
 use mcprove_settings::text::shorten_bytes;
-use mcprove_trace::ErrorCategory;
-use serde_json::{Map, Value};
 
-use crate::hosting::{Ended, Refusal, Request, Session, TurnedAway, lock};
+use crate::prelude::*;
 
 /// How many requests of a session are remembered that got no answer of their own.
 const UNHEARD_MAX: usize = 1_024;
@@ -95,7 +89,7 @@ impl Log {
     }
 
     /// A notification arrived.
-    pub fn notification(&self, session: &Session, method: &str, params: &Map<String, Value>) {
+    pub fn notification(&self, session: &Session, method: &str, params: &Fields) {
         let Some(log) = self.session(session) else {
             return;
         };
@@ -192,7 +186,7 @@ fn readable(bytes: &[u8]) -> String {
 }
 
 /// Parameters as JSON; empty for none.
-fn json(params: &Map<String, Value>) -> String {
+fn json(params: &Fields) -> String {
     if params.is_empty() {
         return String::new();
     }

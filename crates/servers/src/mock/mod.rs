@@ -30,9 +30,8 @@
 //! ```
 
 mod faulted;
+pub(crate) mod item;
 mod log;
-mod prompt;
-pub(crate) mod resource;
 mod server;
 mod spec;
 pub(crate) mod template;
@@ -41,26 +40,23 @@ mod tool;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use mcprove_fault::{FaultCount, FaultSpec};
-use mcprove_recording::{Recording, RecordingSummary};
-use server::Server;
-use tokio::io::{AsyncRead, AsyncWrite};
+use mcprove_recording::RecordingSummary;
 
-use crate::hosting::{self, Host, Stderr};
+use crate::hosting;
+use crate::prelude::*;
 
 pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
-use faulted::FaultedExchange;
-use log::{Entry, Log};
-use server::Ticket;
-pub(crate) use spec::text_of;
-pub use spec::{Answer, Function, Item, MockSpec, Otherwise, Rule, ToolSpec, When};
+pub use spec::*;
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 pub use tool::MockError;
-use tool::Tool;
+
+pub(crate) use self::{
+    faulted::FaultedExchange,
+    log::{Entry, Log},
+    server::{Server, Ticket},
+    tool::Tool,
+};
 
 /// What can be chosen besides what the server is.
 #[derive(Clone, Default)]
@@ -134,7 +130,7 @@ impl Mock {
 
     /// Serves over the network, on the current runtime, on an address that was taken before.
     pub fn listen_on(&self, kind: Kind, bound: Bound) -> Listening {
-        hosting::listen_on(self.host(Stderr::Discard), kind, bound)
+        Listening::start(self.host(Stderr::Discard), kind, bound)
     }
 
     /// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to

@@ -5,23 +5,10 @@
 //! wrong arguments, counts and is struck like any other.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use async_trait::async_trait;
 use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
-use mcprove_recording::Recording;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::{Map, Value, json};
 
-use super::{
-    Entry, FaultedExchange, Item, Log, MockError, MockSpec, Options, Tool, prompt, resource,
-};
-use crate::hosting::healthy::{self, cacheable};
-use crate::hosting::message::Refusal;
-use crate::hosting::{
-    Arrival, Behaviour, Caller, Ended, Exchange, Malformed, Request, Session, Shield, TurnedAway,
-    Watch,
-};
+use crate::prelude::*;
 
 pub struct Server {
     spec: MockSpec,
@@ -102,13 +89,10 @@ impl Server {
 
     /// The mock's own answer to a call, without any fault.
     pub fn answer_call(&self, exchange: &Exchange) -> Value {
-        match self.try_call(&exchange.request) {
-            Ok(result) => exchange.success(result),
-            Err(refusal) => refusal.response(&exchange.request.id),
-        }
+        exchange.response(self.try_call(&exchange.request))
     }
 
-    fn try_call(&self, request: &Request) -> Result<Value, Refusal> {
+    fn try_call(&self, request: &Request) -> Outcome {
         let name = request.tool();
         let tool = self.tools.iter().find(|tool| tool.name == name);
         let unknown = || Refusal::invalid(format!("Unknown tool: {name}"));
@@ -118,9 +102,9 @@ impl Server {
     }
 
     /// The answer to what takes no time and is not done the healthy way; `None` is all else.
-    fn answer(&self, exchange: &Exchange) -> Option<Result<Value, Refusal>> {
+    fn answer(&self, exchange: &Exchange) -> Option<Outcome> {
         let spec = &self.spec;
-        let (params, revision) = (&exchange.request.params, exchange.revision);
+        let revision = exchange.revision;
         let (has_resources, has_prompts) = (spec.has_resources(), !spec.prompts.is_empty());
         let list = |name: &str, items: &[Item]| {
             let listed = items.iter().map(|item| item.listed.clone().into());
@@ -136,11 +120,11 @@ impl Server {
                 list("resourceTemplates", &spec.resource_templates)
             }
             "resources/read" if has_resources => {
-                resource::read(&spec.resources, &spec.resource_templates, params, revision)
-                    .map(|result| cacheable(result, revision))
+                let result = item::read(spec, &exchange.request, revision);
+                result.map(|result| healthy::cacheable(result, revision))
             }
             "prompts/list" if has_prompts => list("prompts", &spec.prompts),
-            "prompts/get" if has_prompts => prompt::get(&spec.prompts, &exchange.request),
+            "prompts/get" if has_prompts => item::get(&spec.prompts, &exchange.request),
             _ => return None,
         })
     }
@@ -212,7 +196,7 @@ impl Behaviour for Server {
         Some(Box::new(Ticket { injection, entry }))
     }
 
-    fn notified(&self, session: &Session, method: &str, params: &Map<String, Value>) {
+    fn notified(&self, session: &Session, method: &str, params: &Fields) {
         self.log.notification(session, method, params);
     }
 
@@ -240,8 +224,7 @@ impl Behaviour for Server {
         let injection = ticket.and_then(|ticket| ticket.injection.as_ref());
         let answer = if exchange.request.method != "tools/call" {
             match self.answer(exchange) {
-                Some(Ok(result)) => exchange.success(result),
-                Some(Err(refusal)) => refusal.response(&exchange.request.id),
+                Some(outcome) => exchange.response(outcome),
                 None => return false,
             }
         } else if let Some(injection) = injection {

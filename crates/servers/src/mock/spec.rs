@@ -2,13 +2,7 @@
 //!
 //! `crate::tools_file` reads it from a file; in Rust it is put together by hand.
 
-use std::fmt;
-use std::sync::Arc;
-
-use serde_json::{Map, Value, json};
-
-use super::{Template, TemplateError};
-use crate::hosting::tools::text_result;
+use crate::prelude::*;
 
 /// A whole server.
 #[derive(Clone, PartialEq, Default)]
@@ -37,7 +31,7 @@ pub struct MockSpec {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolSpec {
     /// The tool as it is listed: `name`, `inputSchema` and so on.
-    pub listed: Map<String, Value>,
+    pub listed: Fields,
     /// What it answers: the first rule that fits the arguments decides.
     pub rules: Vec<Rule>,
     /// What it answers when no rule fits.
@@ -69,9 +63,9 @@ pub enum When {
     /// All.
     Always,
     /// Those that have these arguments, whatever else they have.
-    Has(Map<String, Value>),
+    Has(Fields),
     /// Those that have exactly these arguments.
-    Is(Map<String, Value>),
+    Is(Fields),
 }
 
 /// What a call is answered.
@@ -139,21 +133,13 @@ impl fmt::Debug for Answer {
             Self::Result(result) => formatter.debug_tuple("Result").field(result).finish(),
             Self::Computed(function) => formatter.debug_tuple("Computed").field(function).finish(),
             Self::Error(error) => {
-                let code = error
-                    .field("code")
-                    .and_then(|code| code.render(&Map::new()));
+                let code = || error.field("code")?.render(&Map::new())?.as_i64();
+                let message = error.field("message");
+                let message = message.unwrap_or(Template::literal("".into()));
                 formatter
                     .debug_struct("Error")
-                    .field(
-                        "code",
-                        &code.and_then(|code| code.as_i64()).unwrap_or_default(),
-                    )
-                    .field(
-                        "message",
-                        &error
-                            .field("message")
-                            .unwrap_or(Template::literal("".into())),
-                    )
+                    .field("code", &code().unwrap_or_default())
+                    .field("message", &message)
                     .field("data", &error.field("data"))
                     .finish()
             }
@@ -183,7 +169,7 @@ impl PartialEq for Function {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// As it is listed: `uri`, `uriTemplate` or `name` and so on.
-    pub listed: Map<String, Value>,
+    pub listed: Fields,
     /// What is in it: the `text` or `blob` of a resource, where `${args.x}` is what stands for `{x}` in its address; the
     /// messages of a prompt.
     pub content: Template,
@@ -278,6 +264,6 @@ impl Answer {
 }
 
 /// The text of this name, or an empty one.
-pub fn text_of<'m>(fields: &'m Map<String, Value>, name: &str) -> &'m str {
+pub fn text_of<'m>(fields: &'m Fields, name: &str) -> &'m str {
     fields.get(name).and_then(Value::as_str).unwrap_or_default()
 }

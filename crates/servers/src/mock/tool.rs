@@ -1,20 +1,14 @@
 //! A tool ready to be called: its schema compiled, its rules in order, how far each sequence is.
 
 use std::cell::LazyCell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use mcprove_arguments as arguments;
-use mcprove_settings::json_schema::{Remote, compile};
-use mcprove_settings::text::shorten;
-use mcprove_trace::canonical::canonical;
 use mcprove_trace::contained::contain_call;
-use serde_json::{Map, Value, json};
 
-use super::{Answer, Otherwise, Rule, ToolSpec, When};
-use crate::hosting::message::{INTERNAL_ERROR, Refusal};
-use crate::hosting::tools::{structured_result, text_result};
+use crate::prelude::*;
 
 /// How many problems of arguments one answer names.
 const PROBLEMS_MAX: usize = 5;
@@ -85,7 +79,7 @@ impl Tool {
     }
 
     /// What the call with these arguments is answered: a result, or a JSON-RPC error.
-    pub fn call(&self, arguments: Option<&Value>) -> Result<Value, Refusal> {
+    pub fn call(&self, arguments: Option<&Value>) -> Outcome {
         let (none, empty) = (json!({}), Map::new());
         let arguments = arguments.unwrap_or(&none);
         if let Some(problem) = self.problem(arguments) {
@@ -123,7 +117,7 @@ impl Tool {
         })
     }
 
-    fn made(&self, answer: &Answer, arguments: &Map<String, Value>) -> Result<Value, Refusal> {
+    fn made(&self, answer: &Answer, arguments: &Fields) -> Outcome {
         let too_large = || Refusal::new(INTERNAL_ERROR, "the answer would be too large");
         match answer {
             Answer::Result(template) => {
@@ -168,7 +162,7 @@ impl Tool {
             return result;
         }
         let text = result.pointer("/content/0/text").and_then(Value::as_str);
-        let object = text.and_then(|text| serde_json::from_str::<Map<String, Value>>(text).ok());
+        let object = text.and_then(|text| serde_json::from_str::<Fields>(text).ok());
         if let Some(object) = object {
             result["structuredContent"] = Value::Object(object);
         }
@@ -231,7 +225,7 @@ impl ReadyRule {
 }
 
 /// One way to write each argument: equal values are equal texts.
-fn comparable(arguments: &Map<String, Value>) -> Vec<(String, String)> {
+fn comparable(arguments: &Fields) -> Vec<(String, String)> {
     let comparable = arguments.iter().map(|(name, value)| {
         let text = value.to_string();
         (name.clone(), canonical(&text).unwrap_or(text))

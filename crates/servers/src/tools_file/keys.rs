@@ -4,12 +4,9 @@
 //! The schema cannot say all that the reader checks (what is a template, that schemas compile), and knows the spellings
 //! of the protocol and with `_`.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
-
 use schemars::{Schema, json_schema};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+
+use crate::prelude::*;
 
 /// Every key there is.
 pub static KEYS: LazyLock<Keys> =
@@ -52,7 +49,7 @@ pub struct Key {
 pub struct Form {
     /// For people.
     pub words: String,
-    pub(super) schema: Value,
+    pub schema: Value,
 }
 
 impl Key {
@@ -93,7 +90,7 @@ pub fn schema() -> Schema {
 
 impl Section {
     /// The names of its keys.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         self.keys.iter().map(|key| key.name.as_str()).collect()
     }
 
@@ -137,7 +134,7 @@ fn snake_case(name: &str) -> String {
 }
 
 /// Whether two spellings are of the same name: `input_schema` and `inputSchema` are.
-pub(super) fn is_same(one: &str, other: &str) -> bool {
+pub fn is_same(one: &str, other: &str) -> bool {
     let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
     letters(one) == letters(other)
 }

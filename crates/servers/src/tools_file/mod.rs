@@ -7,7 +7,6 @@
 pub mod keys;
 mod other;
 mod recorded;
-mod response;
 mod table;
 mod tool;
 
@@ -16,16 +15,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use keys::is_same;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, Warning};
-use mcprove_settings::tree::{
-    Data, Document, FILE_BYTES_MAX, Field, Node, Wanted, read_text, too_large,
-};
+use mcprove_settings::tree::{Document, FILE_BYTES_MAX, Wanted, read_text};
+use table::Table;
 
-use crate::mock::{MockSpec, ToolSpec};
+use crate::prelude::*;
 
 pub use keys::schema;
-use table::Table;
 
 /// The largest recording that is read; other files are smaller.
 pub const RECORDING_BYTES_MAX: usize = 256 * 1024 * 1024;

@@ -2,14 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::tree::{Field, Node};
-use serde_json::{Value, json};
 
-use super::response::{all, block};
 use super::table::{Table, check_template, scalar_text};
-use crate::mock::resource::pattern_problem;
-use crate::mock::{Item, Template};
+use super::tool::{all, block};
+use crate::mock::item::pattern_problem;
+use crate::prelude::*;
 
 pub fn resource(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item> {
     let label = format!("resource {}", place + 1);

@@ -3,22 +3,14 @@
 //! A call is answered by its arguments. Equal calls that were answered one after the other are a
 //! sequence. What was not recorded is an error that says so, for anything else would be made up.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
-use mcprove_settings::reader::Warning;
-use mcprove_settings::tree::too_large;
-use mcprove_trace::canonical::canonical;
-use mcprove_trace::{ErrorCategory, TraceError, TraceRecord};
-use serde_json::{Map, Value, from_value, json};
+use mcprove_settings::error::{ConfigError, Place};
+use mcprove_trace::{TraceError, TraceRecord};
+use serde_json::from_value;
 
 use super::{MockFile, RECORDING_BYTES_MAX, WANTED};
-use crate::hosting::message::META_SERVER;
-use crate::hosting::tools::text_result;
-use crate::mock::{Answer, Item, MockSpec, Otherwise, Rule, Template, ToolSpec, When, text_of};
-
-type Fields = Map<String, Value>;
+use crate::prelude::*;
 
 /// Whether a text is a trace: lines of JSON that have a time and a kind.
 pub fn is_trace(text: &str) -> bool {
@@ -66,11 +58,8 @@ struct Session {
     cut_answers: u64,
 }
 
-enum End {
-    Result(Fields),
-    /// With what else was answered: the result of a tool error, the `data` of a JSON-RPC error.
-    Error(TraceError, Option<Value>),
-}
+/// A result, or an error with what else was answered: the result of a tool error, the `data` of a JSON-RPC error.
+type End = Result<Fields, (TraceError, Option<Value>)>;
 
 impl Session {
     fn add(&mut self, record: TraceRecord) {
@@ -90,8 +79,8 @@ impl Session {
                 };
                 self.cut_answers += u64::from(record.cut.is_some());
                 *end = match (record.error, record.result) {
-                    (Some(error), result) => Some(End::Error(error, result.or(record.data))),
-                    (None, Some(Value::Object(result))) => Some(End::Result(result)),
+                    (Some(error), result) => Some(Err((error, result.or(record.data)))),
+                    (None, Some(Value::Object(result))) => Some(Ok(result)),
                     _ => None,
                 };
             }
@@ -145,20 +134,21 @@ struct Recorded {
 impl Recorded {
     /// Takes in how a request was answered.
     fn add(&mut self, method: &str, mut params: Fields, end: End) {
-        let mut result = match end {
-            End::Result(result) if method != "tools/call" => result,
-            end if method == "tools/call" => {
-                let arguments = fields(params.remove("arguments"));
-                self.call(text_of(&params, "name"), arguments, end);
-                return;
-            }
-            _ => return,
+        if method == "tools/call" {
+            let arguments = fields(params.remove("arguments"));
+            self.call(text_of(&params, "name"), arguments, end);
+            return;
+        }
+        let Ok(mut result) = end else {
+            return;
         };
         let mut listed = |name| -> Vec<Fields> {
-            let items = result.remove(name).unwrap_or_default();
-            let items: Vec<Value> = from_value(items).unwrap_or_default();
-            let items = items.into_iter();
-            items.filter_map(|item| from_value(item).ok()).collect()
+            let items: Vec<Value> =
+                from_value(result.remove(name).unwrap_or_default()).unwrap_or_default();
+            items
+                .into_iter()
+                .filter_map(|item| from_value(item).ok())
+                .collect()
         };
         match method {
             "tools/list" => {
@@ -290,8 +280,8 @@ fn keep(items: &mut Vec<Item>, key: &str, item: Item) {
 /// What a server answered; an end without an answer (a timeout, a crash) is none.
 fn answer(end: End) -> Option<Answer> {
     let (error, answer) = match end {
-        End::Result(result) => return Some(Answer::Result(Template::literal(result.into()))),
-        End::Error(error, answer) => (error, answer),
+        Ok(result) => return Some(Answer::Result(Template::literal(result.into()))),
+        Err(error) => error,
     };
     match (error.category, error.code) {
         (_, Some(code)) => {

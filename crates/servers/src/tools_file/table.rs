@@ -1,11 +1,9 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
-use mcprove_settings::reader::{Reader, near};
-use mcprove_settings::tree::{Data, Field, Node};
-use serde_json::{Map, Value};
+use mcprove_settings::reader::near;
 
 use super::keys::{Key, Section, is_same, section};
-use crate::mock::template;
+use crate::prelude::*;
 
 /// A table whose keys are known.
 pub struct Table<'n> {
@@ -15,6 +13,7 @@ pub struct Table<'n> {
     pub node: &'n Node,
     known: Vec<(&'static Key, &'n Field)>,
     others: Vec<&'n Field>,
+    section: &'static Section,
 }
 
 impl<'n> Table<'n> {
@@ -25,10 +24,9 @@ impl<'n> Table<'n> {
         section_name: &str,
         label: impl Into<String>,
     ) -> Option<Self> {
-        let (section, label) = (section(section_name), label.into());
-        let table = Self::read_recorded(reader, node, section_name, label)?;
+        let table = Self::read_recorded(reader, node, section_name, label.into())?;
         for field in &table.others {
-            table.refuse(reader, field, section);
+            table.refuse(reader, field);
         }
         Some(table)
     }
@@ -52,6 +50,7 @@ impl<'n> Table<'n> {
             node,
             known: Vec::new(),
             others: Vec::new(),
+            section,
         };
         for field in fields {
             let mut keys = section.keys.iter();
@@ -74,8 +73,8 @@ impl<'n> Table<'n> {
         Some(table)
     }
 
-    fn refuse(&self, reader: &mut Reader<'_>, field: &Field, section: &Section) {
-        let names = section.names();
+    fn refuse(&self, reader: &mut Reader<'_>, field: &Field) {
+        let names = self.section.names();
         let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
         let close = near(&lower, &field.name.replace(['_', '-'], ""));
@@ -119,7 +118,7 @@ impl<'n> Table<'n> {
     }
 
     /// The entries that are listed to clients as they are: all but these.
-    pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Map<String, Value> {
+    pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Fields {
         let mut listed = Map::new();
         for (key, field) in &self.known {
             if !but.contains(&&*key.name)

@@ -1,14 +1,10 @@
-//! Tools.
+//! Tools, and what they answer: texts, whole results, errors, one after the other.
 
-use mcprove_settings::json_schema::{Remote, compile};
-use mcprove_settings::reader::Reader;
-use mcprove_settings::text::shorten;
-use mcprove_settings::tree::{Field, Node};
-use serde_json::{Value, json};
+use mcprove_fault::FAILURE_CODE;
 
-use super::response;
-use super::table::Table;
-use crate::mock::{Otherwise, Rule, ToolSpec, When};
+use super::keys::is_same;
+use super::table::{Table, check_template, json as json_of, scalar_text};
+use crate::prelude::*;
 
 /// How much of what is wrong with a schema is told.
 const PROBLEM_MAX: usize = 300;
@@ -84,14 +80,152 @@ fn rules(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<Rule> {
         let hint = "write one `- { when: { query: x }, response: … }` for each";
         for (number, node) in (1..).zip(reader.list(field, hint)) {
             let label = format!("response {number} of {}", table.label);
-            rules.extend(response::rule(reader, node, &label));
+            rules.extend(rule(reader, node, &label));
         }
     }
     let fixed = table.get("response");
-    let fixed = fixed.and_then(|field| response::response(reader, &field.value));
+    let fixed = fixed.and_then(|field| response(reader, &field.value));
     rules.extend(fixed.map(|answer| Rule {
         when: When::Always,
         answers: vec![answer],
     }));
     rules
+}
+
+const RESULT_HINT: &str =
+    "write a text, or a whole result such as `{ content: [\"found it\"], isError: false }`";
+
+/// One of `responses`.
+pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
+    let table = Table::read(reader, node, "response", label)?;
+    let when = when(reader, &table);
+    let given = ["response", "error", "sequence"].map(|name| table.get(name));
+    let answers = match given {
+        [Some(field), None, None] => vec![response(reader, &field.value)?],
+        [None, Some(field), None] => vec![error(reader, &field.value)?],
+        [None, None, Some(field)] => sequence(reader, field)?,
+        _ => {
+            let message = format!("{label} needs one of `response`, `error` and `sequence`");
+            let hint = match given {
+                [None, None, None] => "add `response: …`",
+                _ => "keep one of them; `sequence` may hold responses and errors",
+            };
+            reader.problem(&node.span, message, hint);
+            return None;
+        }
+    };
+    Some(Rule {
+        when: when?,
+        answers,
+    })
+}
+
+fn when(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<When> {
+    let Some(field) = table.get("when") else {
+        return Some(When::Always);
+    };
+    match &field.value.data {
+        Data::Null => Some(When::Always),
+        Data::Table(_) => match json_of(reader, &field.value)? {
+            Value::Object(wanted) => Some(When::Has(wanted)),
+            _ => None,
+        },
+        _ => {
+            let hint = "write a value for each argument: when: { query: x }";
+            reader.wrong(field, "a map of arguments", hint);
+            None
+        }
+    }
+}
+
+fn sequence(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Answer>> {
+    let hint = "write [first, second]";
+    let nodes = reader.list(field, hint);
+    if nodes.is_empty() {
+        if matches!(field.value.data, Data::List(_)) {
+            reader.wrong(field, "a list that is not empty", hint);
+        }
+        return None;
+    }
+    // A response, or a table that says which of both it is.
+    all(nodes, |node| match node.fields() {
+        [field] if field.name == "error" => error(reader, &field.value),
+        [field] if field.name == "response" => response(reader, &field.value),
+        _ => response(reader, node),
+    })
+}
+
+/// What is made of each, if all are good; every one is looked at, for its problems.
+pub fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Vec<T>> {
+    let items: Vec<Option<T>> = nodes.iter().map(make).collect();
+    items.into_iter().collect()
+}
+
+/// A JSON-RPC error.
+fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
+    let table = Table::read(reader, node, "error", "`error`")?;
+    check_template(reader, node);
+    let mut error = json!({ "code": FAILURE_CODE });
+    if let Some(field) = table.get("code") {
+        let code = field.value.integer();
+        let code = code.and_then(|code| i64::try_from(code).ok());
+        if code.is_none() {
+            reader.wrong(field, "a whole number", "for instance -32000");
+        }
+        error["code"] = code.into();
+    }
+    if let Some(field) = table.get("data") {
+        error["data"] = json_of(reader, &field.value)?;
+    }
+    error["message"] = table.any_text(reader, "message")?.into();
+    Template::answer(error).ok().map(Answer::Error)
+}
+
+/// A text, or a whole result.
+pub fn response(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
+    let tells = |name| node.fields().iter().any(|field| is_same(&field.name, name));
+    let is_table = matches!(node.data, Data::Table(_));
+    if let Some(text) = scalar_text(node) {
+        check_template(reader, node);
+        return Answer::text(&text).ok();
+    } else if !is_table {
+        let kind = node.kind();
+        let message = format!("a response must be a text or a whole result, not {kind}");
+        reader.problem(&node.span, message, RESULT_HINT);
+        return None;
+    } else if !tells("content") && !tells("structuredContent") {
+        let message = "a whole result has `content` or `structuredContent`";
+        reader.problem(&node.span, message, RESULT_HINT);
+        return None;
+    }
+    let table = Table::read(reader, node, "result", "the result")?;
+    check_template(reader, node);
+    let mut result = table.listed(reader, &["content"]);
+    if let Some(field) = table.get("content") {
+        // A text stands for a block of text.
+        let hint = "write [\"a text\", { type: image, data: …, mimeType: image/png }]";
+        let blocks = all(reader.list(field, hint), |node| block(reader, node));
+        result.insert("content".to_owned(), blocks?.into());
+    }
+    Template::answer(result.into()).ok().map(Answer::Result)
+}
+
+/// One block of content.
+pub fn block(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
+    if let Some(text) = scalar_text(node) {
+        return Some(json!({ "type": "text", "text": text }));
+    }
+    let kind = node.get("type").and_then(|field| field.value.text());
+    let (message, hint) = match kind {
+        None => (
+            "a block of content is a text, or a map with `type`",
+            "write { type: text, text: … }; other types are image, audio, resource_link and resource",
+        ),
+        Some("text") if node.get("text").is_none_or(|it| it.value.text().is_none()) => {
+            ("a block of type text has a `text`", "add `text: …`")
+        }
+        Some(_) => return json_of(reader, node),
+    };
+    reader.problem(&node.span, message, hint);
+    None
 }

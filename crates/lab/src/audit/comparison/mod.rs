@@ -1,10 +1,6 @@
 //! Two rows held against each other.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
-
-use super::{AuditRow, COLUMNS, Cell};
+use crate::prelude::*;
 
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";
@@ -168,15 +164,15 @@ impl RowComparison {
 /// Whether a payload that was cut in a row is like the other one as far as it was kept.
 fn is_alike_where_kept(column: &str, left: &AuditRow, right: &AuditRow) -> bool {
     let kept = |row: &AuditRow| match column {
-        "parameters" => Some((row.parameters.clone()?, row.parameters_cut)),
-        "response" => Some((row.response.clone()?, row.response_cut)),
+        "parameters" => row.parameters.clone(),
+        "response" => row.response.clone(),
         _ => None,
     };
-    kept(left)
-        .zip(kept(right))
-        .is_some_and(|((left, is_left_cut), (right, is_right_cut))| {
-            is_left_cut && right.starts_with(&left) || is_right_cut && left.starts_with(&right)
-        })
+    let (Some(one), Some(other)) = (kept(left), kept(right)) else {
+        return false;
+    };
+    left.is_cut(column) && other.starts_with(&one)
+        || right.is_cut(column) && one.starts_with(&other)
 }
 
 fn value(cell: &Cell<'_>) -> Option<Value> {

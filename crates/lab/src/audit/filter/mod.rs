@@ -1,11 +1,8 @@
 //! Which rows are wanted.
 
-use std::time::SystemTime;
-
 use mcprove_trace::canonical;
-use serde_json::Value;
 
-use super::AuditRow;
+use crate::prelude::*;
 
 /// Which rows are wanted, and in which order. Every condition that is set must hold.
 #[derive(Debug, Clone, Default, PartialEq)]

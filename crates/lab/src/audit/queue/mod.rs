@@ -4,13 +4,13 @@
 //! thread or as a task: a row is late rather than lost. Who cannot wait may go over these bounds up to
 //! others, far away; what is beyond them is lost, and counted.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::PoisonError;
+use std::time::Instant;
 
 use mcprove_trace::contained::contain_call;
 use tokio::sync::Notify;
 
-use super::{AuditError, AuditRow};
+use crate::prelude::*;
 
 /// How many rows may wait. At the slowest pace that is promised they are written in 50 ms.
 const ROWS_MAX: usize = 1024;
@@ -28,14 +28,14 @@ const GATHERING: Duration = Duration::from_millis(20);
 
 /// Rows that are written together.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub struct Batch {
     pub rows: Vec<AuditRow>,
     pub bytes: usize,
 }
 
 /// The queue.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub struct Queue {
     state: Mutex<State>,
     /// For the thread that writes: there is a row, or somebody is in a hurry.
     filled: Condvar,
@@ -65,15 +65,15 @@ struct State {
 /// Who is told of the first loss.
 struct Tell(Box<dyn FnOnce(Lost) + Send>);
 
-impl std::fmt::Debug for Tell {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Tell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Tell")
     }
 }
 
 /// Rows that could not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lost {
+pub struct Lost {
     pub count: u64,
     /// Why the first was lost.
     pub reason: String,
@@ -119,7 +119,7 @@ impl State {
 impl Queue {
     /// Whatever panicked while it held the lock, the rows are still whole.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Brings a row; waits while the queue is full. False when it was closed.
@@ -268,7 +268,8 @@ fn notify(tell: Option<(Tell, Lost)>) {
     }
 }
 
-fn wait<'a>(on: &Condvar, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+/// Waits until this is notified.
+pub fn wait<'a, T>(on: &Condvar, state: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     on.wait(state).unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,14 +1,9 @@
 //! Sending a recorded request again.
 
-use std::time::{Duration, SystemTime};
-
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::{Revision, RpcError};
-use serde_json::{Value, json};
+use mcprove_trace::protocol::RpcError;
 
-use super::{AuditRow, RowComparison};
-use crate::category;
+use crate::prelude::*;
 
 /// Who sends a recorded request again: a session with a server, which this crate knows nothing of.
 pub trait Caller {

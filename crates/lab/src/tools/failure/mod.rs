@@ -1,20 +1,16 @@
 //! Failing as told: at once, late, sometimes, or at first.
 
-use std::time::Duration;
-
-use mcprove_servers::hosting::Refusal;
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::call::{Call, Reply, failed, invalid};
+use super::data::SeededRng;
 use crate::category::{CODES, code};
-use crate::rng::SeededRng;
+use crate::prelude::*;
 
 /// The code of a tool that failed, and of an error without a category.
 pub const FAILED: i64 = -32_000;
 
 /// Fails as it is told: as a JSON-RPC error, or as a tool that says that it failed.
-pub fn error(call: Call<'_>) -> Result<Value, Reply> {
+pub fn error(call: Call<'_>) -> Answered {
     let message = call.text("message");
     if call.flag("as_tool") {
         return Ok(failed(&json!({ "triggered": true }), message));
@@ -46,11 +42,11 @@ pub async fn slow(call: Call<'_>) -> Value {
 
 /// Fails with a given probability, decided by a seed and the number of the call alone: the same on every
 /// machine, however many calls are in flight.
-pub fn flaky(call: Call<'_>) -> Result<Value, Refusal> {
+pub fn flaky(call: Call<'_>) -> Outcome {
     let call_id = call.arguments.get("call_id").and_then(whole_number);
     let call_id = call_id.ok_or_else(|| invalid("Invalid params: call_id must fit in 64 bits"))?;
     let rate = call.arguments.get("fail_rate").and_then(Value::as_f64);
-    let given = call.arguments.get("seed").and_then(Value::as_str);
+    let given = call.given("seed");
     let seed = given.map_or_else(|| call.exchange.host().unique_name(), str::to_owned);
     let (rate, roll, failure) = decide(&seed, call_id, rate.unwrap_or_default());
     let mut body = json!({ "fail_rate": rate, "failed": failure.is_some(), "roll": roll });
@@ -89,7 +85,7 @@ fn whole_number(number: &Value) -> Option<i64> {
 }
 
 /// Fails a given number of times, then succeeds: what a retry is for.
-pub fn fail_then_succeed(call: Call<'_>) -> Result<Value, Reply> {
+pub fn fail_then_succeed(call: Call<'_>) -> Answered {
     let key = call.text("key");
     let failures = call.count("failures", 1_000_000);
     if call.flag("reset") {

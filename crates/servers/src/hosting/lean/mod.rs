@@ -2,16 +2,11 @@
 //! write, so that a load generator is measured and not its server.
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 
-use mcprove_trace::protocol::Era;
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
-use super::dispatch::parse_error;
-use super::exchange::success;
-use super::healthy::{self, Answer};
-use super::{FRAME_BYTES_MAX, Host, Message, Refusal, Request, Session, tools};
+use super::healthy::Answer;
+use crate::prelude::*;
 
 /// How much is read at a time; grows up to the largest message.
 const READ_BYTES: usize = 256 * 1024;
@@ -119,7 +114,7 @@ fn reply(host: &Host, session: &Session, line: &[u8], replies: &mut Vec<u8>) {
             Message::Invalid { id, refusal, .. } => Some(refusal.response(&id)),
             Message::Notification { .. } | Message::Response { .. } => None,
         },
-        Err(error) => Some(parse_error(&error).response(&Value::Null)),
+        Err(error) => Some(dispatch::parse_error(&error).response(&Value::Null)),
     };
     if let Some(message) = message {
         replies.extend_from_slice(message.to_string().as_bytes());
@@ -143,10 +138,7 @@ fn answer(host: &Host, session: &Session, request: &Request) -> Value {
         let result = match answer {
             Answer::Result(result) => result,
             Answer::Call => tools::run(request),
-            Answer::Listen => {
-                let code = super::message::METHOD_NOT_FOUND;
-                return Err(Refusal::new(code, "Method not found: subscriptions/listen"));
-            }
+            Answer::Listen => return Err(healthy::method_not_found(request)),
         };
         Ok(success(request, revision, &*host.behaviour, result))
     });
@@ -215,8 +207,7 @@ impl<'a> Scan<'a> {
                     depth -= 1;
                     self.at += 1;
                 }
-                b',' | b':' if depth > 0 => self.at += 1,
-                b'}' | b']' | b',' | b':' => break,
+                b'}' | b']' | b',' | b':' if depth == 0 => break,
                 byte if depth == 0 && byte.is_ascii_whitespace() => break,
                 _ => {
                     self.at += 1;

@@ -2,37 +2,24 @@
 //! hears of what is turned away. Then streamable HTTP at `/mcp`: sessions in the handshake era, headers checked in the
 //! stateless one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
-
-use hyper::body::Incoming;
-use hyper::header::{ALLOW, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, WWW_AUTHENTICATE};
 use hyper::service::service_fn;
-use hyper::{Method, Request as HttpRequest, StatusCode};
+use hyper::{Method, Request as HttpRequest};
 use hyper_util::rt::TokioIo;
-use mcprove_trace::budget::Charge;
-use mcprove_trace::protocol::{Era, Revision};
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::http_answer::{self as answer, Answer, refuse, refuse_message};
-use super::http_headers as headers;
-use super::http_stream::{self, event, news, outgoing};
-use super::listener::Kind;
-use super::{
-    AGREEMENT_BYTES_MAX, BrokenOff, Caller, Ended, Ending, Ends, Eras, Host, HttpSessions,
-    INVALID_REQUEST, LAST_EVENT_ID, Message, NoAnswer, PROTOCOL_VERSION, Peer, Refusal, SESSION_ID,
-    SESSIONS_MAX, Session, Shared, TurnedAway, Unauthorised, Waiting, dispatch, http_limits, lean,
-    lock, names,
+use super::http_answer::{
+    self as answer, Answer, Answered, event, news, outgoing, refuse, refuse_message,
 };
+use super::{http_headers as headers, http_sessions};
+use crate::prelude::*;
 
 /// What all connections of one server share.
 pub struct HttpServer {
-    pub(super) host: Arc<Host>,
+    pub host: Arc<Host>,
     kind: Kind,
     sessions: HttpSessions,
     /// The clients that have a stream of HTTP+SSE open, by the names of their sessions.
-    pub(super) clients: Mutex<HashMap<String, Peer>>,
+    pub clients: Mutex<HashMap<String, Peer>>,
     /// What all requests of the stateless era share.
     stateless: Shared,
 }
@@ -40,7 +27,7 @@ pub struct HttpServer {
 impl Drop for HttpServer {
     fn drop(&mut self) {
         for session in self.sessions.all() {
-            self.host.close(&session, self.host.why_closed());
+            self.host.close(&session);
         }
     }
 }
@@ -70,7 +57,7 @@ impl HttpServer {
         Arc::new(Self {
             host,
             kind,
-            sessions: HttpSessions::at_most(SESSIONS_MAX),
+            sessions: HttpSessions::at_most(http_sessions::SESSIONS_MAX),
             clients: Mutex::default(),
             stateless: Shared::default(),
         })
@@ -130,11 +117,7 @@ impl HttpServer {
     }
 
     /// Answers a request of streamable HTTP of somebody who may ask.
-    async fn admit(
-        &self,
-        request: HttpRequest<Incoming>,
-        caller: &Arc<Caller>,
-    ) -> Result<Answer, NoAnswer> {
+    async fn admit(&self, request: HttpRequest<Incoming>, caller: &Arc<Caller>) -> Answered {
         if request.uri().path() != "/mcp" {
             return Err(refuse(StatusCode::NOT_FOUND, "the endpoint is /mcp\n"));
         }
@@ -155,7 +138,7 @@ impl HttpServer {
         }
     }
 
-    async fn post(&self, body: Incoming, caller: &Arc<Caller>) -> Result<Answer, NoAnswer> {
+    async fn post(&self, body: Incoming, caller: &Arc<Caller>) -> Answered {
         let headers = &caller.headers;
         answer::check_json(headers)?;
         let is_taken = |content_type| answer::takes(headers, content_type);
@@ -170,7 +153,7 @@ impl HttpServer {
             return self.post_lean(caller, id);
         }
         if !self.host.takes(&body).await {
-            std::future::pending::<()>().await;
+            pending::<()>().await;
         }
         let value: Value = serde_json::from_slice(&body).map_err(|error| {
             let refusal = dispatch::parse_error(&error);
@@ -202,7 +185,7 @@ impl HttpServer {
         }
     }
 
-    fn post_lean(&self, caller: &Caller, id: &[u8]) -> Result<Answer, NoAnswer> {
+    fn post_lean(&self, caller: &Caller, id: &[u8]) -> Answered {
         let era = if names_stateless(caller) {
             Era::Stateless
         } else {
@@ -214,12 +197,7 @@ impl HttpServer {
         Ok(answer::json(StatusCode::OK, reply.into()))
     }
 
-    async fn post_stateless(
-        &self,
-        caller: &Arc<Caller>,
-        value: Value,
-        charge: Charge,
-    ) -> Result<Answer, NoAnswer> {
+    async fn post_stateless(&self, caller: &Arc<Caller>, value: Value, charge: Charge) -> Answered {
         let (id, refusal) = match Message::from_value(value.clone()) {
             Message::Request(request) => {
                 let tools = || self.host.behaviour.tools(Revision::LATEST_STATELESS);
@@ -246,17 +224,12 @@ impl HttpServer {
         Err(refuse_message(StatusCode::BAD_REQUEST, &id, refusal))
     }
 
-    async fn post_handshake(
-        &self,
-        caller: &Arc<Caller>,
-        value: Value,
-        charge: Charge,
-    ) -> Result<Answer, NoAnswer> {
+    async fn post_handshake(&self, caller: &Arc<Caller>, value: Value, charge: Charge) -> Answered {
         if value["method"] == "initialize" {
             return self.initialize(caller, value, charge).await;
         }
         let session = self.session(caller)?;
-        if let Some(version) = caller.header(PROTOCOL_VERSION) {
+        if let Some(version) = caller.header(headers::PROTOCOL_VERSION) {
             let known = version.parse();
             if !known.is_ok_and(|known: Revision| known.era() == Era::Handshake) {
                 let refusal = Refusal::unsupported_version(version, &self.host.eras.revisions());
@@ -274,12 +247,7 @@ impl HttpServer {
         Ok(answer::accepted())
     }
 
-    async fn initialize(
-        &self,
-        caller: &Arc<Caller>,
-        value: Value,
-        charge: Charge,
-    ) -> Result<Answer, NoAnswer> {
+    async fn initialize(&self, caller: &Arc<Caller>, value: Value, charge: Charge) -> Answered {
         while !self.host.kept.has_room(AGREEMENT_BYTES_MAX)
             && let Some(idle) = self.sessions.evict()
         {
@@ -301,7 +269,7 @@ impl HttpServer {
             }
             self.host.behaviour.opened();
             if let Ok(header) = HeaderValue::from_str(&name) {
-                answer.headers_mut().insert(SESSION_ID, header);
+                answer.headers_mut().insert(headers::SESSION_ID, header);
             }
         }
         Ok(answer)
@@ -313,7 +281,7 @@ impl HttpServer {
         (session, caller, charge): (Arc<Session>, &Arc<Caller>, Charge),
         value: Value,
         era: Era,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Answered {
         let (peer, mut answers) = Peer::new(&self.host, session, caller);
         let mut waiting = Waiting::new(&peer, &value, era);
         waiting.work = dispatch::accept(&peer.charged(charge), value).await;
@@ -321,10 +289,10 @@ impl HttpServer {
         let Some(first) = answers.recv().await else {
             if !waiting.is_unwanted() {
                 // Nothing to say, and no way to say nothing: the client waits.
-                std::future::pending::<()>().await;
+                pending::<()>().await;
             }
             // A stream without events: nobody waits for the answer, and the connection is free.
-            return Ok(http_stream::answers(None, answers, waiting));
+            return Ok(answer::answers(None, answers, waiting));
         };
         waiting.note(first.ending);
         if let Some(away) = first.away {
@@ -335,7 +303,7 @@ impl HttpServer {
             Ending::Last => answer::json(first.status, first.bytes),
             Ending::Cut | Ending::Short => answer::json_broken_off(first.bytes),
             Ending::More | Ending::Part | Ending::Parked => {
-                http_stream::answers(Some(first), answers, waiting)
+                answer::answers(Some(first), answers, waiting)
             }
         })
     }
@@ -346,14 +314,13 @@ impl HttpServer {
     }
 
     /// The stream for messages that belong to no request, or the rest of one that was closed.
-    fn stream(&self, caller: &Caller) -> Result<Answer, NoAnswer> {
-        use futures_util::StreamExt as _;
+    fn stream(&self, caller: &Caller) -> Answered {
         if !answer::takes(&caller.headers, "text/event-stream") {
             let text = "Accept must name text/event-stream\n";
             return Err(refuse(StatusCode::NOT_ACCEPTABLE, text));
         }
         let session = self.session(caller)?;
-        let parked = caller.header(LAST_EVENT_ID);
+        let parked = caller.header(headers::LAST_EVENT_ID);
         let parked = parked.and_then(|event| lock(&session.parked).remove(event));
         Ok(match parked {
             Some(rest) => answer::events(outgoing(rest).map(|outgoing| event(&outgoing))),
@@ -361,9 +328,9 @@ impl HttpServer {
         })
     }
 
-    fn delete(&self, caller: &Caller) -> Result<Answer, NoAnswer> {
+    fn delete(&self, caller: &Caller) -> Answered {
         let session = self.session(caller)?;
-        self.host.close(&session, Ended::Disconnected);
+        self.host.close(&session);
         if let Some(name) = session.name() {
             self.sessions.remove(name);
         }
@@ -371,7 +338,7 @@ impl HttpServer {
     }
 
     fn session(&self, caller: &Caller) -> Result<Arc<Session>, NoAnswer> {
-        let name = caller.header(SESSION_ID);
+        let name = caller.header(headers::SESSION_ID);
         let (status, text) = match name.map(|name| self.sessions.get(name)) {
             None => (
                 StatusCode::BAD_REQUEST,
@@ -388,7 +355,7 @@ impl HttpServer {
 
 /// Whether the headers of a request say that it is of the stateless era.
 fn names_stateless(caller: &Caller) -> bool {
-    caller.header(PROTOCOL_VERSION) == Some(Revision::LATEST_STATELESS.as_str())
+    caller.header(headers::PROTOCOL_VERSION) == Some(Revision::LATEST_STATELESS.as_str())
 }
 
 /// Whether a message, or any message of a batch, is more than a notification or a response.

@@ -4,87 +4,43 @@
 //! text it becomes text; a text that is nothing but one place becomes the value itself, with its type.
 //! An argument that was not given is an empty text. `$${` stands for a `${` that means itself.
 
-use std::borrow::Cow;
-use std::fmt;
+use std::mem;
 
-use mcprove_settings::text::shorten;
-use serde_json::{Map, Value};
+use crate::prelude::*;
 
 /// The largest answer that arguments can make.
 pub const RENDERED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A JSON value with places for arguments, which were found good when it was made.
-#[derive(Clone, PartialEq)]
-pub struct Template {
-    value: Value,
-    places: Places,
+/// A JSON value with places for arguments, which were found good when it was made. Cassettes have a digest of how it is
+/// shown, so the names in here stay.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template(Part);
+
+/// A part of a template.
+#[derive(Debug, Clone, PartialEq)]
+enum Part {
+    /// Has no places.
+    Literal(Value),
+    /// Nothing but one place: becomes the argument, with its type.
+    Whole(Path),
+    Text(Vec<Piece>),
+    List(Vec<Part>),
+    Table(Vec<(String, Part)>),
 }
 
-/// As its parts were shown when the first cassettes were written: they have a digest of this text.
-impl fmt::Debug for Template {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = Shown(&self.value, self.places);
-        formatter.debug_tuple("Template").field(&shown).finish()
-    }
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Literal(String),
+    Argument(Path),
 }
 
-struct Shown<'t>(&'t Value, Places);
-
-impl fmt::Debug for Shown<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(value, places) = *self;
-        match value {
-            Value::String(text) if places != Places::None => show_text(text, places, formatter),
-            Value::Array(values) if places != Places::None => {
-                let parts: Vec<_> = values.iter().map(|it| Shown(it, places)).collect();
-                formatter.debug_tuple("List").field(&parts).finish()
-            }
-            Value::Object(fields) if places != Places::None => {
-                let parts = fields.iter();
-                let parts = parts.map(|(name, value)| (name, Shown(value, places.within(name))));
-                let parts: Vec<_> = parts.collect();
-                formatter.debug_tuple("Table").field(&parts).finish()
-            }
-            value => formatter.debug_tuple("Literal").field(value).finish(),
-        }
-    }
-}
-
-fn show_text(text: &str, places: Places, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    #[derive(Debug)]
-    enum Part<'t> {
-        Literal(String),
-        Argument(Vec<&'t str>),
-    }
-    let mut parts = Vec::new();
-    for piece in pieces(text).unwrap_or_default() {
-        match (piece, parts.last_mut()) {
-            (Piece::Literal(text), Some(Part::Literal(before))) => before.push_str(text),
-            (Piece::Literal(text), _) => parts.push(Part::Literal(text.to_owned())),
-            (Piece::Argument(path), _) => parts.push(Part::Argument(path.split('.').collect())),
-        }
-    }
-    match (&parts[..], places) {
-        ([], _) => formatter
-            .debug_tuple("Literal")
-            .field(&Value::from(""))
-            .finish(),
-        ([Part::Literal(text)], _) => {
-            let text = Value::from(text.as_str());
-            formatter.debug_tuple("Literal").field(&text).finish()
-        }
-        ([Part::Argument(path)], Places::Typed) => {
-            formatter.debug_tuple("Whole").field(path).finish()
-        }
-        _ => formatter.debug_tuple("Text").field(&parts).finish(),
-    }
-}
+/// The way to a value: the name of an argument, then names and indices inside of it.
+type Path = Vec<String>;
 
 /// What the texts of a template are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Places {
-    /// They have no places, whatever they look like.
-    None,
     /// One that is nothing but one place becomes the argument, with its type.
     Typed,
     /// Every text stays one.
@@ -104,13 +60,6 @@ impl Places {
     }
 }
 
-/// A part of a text.
-enum Piece<'t> {
-    Literal(&'t str),
-    /// The way to a value: the name of an argument, then names and indices inside of it, with dots between.
-    Argument(&'t str),
-}
-
 /// Why a text is no template.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
@@ -125,8 +74,7 @@ pub enum TemplateError {
 impl Template {
     /// A value without places, whatever its texts look like.
     pub const fn literal(value: Value) -> Self {
-        let places = Places::None;
-        Self { value, places }
+        Self(Part::Literal(value))
     }
 
     /// A value whose texts may have places.
@@ -141,92 +89,77 @@ impl Template {
     /// assert_eq!(made, Some(json!({ "n": 5, "text": "n is 5" })));
     /// ```
     pub fn parse(value: Value) -> Result<Self, TemplateError> {
-        Self::of(value, Places::Typed)
+        Part::of(value, Places::Typed).map(Self)
     }
 
     /// A value in which every text stays one.
     pub fn texts(value: Value) -> Result<Self, TemplateError> {
-        Self::of(value, Places::Texts)
+        Part::of(value, Places::Texts).map(Self)
     }
 
     /// The result of a call, or a JSON-RPC error: its `content` or `message` is made of texts, all else keeps the types
     /// of arguments.
     pub fn answer(answer: Value) -> Result<Self, TemplateError> {
-        Self::of(answer, Places::Answer)
-    }
-
-    fn of(value: Value, places: Places) -> Result<Self, TemplateError> {
-        check_all(&value)?;
-        Ok(Self { value, places })
+        Part::of(answer, Places::Answer).map(Self)
     }
 
     /// The template of a field.
-    pub(super) fn field(&self, name: &str) -> Option<Self> {
-        let value = self.value.get(name)?.clone();
-        let places = self.places.within(name);
-        Some(Self { value, places })
+    pub fn field(&self, name: &str) -> Option<Self> {
+        let part = match &self.0 {
+            Part::Literal(value) => Part::Literal(value.get(name)?.clone()),
+            Part::Table(fields) => fields.iter().find(|(field, _)| field == name)?.1.clone(),
+            _ => return None,
+        };
+        Some(Self(part))
     }
 
     /// The value with these arguments; `None` if it would be larger than [`RENDERED_BYTES_MAX`].
-    pub fn render(&self, arguments: &Map<String, Value>) -> Option<Value> {
+    pub fn render(&self, arguments: &Fields) -> Option<Value> {
         let mut room = RENDERED_BYTES_MAX;
-        render(&self.value, self.places, arguments, &mut room)
+        self.0.render(arguments, &mut room)
     }
 }
 
-fn check_all(value: &Value) -> Result<(), TemplateError> {
-    match value {
-        Value::String(text) => check(text),
-        Value::Array(values) => values.iter().try_for_each(check_all),
-        Value::Object(fields) => fields.values().try_for_each(check_all),
-        _ => Ok(()),
+impl Part {
+    fn of(value: Value, places: Places) -> Result<Self, TemplateError> {
+        Ok(match value {
+            Value::String(text) => {
+                let mut pieces = pieces(&text)?;
+                match (&mut pieces[..], places) {
+                    ([], _) => Self::Literal(text.into()),
+                    ([Piece::Literal(text)], _) => Self::Literal(mem::take(text).into()),
+                    ([Piece::Argument(path)], Places::Typed) => Self::Whole(mem::take(path)),
+                    _ => Self::Text(pieces),
+                }
+            }
+            Value::Array(values) => {
+                let parts = values.into_iter().map(|value| Self::of(value, places));
+                Self::List(parts.collect::<Result<_, _>>()?)
+            }
+            Value::Object(fields) => {
+                let parts = fields.into_iter().map(|(name, value)| {
+                    let part = Self::of(value, places.within(&name))?;
+                    Ok((name, part))
+                });
+                Self::Table(parts.collect::<Result<_, _>>()?)
+            }
+            value => Self::Literal(value),
+        })
     }
-}
 
-/// Whether a text can be a template.
-pub fn check(text: &str) -> Result<(), TemplateError> {
-    pieces(text).map(|_| ())
-}
-
-fn pieces(mut text: &str) -> Result<Vec<Piece<'_>>, TemplateError> {
-    let mut pieces = Vec::new();
-    while let Some((before, after)) = text.split_once("${") {
-        if let Some(before) = before.strip_suffix('$') {
-            pieces.extend([Piece::Literal(before), Piece::Literal("${")]);
-            text = after;
-            continue;
-        }
-        let (place, rest) = after.split_once('}').ok_or(TemplateError::Open)?;
-        let path = place.trim().strip_prefix("args.");
-        let path = path.filter(|path| path.split('.').all(|name| !name.is_empty()));
-        let path = path.ok_or_else(|| TemplateError::NotAnArgument(shorten(place, 60)))?;
-        pieces.extend([Piece::Literal(before), Piece::Argument(path)]);
-        text = rest;
-    }
-    pieces.push(Piece::Literal(text));
-    pieces.retain(|piece| !matches!(piece, Piece::Literal("")));
-    Ok(pieces)
-}
-
-/// `None` if there is not enough room.
-fn render(
-    value: &Value,
-    places: Places,
-    arguments: &Map<String, Value>,
-    room: &mut usize,
-) -> Option<Value> {
-    Some(match value {
-        _ if places == Places::None => copy(value, room)?,
-        Value::String(text) => match (&pieces(text).ok()?[..], places) {
-            ([Piece::Argument(path)], Places::Typed) => match find(arguments, path) {
+    /// `None` if there is not enough room.
+    fn render(&self, arguments: &Fields, room: &mut usize) -> Option<Value> {
+        Some(match self {
+            Self::Literal(value) => copy(value, room)?,
+            Self::Whole(path) => match find(arguments, path) {
                 Some(value) => copy(value, room)?,
                 None => "".into(),
             },
-            (pieces, _) => {
+            Self::Text(pieces) => {
                 let mut text = String::new();
                 for piece in pieces {
                     let piece: Cow<'_, str> = match piece {
-                        Piece::Literal(literal) => (*literal).into(),
+                        Piece::Literal(literal) => literal.into(),
                         Piece::Argument(path) => match find(arguments, path) {
                             Some(Value::String(value)) => value.into(),
                             Some(value) => value.to_string().into(),
@@ -238,22 +171,46 @@ fn render(
                 }
                 text.into()
             }
-        },
-        Value::Array(values) => {
-            let values = values.iter();
-            let values = values.map(|value| render(value, places, arguments, room));
-            Value::Array(values.collect::<Option<_>>()?)
+            Self::List(parts) => {
+                let values = parts.iter().map(|part| part.render(arguments, room));
+                Value::Array(values.collect::<Option<_>>()?)
+            }
+            Self::Table(fields) => {
+                let fields = fields.iter().map(|(name, part)| {
+                    take(room, name.len())?;
+                    Some((name.clone(), part.render(arguments, room)?))
+                });
+                Value::Object(fields.collect::<Option<_>>()?)
+            }
+        })
+    }
+}
+
+/// Whether a text can be a template.
+pub fn check(text: &str) -> Result<(), TemplateError> {
+    pieces(text).map(|_| ())
+}
+
+fn pieces(mut text: &str) -> Result<Vec<Piece>, TemplateError> {
+    let (mut pieces, mut literal) = (Vec::new(), String::new());
+    while let Some((before, after)) = text.split_once("${") {
+        if let Some(before) = before.strip_suffix('$') {
+            literal = literal + before + "${";
+            text = after;
+            continue;
         }
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| {
-                take(room, name.len())?;
-                let value = render(value, places.within(name), arguments, room)?;
-                Some((name.clone(), value))
-            });
-            Value::Object(fields.collect::<Option<_>>()?)
-        }
-        value => copy(value, room)?,
-    })
+        let (place, rest) = after.split_once('}').ok_or(TemplateError::Open)?;
+        let path = place.trim().strip_prefix("args.");
+        let path = path.filter(|path| path.split('.').all(|name| !name.is_empty()));
+        let path = path.ok_or_else(|| TemplateError::NotAnArgument(shorten(place, 60)))?;
+        let path = path.split('.').map(str::to_owned).collect();
+        let literal = Piece::Literal(mem::take(&mut literal) + before);
+        pieces.extend([literal, Piece::Argument(path)]);
+        text = rest;
+    }
+    pieces.push(Piece::Literal(literal + text));
+    pieces.retain(|piece| !matches!(piece, Piece::Literal(text) if text.is_empty()));
+    Ok(pieces)
 }
 
 fn copy(value: &Value, room: &mut usize) -> Option<Value> {
@@ -280,10 +237,10 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn find<'v>(arguments: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
-    let mut names = path.split('.');
-    let first = arguments.get(names.next()?)?;
-    names.try_fold(first, |value, name| match value {
+fn find<'v>(arguments: &'v Fields, path: &[String]) -> Option<&'v Value> {
+    let (first, names) = path.split_first()?;
+    let first = arguments.get(first)?;
+    names.iter().try_fold(first, |value, name| match value {
         Value::Array(values) => values.get(name.parse::<usize>().ok()?),
         Value::Object(fields) => fields.get(name),
         _ => None,

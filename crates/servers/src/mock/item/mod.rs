@@ -1,47 +1,23 @@
-//! Resources: which there are, and what is in them.
+//! Resources and prompts: which there are, and what is in them.
 
-use std::borrow::Cow;
-
-use mcprove_trace::protocol::{Era, Revision};
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value, json};
 
-use super::Item;
-use super::spec::text_of;
-use crate::hosting::message::{INTERNAL_ERROR, INVALID_PARAMS, Refusal};
-
-/// The error of a resource that is not there, in the handshake era.
-const RESOURCE_NOT_FOUND: i64 = -32_002;
+use crate::prelude::*;
 
 /// What `resources/read` answers.
-pub fn read(
-    resources: &[Item],
-    templates: &[Item],
-    params: &Map<String, Value>,
-    revision: Revision,
-) -> Result<Value, Refusal> {
-    let Some(uri) = params.get("uri").and_then(Value::as_str) else {
-        let text = "Invalid params: uri is missing";
-        return Err(Refusal::invalid(text));
+pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Outcome {
+    let Some(uri) = request.text("uri") else {
+        return Err(Refusal::invalid("Invalid params: uri is missing"));
     };
-    let mut resources = resources.iter();
-    let plain = resources.find(|resource| text_of(&resource.listed, "uri") == uri);
-    let plain = plain.map(|resource| (resource, Map::new()));
+    let plain = named(&spec.resources, "uri", uri).map(|resource| (resource, Map::new()));
     let found = plain.or_else(|| {
-        templates.iter().find_map(|template| {
+        spec.resource_templates.iter().find_map(|template| {
             let pattern = text_of(&template.listed, "uriTemplate");
             Some((template, fit(pattern, uri)?))
         })
     });
     let Some((item, variables)) = found else {
-        return Err(Refusal {
-            code: match revision.era() {
-                Era::Handshake => RESOURCE_NOT_FOUND,
-                Era::Stateless => INVALID_PARAMS,
-            },
-            message: "Resource not found".to_owned(),
-            data: Some(json!({ "uri": uri })),
-        });
+        return Err(Refusal::no_resource(uri, revision));
     };
     let too_large = || Refusal::new(INTERNAL_ERROR, "the resource would be too large");
     let mut contents = item.content.render(&variables).ok_or_else(too_large)?;
@@ -52,10 +28,15 @@ pub fn read(
     Ok(json!({ "contents": [contents] }))
 }
 
+/// The item with this name, which is listed under `key`.
+fn named<'i>(items: &'i [Item], key: &str, name: &str) -> Option<&'i Item> {
+    items.iter().find(|item| text_of(&item.listed, key) == name)
+}
+
 /// What stands for the variables of an address pattern in this address; `None` if it does not fit.
 ///
 /// `{name}` stands for what has no `/`, `{+name}` for anything; the shortest that fits is taken.
-fn fit(pattern: &str, uri: &str) -> Option<Map<String, Value>> {
+fn fit(pattern: &str, uri: &str) -> Option<Fields> {
     let mut variables = Map::new();
     let (mut pattern, mut rest) = (pattern, uri);
     loop {
@@ -109,6 +90,34 @@ pub fn pattern_problem(pattern: &str) -> Option<String> {
 fn decoded(value: &str) -> String {
     let text = percent_decode_str(value).decode_utf8();
     text.map_or_else(|_| value.to_owned(), Cow::into_owned)
+}
+
+/// What `prompts/get` answers.
+pub fn get(prompts: &[Item], request: &Request) -> Outcome {
+    let name = request.tool();
+    let prompt = named(prompts, "name", name);
+    let prompt = prompt.ok_or_else(|| Refusal::invalid(format!("Unknown prompt: {name}")))?;
+    let given = request.arguments()?;
+    if let Some(missing) = required(prompt).find(|name| !given.contains_key(*name)) {
+        return Err(Refusal::invalid(format!(
+            "Missing required argument: {missing}"
+        )));
+    }
+    let messages = prompt.content.render(given);
+    let messages =
+        messages.ok_or_else(|| Refusal::new(INTERNAL_ERROR, "the prompt would be too large"))?;
+    let mut result = json!({ "messages": messages });
+    if let Some(words) = prompt.listed.get("description") {
+        result["description"] = words.clone();
+    }
+    Ok(result)
+}
+
+fn required(prompt: &Item) -> impl Iterator<Item = &str> {
+    let arguments = prompt.listed.get("arguments").and_then(Value::as_array);
+    let arguments = arguments.into_iter().flatten();
+    let required = arguments.filter(|argument| argument["required"] == true);
+    required.filter_map(|argument| argument["name"].as_str())
 }
 
 #[cfg(test)]
