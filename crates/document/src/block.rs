@@ -228,13 +228,13 @@ impl Line {
 
     /// Lines in one, with something between them.
     pub fn join(lines: impl IntoIterator<Item = Self>, between: &str) -> Self {
-        let joined = lines
+        lines
             .into_iter()
             .reduce(|all, line| match all.0.as_slice() {
                 [] => line,
                 _ => all.and(between).and(line),
-            });
-        joined.unwrap_or_default()
+            })
+            .unwrap_or_default()
     }
 }
 

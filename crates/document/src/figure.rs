@@ -2,10 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use mcprove_settings::number;
 use mcprove_settings::quantity::as_milliseconds;
-use mcprove_settings::{number, phrase};
 
-pub use mcprove_settings::phrase::trimmed as decimal;
+pub use mcprove_settings::phrase::{count as counted, trimmed as decimal, whole as count};
 
 /// What stands for a number that is not known, or that the samples do not bear.
 pub const UNKNOWN: &str = "–";
@@ -18,16 +18,6 @@ const WHOLE_RATE_FROM: f64 = 1_000.0;
 /// A number that may be missing.
 pub fn known<Number>(value: Option<Number>, text: impl FnOnce(Number) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), text)
-}
-
-/// `12,345`.
-pub fn count(count: u64) -> String {
-    phrase::whole(count)
-}
-
-/// `1 call`, `12,345 calls`.
-pub fn counted(number: u64, noun: &str) -> String {
-    phrase::count(number, noun)
 }
 
 /// `123.4ms`, `1.23ms`, `0.412ms`, `15.0s`.

@@ -11,7 +11,8 @@ use mcprove_settings::phrase::fence;
 use mcprove_settings::printable::escape_hidden;
 use unicode_width::UnicodeWidthStr;
 
-use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
+use crate::block::Span;
+use crate::prelude::*;
 use crate::style::Style;
 use crate::terminal::draw_bars;
 
@@ -93,8 +94,10 @@ fn draw(block: &Block) -> String {
 }
 
 fn list<Item>(items: &[Item], draw: impl Fn(&Item) -> String) -> String {
-    let items = items.iter().map(draw);
-    items.fold(String::new(), |text, item| text + "- " + &item + "\n")
+    items
+        .iter()
+        .map(draw)
+        .fold(String::new(), |text, item| text + "- " + &item + "\n")
 }
 
 fn draw_finding(finding: &Finding) -> String {
@@ -188,8 +191,10 @@ fn is_live(word: &str) -> bool {
     const SCHEMES: [&str; 4] = ["://", "www.", "mailto:", "xmpp:"];
     let lower = word.to_ascii_lowercase();
     let has_before = |mark: &str, is_next: fn(char) -> bool| {
-        let mut parts = lower.split(mark).skip(1);
-        parts.any(|part| part.starts_with(is_next))
+        lower
+            .split(mark)
+            .skip(1)
+            .any(|part| part.starts_with(is_next))
     };
     let is_digit = |next: char| next.is_ascii_digit();
     has_before("@", char::is_alphanumeric)

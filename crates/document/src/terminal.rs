@@ -8,10 +8,8 @@ use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::block::{
-    Bars, Block, Document, Figure, Finding, Limit, Line, Section, Span, Table, Tone,
-};
-use crate::figure;
+use crate::block::{Bars, Span};
+use crate::prelude::*;
 use crate::style::Style;
 
 /// A last column narrower than this would be unreadable, so it goes below the others instead.
@@ -63,8 +61,11 @@ impl Document {
 }
 
 fn draw_section(section: &Section, style: Style, more_in: &str) -> String {
-    let blocks = section.blocks.iter();
-    let drawn: String = blocks.map(|block| draw(block, style, more_in)).collect();
+    let drawn: String = section
+        .blocks
+        .iter()
+        .map(|block| draw(block, style, more_in))
+        .collect();
     match section.title.as_str() {
         "" => drawn,
         _ if drawn.is_empty() => drawn,
@@ -76,10 +77,10 @@ fn draw(block: &Block, style: Style, more_in: &str) -> String {
     let wrapped = |text: &str, first, others| wrap(text, style.width, (first, others));
     match block {
         Block::Paragraph(line) => wrapped(&words(line, style), "  ", "  "),
-        Block::List(lines) => {
-            let lines = lines.iter().map(|line| words(line, style));
-            lines.map(|line| wrapped(&line, "  - ", "    ")).collect()
-        }
+        Block::List(lines) => lines
+            .iter()
+            .map(|line| wrapped(&words(line, style), "  - ", "    "))
+            .collect(),
         Block::Figures(figures) => draw_figures(figures, style),
         Block::Findings(findings) => draw_findings(findings, style),
         Block::Table(table) => draw_table(table, style, more_in),
@@ -133,8 +134,8 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
 /// room beside them. Columns that do not fit follow in a table of their own.
 fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
     let (shown, left_out) = limited(table);
-    let header = Some(table.header.clone());
-    let header = header.filter(|header| header.iter().any(|name| !name.is_empty()));
+    let header =
+        Some(table.header.clone()).filter(|header| header.iter().any(|name| !name.is_empty()));
     let rows = shown
         .into_iter()
         .map(|row| row.iter().map(|cell| painted(cell, style)).collect());
@@ -214,22 +215,28 @@ fn lay_out(rows: &[Vec<String>], is_numeric: &[bool], width: usize) -> String {
         }
     }
     let indent = " ".repeat(BELOW_INDENT);
-    let drawn = parts.iter().enumerate().map(|(number, part)| {
-        let below = below.as_ref().filter(|_| number + 1 == parts.len());
-        let rows = rows.iter().map(|row| {
-            let last = below.and_then(|below| row.get(below.at));
-            let last = last.map(|last| wrap(last, width, (&indent, &indent)));
-            draw_row(row, part) + &last.unwrap_or_default()
-        });
-        rows.collect::<String>()
-    });
-    drawn.collect::<Vec<String>>().join("\n")
+    parts
+        .iter()
+        .enumerate()
+        .map(|(number, part)| {
+            let below = below.as_ref().filter(|_| number + 1 == parts.len());
+            rows.iter()
+                .map(|row| {
+                    let last = below
+                        .and_then(|below| row.get(below.at))
+                        .map(|last| wrap(last, width, (&indent, &indent)));
+                    draw_row(row, part) + &last.unwrap_or_default()
+                })
+                .collect::<String>()
+        })
+        .collect::<Vec<String>>()
+        .join("\n")
 }
 
 /// How wide each column is.
-fn widths(rows: &[Vec<String>]) -> Vec<usize> {
+fn widths(rows: &[impl AsRef<[String]>]) -> Vec<usize> {
     let mut widths = Vec::new();
-    for row in rows {
+    for row in rows.iter().map(AsRef::as_ref) {
         widths.resize(widths.len().max(row.len()), 0);
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = display_width(cell).max(*width);
@@ -264,11 +271,11 @@ fn draw_row(row: &[String], columns: &[&Column]) -> String {
 /// A row for each stretch: from where to where, how many, how many of all, and a bar with the marks.
 pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
     let largest = bars.rows.iter().map(|bar| bar.count).max();
-    let labels: Vec<Vec<String>> = bars
+    let labels: Vec<[String; 4]> = bars
         .shares()
         .map(|(bar, share, _)| {
             let (from, until) = (bar.from.clone(), bar.until.clone());
-            vec![from, until, figure::count(bar.count), share]
+            [from, until, count(bar.count), share]
         })
         .collect();
     let widths = widths(&labels);
@@ -278,17 +285,18 @@ pub(crate) fn draw_bars(bars: &Bars, style: Style) -> String {
         .width
         .saturating_sub(beside + MARKS_WIDTH)
         .max(BAR_MIN);
-    let rows = bars.rows.iter().zip(&labels);
-    let rows = rows.map(|(bar, labels)| {
-        let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
-        let marks = bar.marks.join(" ");
-        let [from, until, count, share] = labels.as_slice() else {
-            return String::new();
-        };
-        let line = format!("  {from:>a$} – {until:>b$}  {count:>c$}  {share:>d$}  {drawn} {marks}");
-        // On a very narrow screen the end of a bar says less than a broken line would.
-        cut(line.trim_end(), style.width) + "\n"
-    });
+    let rows = bars
+        .rows
+        .iter()
+        .zip(&labels)
+        .map(|(bar, [from, until, count, share])| {
+            let drawn = draw_bar(bar.count, largest.unwrap_or_default(), room, style.unicode);
+            let marks = bar.marks.join(" ");
+            let line =
+                format!("  {from:>a$} – {until:>b$}  {count:>c$}  {share:>d$}  {drawn} {marks}");
+            // On a very narrow screen the end of a bar says less than a broken line would.
+            cut(line.trim_end(), style.width) + "\n"
+        });
     rows.collect()
 }
 
@@ -340,8 +348,7 @@ pub fn wrap(text: &str, width: usize, (first, others): (&str, &str)) -> String {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    let lines = textwrap::wrap(text, options);
-    lines
+    textwrap::wrap(text, options)
         .iter()
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect()
@@ -362,12 +369,14 @@ fn painted(line: &Line, style: Style) -> String {
 }
 
 fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> String {
-    let spans = line.0.iter().map(|span| match span {
-        Span::Plain(text) => text.clone(),
-        Span::Code(name) => draw_name(name),
-        Span::Strong(tone, text) => style.paint(text, *tone),
-    });
-    spans.collect()
+    line.0
+        .iter()
+        .map(|span| match span {
+            Span::Plain(text) => text.clone(),
+            Span::Code(name) => draw_name(name),
+            Span::Strong(tone, text) => style.paint(text, *tone),
+        })
+        .collect()
 }
 
 #[cfg(test)]

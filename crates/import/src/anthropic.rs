@@ -6,19 +6,11 @@
 //! are the tools of the client, of an MCP server and of Anthropic itself told alike. A result
 //! without `is_error` is no error, as the API defines it. Thinking is no evidence and is left out.
 
-use std::fmt::{self, Formatter};
-
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
-use super::builder::RunBuilder;
-use super::dialogue::{Provider, fail};
-use super::document::Document;
-use super::lenient::{Maybe, Text};
-use super::names::{arguments, caller, known_role, tool_call};
-use super::{ImportError, tokens};
+use super::dialogue::{Provider, open_turn};
+use crate::prelude::*;
 
 /// Reads the messages of a transcript.
 pub struct Anthropic;
@@ -67,7 +59,7 @@ impl<'de> Deserialize<'de> for Content {
 impl<'de> Visitor<'de> for AnyContent {
     type Value = Content;
 
-    fn expecting(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(r#"a text or a list of blocks such as {"type": "text", "text": "…"}"#)
     }
 
@@ -107,32 +99,26 @@ impl Provider for Anthropic {
 
     type Beside<'a> = Beside;
 
-    fn begin(builder: &mut RunBuilder, beside: &mut Beside) -> Result<(), ImportError> {
+    fn begin(builder: &mut RunBuilder, beside: &mut Beside) -> Result {
         builder.model(beside.model.as_deref());
         let system = std::mem::take(&mut beside.system);
         if !matches!(system, Content::Nothing) && builder.turns.is_empty() {
             builder.open("system");
-            add_content(builder, system).map_err(|error| error.within("system"))?;
+            add_content(builder, system).within("system")?;
         }
         Ok(())
     }
 
-    fn message<'a>(
-        builder: &mut RunBuilder,
-        document: &Document<'a>,
-        json: &'a str,
-    ) -> Result<(), ImportError> {
+    fn message<'a>(builder: &mut RunBuilder, document: &Document<'a>, json: &'a str) -> Result {
         let message: Message = document.parse(json)?;
-        let Some(word) = message.role.as_deref() else {
-            return fail(builder, &message.error);
-        };
-        let role = known_role(word)?;
+        if open_turn(builder, &message.role, &message.error)?.is_none() {
+            return Ok(());
+        }
         builder.model(message.model.as_deref());
-        builder.open(role);
         add_body(builder, message)
     }
 
-    fn end(builder: &mut RunBuilder, beside: Beside) -> Result<(), ImportError> {
+    fn end(builder: &mut RunBuilder, beside: Beside) -> Result {
         builder.stop(beside.stop_reason.as_deref());
         builder.whole.tokens = tokens::usage(&beside.usage);
         Ok(())
@@ -140,14 +126,14 @@ impl Provider for Anthropic {
 }
 
 /// Adds what a message has to the turn that is open.
-pub fn add_body(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
-    add_content(builder, message.content).map_err(|error| error.within("content"))?;
+pub fn add_body(builder: &mut RunBuilder, message: Message) -> Result {
+    add_content(builder, message.content).within("content")?;
     builder.stop(message.stop_reason.as_deref());
     builder.usage(&message.usage);
     Ok(())
 }
 
-fn add_content(builder: &mut RunBuilder, content: Content) -> Result<(), ImportError> {
+fn add_content(builder: &mut RunBuilder, content: Content) -> Result {
     match content {
         Content::Nothing => {}
         Content::Text(text) => builder.say(&text, false),
@@ -156,8 +142,7 @@ fn add_content(builder: &mut RunBuilder, content: Content) -> Result<(), ImportE
             for (index, block) in blocks.into_iter().enumerate() {
                 // A sentence with sources comes in pieces.
                 let is_cited = block.citations.is_some();
-                add_block(builder, block, is_cited || was_cited)
-                    .map_err(|error| error.at(index))?;
+                add_block(builder, block, is_cited || was_cited).at(index)?;
                 was_cited = is_cited;
             }
         }
@@ -165,21 +150,21 @@ fn add_content(builder: &mut RunBuilder, content: Content) -> Result<(), ImportE
     Ok(())
 }
 
-fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result<(), ImportError> {
+fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result {
     let Some(kind) = block.kind.as_deref() else {
-        return Err(ImportError::shape(
+        return refuse(
             "the block has no `type`",
             "a block is an object such as {\"type\": \"text\", \"text\": \"…\"}",
-        ));
+        );
     };
     if kind == "text" {
         builder.say(block.text.or_empty(), is_joined);
     } else if block.is_call() {
         let Some(name) = block.name.as_deref() else {
-            return Err(ImportError::shape(
+            return refuse(
                 format!("the `{kind}` block has no `name`"),
                 "a call names its tool",
-            ));
+            );
         };
         let mut call = tool_call(name, block.server_name.as_deref(), arguments(block.input));
         call.caller = caller(block.caller);

@@ -4,14 +4,7 @@
 //! A result finds its call by its id: the first call with that id that has none yet, so that
 //! providers that use an id again do no harm. What finds no call is counted and told.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, Conversation, Json, StopReason, Tokens, ToolCall, ToolResult, Turn};
-use serde_json::Value;
-
-use super::named_count::{HAS_ONE_ALREADY, NamedCount};
-use super::{ImportedRun, names, tokens};
+use crate::prelude::*;
 
 /// A run that is being put together.
 #[derive(Debug, Default)]
@@ -123,8 +116,11 @@ impl RunBuilder {
     /// A tool is called.
     pub fn call(&mut self, id: &str, call: ToolCall) {
         let place = self.calls.len();
-        let asked = self.asked.entry(id.to_owned()).or_default();
-        asked.waiting.push_back(place);
+        self.asked
+            .entry(id.to_owned())
+            .or_default()
+            .waiting
+            .push_back(place);
         self.calls.push(Made {
             id: id.to_owned(),
             call,
@@ -201,14 +197,14 @@ impl RunBuilder {
 
     /// Whether nothing was said but what the model was told beforehand, and nothing ended.
     pub fn is_empty(&self) -> bool {
-        let mut turns = self.own_turns();
-        turns.all(|turn| turn.role == "system") && self.whole.stop_reason.is_none()
+        self.own_turns().all(|turn| turn.role == "system") && self.whole.stop_reason.is_none()
     }
 
     /// Whether the agent spoke last, after its calls.
     pub fn has_last_words(&self) -> bool {
-        let last = self.turns.last();
-        last.is_some_and(|turn| turn.is_of_agent() && turn.last_words.is_some())
+        self.turns
+            .last()
+            .is_some_and(|turn| turn.is_of_agent() && turn.last_words.is_some())
     }
 
     /// Whether this run begins with all of another one, and goes on: an agent sends everything again
@@ -241,8 +237,10 @@ impl RunBuilder {
         // Why the last reply ended, if nothing came after it.
         let stop = own.last().filter(|turn| turn.is_of_agent());
         let stop = stop.and_then(|turn| turn.stop.clone());
-        let last = own.iter().rfind(|turn| turn.is_of_agent());
-        let last = last.map(|turn| (turn.has_calls, turn.last_words.clone()));
+        let last = own
+            .iter()
+            .rfind(|turn| turn.is_of_agent())
+            .map(|turn| (turn.has_calls, turn.last_words.clone()));
         let told = self.whole.stop_reason;
         self.whole.stop_reason = told.or_else(|| names::stop_reason(&stop?, &mut self.notes));
         // What the agent said in the end: nothing, if it was done without a word; unknown, if its last reply only
@@ -254,8 +252,12 @@ impl RunBuilder {
         });
         if self.whole.tokens.is_none() {
             // Every reply takes tokens, whoever made it.
-            let replies = self.turns.iter().filter(|turn| turn.is_of_agent());
-            let replies: Vec<Option<Tokens>> = replies.map(|turn| turn.tokens).collect();
+            let replies: Vec<Option<Tokens>> = self
+                .turns
+                .iter()
+                .filter(|turn| turn.is_of_agent())
+                .map(|turn| turn.tokens)
+                .collect();
             self.whole.tokens = tokens::total(&replies, &mut self.notes);
         }
         let counted = [
@@ -267,8 +269,10 @@ impl RunBuilder {
                 .note("call", "that its provider calls incomplete"),
         ];
         self.notes.extend(counted.into_iter().flatten());
-        let own = self.turns.into_iter().filter(|turn| !turn.is_aside);
-        let turns: Vec<Turn> = own
+        let turns: Vec<Turn> = self
+            .turns
+            .into_iter()
+            .filter(|turn| !turn.is_aside)
             .map(|turn| {
                 // Anthropic has results in messages of the user.
                 let is_tool = turn.role == "user" && turn.text.is_none() && turn.has_results;

@@ -1,12 +1,9 @@
 //! Tells the format of a file by the keys that only that format has. The first value that leaves
 //! no doubt decides; plain talk without a call could be of either provider, and reads the same.
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-
 use super::Format;
 use super::dialogue;
-use super::document::{Document, Outline};
+use crate::prelude::*;
 
 /// What a value looks like: how sure that is, and which format.
 type Look = (u8, Option<Format>);
@@ -73,8 +70,7 @@ fn look(json: &str) -> Look {
     if json.starts_with('[') {
         return look_at_messages(json);
     }
-    let outline = serde_json::from_str::<Outline>(json);
-    outline.map_or(NOTHING, |outline| look_at_object(json, &outline))
+    serde_json::from_str::<Outline>(json).map_or(NOTHING, |outline| look_at_object(json, &outline))
 }
 
 fn look_at_object(json: &str, outline: &Outline<'_>) -> Look {

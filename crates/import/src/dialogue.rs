@@ -5,17 +5,7 @@
 //! Logged traffic has a request for each reply, and each has everything that was said before: such
 //! requests are one run, and so are responses that name the one before them.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
-
-use super::builder::RunBuilder;
-use super::document::{Document, Outline};
-use super::lenient::{Maybe, Text};
-use super::named_count::many;
-use super::{ImportError, ImportedRuns};
+use crate::prelude::*;
 
 /// How many transcripts back one is looked for that a request repeats: conversations that are logged
 /// at once take turns.
@@ -30,17 +20,13 @@ pub trait Provider {
     type Beside<'a>: Deserialize<'a>;
 
     /// Reads what stands beside the messages, before they come.
-    fn begin(builder: &mut RunBuilder, beside: &mut Self::Beside<'_>) -> Result<(), ImportError>;
+    fn begin(builder: &mut RunBuilder, beside: &mut Self::Beside<'_>) -> Result;
 
     /// Reads the next message.
-    fn message<'a>(
-        builder: &mut RunBuilder,
-        document: &Document<'a>,
-        json: &'a str,
-    ) -> Result<(), ImportError>;
+    fn message<'a>(builder: &mut RunBuilder, document: &Document<'a>, json: &'a str) -> Result;
 
     /// Reads what stands beside the messages, after they came.
-    fn end(builder: &mut RunBuilder, beside: Self::Beside<'_>) -> Result<(), ImportError>;
+    fn end(builder: &mut RunBuilder, beside: Self::Beside<'_>) -> Result;
 }
 
 /// The names of a response.
@@ -64,7 +50,7 @@ struct Transcripts {
 }
 
 /// Reads every transcript of a file.
-pub fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns> {
     let mut transcripts = Transcripts::default();
     document.each(|element| transcripts.read::<P>(document, element.json))?;
     let mut notes = Vec::new();
@@ -80,11 +66,7 @@ pub fn read<P: Provider>(document: &Document<'_>) -> Result<ImportedRuns, Import
 
 impl Transcripts {
     /// Reads a transcript, or one message of the current one.
-    fn read<'a, P: Provider>(
-        &mut self,
-        document: &Document<'a>,
-        json: &'a str,
-    ) -> Result<(), ImportError> {
+    fn read<'a, P: Provider>(&mut self, document: &Document<'a>, json: &'a str) -> Result {
         if json.starts_with('[') {
             let mut builder = RunBuilder::default();
             read_messages::<P>(&mut builder, document, json)?;
@@ -115,7 +97,7 @@ impl Transcripts {
         document: &Document<'a>,
         json: &'a str,
         response: Option<&'a str>,
-    ) -> Result<(), ImportError> {
+    ) -> Result {
         let ids: Ids = document.parse(json)?;
         let previous = ids.previous_response_id.as_ref();
         if let Some(&place) = previous.and_then(|id| self.responses.get(id))
@@ -136,16 +118,21 @@ impl Transcripts {
     }
 
     /// Adds a transcript, in the place of one that it repeats.
-    fn add(&mut self, mut builder: RunBuilder) -> Result<(), ImportError> {
+    fn add(&mut self, mut builder: RunBuilder) -> Result {
         if builder.is_empty() {
-            return Err(ImportError::shape(
+            return refuse(
                 "the transcript has no messages",
                 "a transcript has what the user asked and what the model replied, in `messages`",
-            ));
+            );
         }
         let first = self.all.len().saturating_sub(LOOK_BACK_MAX);
-        let recent = self.all.iter_mut().enumerate().skip(first);
-        let repeated = recent.rev().find(|(_, earlier)| builder.repeats(earlier));
+        let repeated = self
+            .all
+            .iter_mut()
+            .enumerate()
+            .skip(first)
+            .rev()
+            .find(|(_, earlier)| builder.repeats(earlier));
         if let Some((place, earlier)) = repeated {
             builder.absorb(std::mem::take(earlier));
             *earlier = builder;
@@ -175,7 +162,7 @@ fn read_parts<'a, P: Provider>(
     document: &Document<'a>,
     json: &'a str,
     response: Option<&'a str>,
-) -> Result<(), ImportError> {
+) -> Result {
     let outline: Outline = document.parse(json)?;
     let mut beside: P::Beside<'a> = document.parse(json)?;
     P::begin(builder, &mut beside)?;
@@ -184,11 +171,11 @@ fn read_parts<'a, P: Provider>(
         if let Some(messages) = outline.get(*list).map(|messages| messages.get())
             && !messages.starts_with(['"', 'n'])
         {
-            read_messages::<P>(builder, document, messages).map_err(|error| error.within(list))?;
+            read_messages::<P>(builder, document, messages).within(list)?;
         }
     }
     if let Some(response) = response {
-        P::message(builder, document, response).map_err(|error| error.within("response"))?;
+        P::message(builder, document, response).within("response")?;
     }
     P::end(builder, beside)
 }
@@ -198,21 +185,30 @@ pub fn read_messages<'a, P: Provider>(
     builder: &mut RunBuilder,
     document: &Document<'a>,
     json: &'a str,
-) -> Result<(), ImportError> {
+) -> Result {
     for (index, message) in document.list(json)?.into_iter().enumerate() {
-        P::message(builder, document, message).map_err(|error| error.at(index))?;
+        P::message(builder, document, message).at(index)?;
     }
     Ok(())
 }
 
-/// A message that nobody said: what a provider says went wrong, in the place of a reply.
-pub fn fail(builder: &mut RunBuilder, error: &Value) -> Result<(), ImportError> {
+/// Begins the turn of a message, and tells its role. None if it is no message, but an error of the provider.
+pub fn open_turn(
+    builder: &mut RunBuilder,
+    role: &Text,
+    error: &Value,
+) -> Result<Option<&'static str>> {
+    if let Some(word) = role.as_deref() {
+        let role = known_role(word)?;
+        builder.open(role);
+        return Ok(Some(role));
+    }
     if error.is_null() {
-        return Err(ImportError::shape(
+        return refuse(
             "the message has no `role`",
             "a message is an object with `role` and `content`",
-        ));
+        );
     }
     builder.fail(error);
-    Ok(())
+    Ok(None)
 }

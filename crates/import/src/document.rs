@@ -2,14 +2,10 @@
 //! or one value per line. They are borrowed from the text and parsed one by one, so that importing
 //! takes little more memory than the text and the trace.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::error::Category;
-use serde_json::value::RawValue;
 
-use super::{ImportError, words};
+use super::words;
+use crate::prelude::*;
 
 /// Steps of a path that says where something is; a longer one only says that it is deep.
 const PATH_MAX: usize = 100;
@@ -45,14 +41,14 @@ enum Origin {
 
 impl Element<'_> {
     /// Adds to an error where the value stands.
-    pub fn locate(&self, mut error: ImportError) -> ImportError {
+    pub fn locate<T>(&self, read: Result<T>) -> Result<T> {
         match self.origin {
-            Origin::Whole => error,
-            Origin::Item(index) => error.at(index),
-            Origin::Line(line) => {
-                error.line = error.line.or(Some(line));
-                error
-            }
+            Origin::Whole => read,
+            Origin::Item(index) => read.at(index),
+            Origin::Line(line) => read.map_err(|error| ImportError {
+                line: error.line.or(Some(line)),
+                ..error
+            }),
         }
     }
 
@@ -68,7 +64,7 @@ impl Element<'_> {
 
 impl<'a> Document<'a> {
     /// Finds the values of a text.
-    pub fn read(text: &'a str) -> Result<Self, ImportError> {
+    pub fn read(text: &'a str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut document = Self {
             text,
@@ -79,10 +75,7 @@ impl<'a> Document<'a> {
             .map(|(number, line)| (number, line.trim()))
             .filter(|(_, line)| !line.is_empty());
         let Some(first) = lines.next() else {
-            return Err(ImportError::shape(
-                "it is empty",
-                "check whether the trace was written",
-            ));
+            return refuse("it is empty", "check whether the trace was written");
         };
         let second = lines.next();
         if second.is_some() && serde_json::from_str::<IgnoredAny>(first.1).is_ok() {
@@ -125,26 +118,21 @@ impl<'a> Document<'a> {
     }
 
     /// Reads each value, with its place in errors.
-    pub fn each<'d>(
-        &'d self,
-        mut read: impl FnMut(&'d Element<'a>) -> Result<(), ImportError>,
-    ) -> Result<(), ImportError> {
-        let mut elements = self.elements.iter();
-        elements.try_for_each(|element| read(element).map_err(|error| element.locate(error)))
+    pub fn each<'d>(&'d self, mut read: impl FnMut(&'d Element<'a>) -> Result) -> Result {
+        self.elements
+            .iter()
+            .try_for_each(|element| element.locate(read(element)))
     }
 
     /// Parses a part of the text.
-    pub fn parse<Parsed: Deserialize<'a>>(&self, part: &'a str) -> Result<Parsed, ImportError> {
+    pub fn parse<Parsed: Deserialize<'a>>(&self, part: &'a str) -> Result<Parsed> {
         serde_json::from_str(part).map_err(|error| self.explain::<Parsed>(part, &error))
     }
 
     /// Parses each element of a list.
-    pub fn list(&self, part: &'a str) -> Result<Vec<&'a str>, ImportError> {
+    pub fn list(&self, part: &'a str) -> Result<Vec<&'a str>> {
         if !part.trim_start().starts_with('[') {
-            return Err(ImportError::shape(
-                "this must be a list",
-                "write [] for an empty one",
-            ));
+            return refuse("this must be a list", "write [] for an empty one");
         }
         let items: Vec<&RawValue> = self.parse(part)?;
         Ok(items.into_iter().map(RawValue::get).collect())
@@ -191,8 +179,10 @@ impl<'a> Document<'a> {
 
     /// A line and column in a part of the text, in the whole text.
     pub fn place(&self, part: &str, line: usize, column: usize) -> (usize, usize) {
-        let offset = part.as_ptr().addr().checked_sub(self.text.as_ptr().addr());
-        let before = offset
+        let before = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.text.as_ptr().addr())
             .and_then(|offset| self.text.get(..offset))
             .unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

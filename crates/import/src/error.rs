@@ -1,6 +1,6 @@
 //! Why a file could not be imported: what happened, where, and what to try.
 
-use std::fmt;
+use crate::prelude::*;
 
 /// Why a file could not be imported.
 ///
@@ -51,10 +51,31 @@ impl ImportError {
             ..Self::default()
         }
     }
+}
 
+/// What reading comes to.
+pub type Result<T = (), E = ImportError> = std::result::Result<T, E>;
+
+/// An error about the shape of a value.
+pub fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T> {
+    Err(ImportError::shape(message, hint))
+}
+
+/// An error, or what may be one, that gets its place on the way out.
+pub trait Placed: Sized {
     /// The same, in what stands under this key.
     #[must_use]
-    pub(crate) fn within(mut self, key: &str) -> Self {
+    fn within(self, key: &str) -> Self;
+
+    /// The same, in the element of a list.
+    #[must_use]
+    fn at(self, index: usize) -> Self {
+        self.within(&format!("[{index}]"))
+    }
+}
+
+impl Placed for ImportError {
+    fn within(mut self, key: &str) -> Self {
         self.path = Some(match self.path.take() {
             None => key.to_owned(),
             Some(rest) if rest.starts_with('[') => format!("{key}{rest}"),
@@ -62,10 +83,10 @@ impl ImportError {
         });
         self
     }
+}
 
-    /// The same, in the element of a list.
-    #[must_use]
-    pub(crate) fn at(self, index: usize) -> Self {
-        self.within(&format!("[{index}]"))
+impl<T> Placed for Result<T> {
+    fn within(self, key: &str) -> Self {
+        self.map_err(|error| error.within(key))
     }
 }

@@ -1,10 +1,7 @@
 //! What providers send in more than one form: what has another type than expected is unknown.
 
+use crate::prelude::*;
 use std::ops::Deref;
-
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
 /// A value of a type, if there is one.
 #[derive(Debug, Clone)]

@@ -20,7 +20,6 @@ mod claude_code;
 mod detect;
 mod dialogue;
 mod document;
-mod envelope;
 mod error;
 mod lenient;
 mod named_count;
@@ -28,25 +27,23 @@ mod names;
 mod native;
 mod openai;
 mod otlp;
+mod prelude;
 mod recording;
 mod responses;
-mod timestamp;
 mod tokens;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use serde_json::Value;
-
-pub use envelope::tool_calls_from_envelope;
 pub use error::ImportError;
+pub use native::tool_calls_from_envelope;
 pub use recording::{import_records, read_records};
 pub use tokens::{total as total_tokens, usage as usage_tokens};
 
-use document::{Document, Outline};
-use mcprove_settings::phrase;
-use mcprove_trace::{AgentRun, AgentTrace};
+use mcprove_trace::AgentTrace;
+
+use crate::prelude::*;
 
 /// A format that is understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,8 +103,8 @@ const FORMATS: [(&str, &str); Format::ALL.len()] = [
     ("trace", "a recording of mcprove (trace.jsonl)"),
 ];
 
-impl std::fmt::Display for Format {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }
@@ -177,14 +174,14 @@ pub fn import(text: &str) -> Result<Imported, ImportError> {
 pub fn import_as(text: &str, format: Format) -> Result<Imported, ImportError> {
     let document = Document::read(text)?;
     match detect::certain_format(&document) {
-        Some(other) if other != format => Err(ImportError::shape(
+        Some(other) if other != format => refuse(
             format!(
                 "this is {}, not {}",
                 other.explanation(),
                 format.explanation()
             ),
             "check that it is the right file, or leave the format out to detect it",
-        )),
+        ),
         _ => read(&document, format),
     }
 }
@@ -199,10 +196,7 @@ fn read(document: &Document<'_>, format: Format) -> Result<Imported, ImportError
         Format::Recording => (vec![recording::read(document)?], Vec::new()),
     };
     if imported.is_empty() {
-        return Err(ImportError::shape(
-            "there is no run in it",
-            "a trace has one run at least",
-        ));
+        return refuse("there is no run in it", "a trace has one run at least");
     }
     let is_one = imported.len() == 1;
     let mut runs = Vec::with_capacity(imported.len());
@@ -241,8 +235,8 @@ pub fn detect(text: &str) -> Option<Format> {
 fn unrecognised(document: &Document<'_>) -> ImportError {
     for element in &document.elements {
         // As a value: half a character is JSON, but none.
-        if let Err(error) = document.parse::<Value>(element.json) {
-            return element.locate(error);
+        if let Err(error) = element.locate(document.parse::<Value>(element.json)) {
+            return error;
         }
     }
     let first = document.elements.first();

@@ -1,7 +1,9 @@
 //! Things that are counted, and the first of them named: a note about a thousand of them stays a
 //! note.
 
-use mcprove_settings::phrase;
+use mcprove_settings::number;
+
+use crate::prelude::*;
 
 /// What is told of results that come again.
 pub const HAS_ONE_ALREADY: &str = "for a call that has one already, the last holds";
@@ -44,5 +46,5 @@ impl NamedCount {
 
 /// `1 line`, `20 lines`.
 pub fn many(count: usize, noun: &str) -> String {
-    phrase::count(u64::try_from(count).unwrap_or(u64::MAX), noun)
+    phrase::count(number::count(count), noun)
 }

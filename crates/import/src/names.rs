@@ -1,11 +1,6 @@
 //! The words that transcripts share: names of tools, callers, results of MCP, reasons to stop.
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
-use mcprove_trace::{Json, StopReason, ToolCall};
-use serde_json::Value;
-
-use super::ImportError;
+use crate::prelude::*;
 
 /// A call as a model writes it: `mcp__server__tool` and `server__tool` name the server too. Where
 /// the server is known, only its own prefix is taken off.
@@ -73,22 +68,24 @@ const ROLES: [(&str, &str); 10] = [
 
 /// The role that a word stands for, however it is written.
 pub fn role(word: &str) -> Option<&'static str> {
-    let mut roles = ROLES.iter();
-    let found = roles.find(|(known, _)| known.eq_ignore_ascii_case(word));
-    found.map(|(_, role)| *role)
+    ROLES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(word))
+        .map(|(_, role)| *role)
 }
 
 /// The role that the word of a message stands for.
-pub fn known_role(word: &str) -> Result<&'static str, ImportError> {
+pub fn known_role(word: &str) -> Result<&'static str> {
     role(word).ok_or_else(|| no_such_role(word).within("role"))
 }
 
 /// The error about a turn whose role nobody knows.
 pub fn no_such_role(word: &str) -> ImportError {
-    let meant = role(word).or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word));
-    let hint = meant.map_or_else(String::new, |role| {
-        format!("; did you mean {}?", phrase::name(role))
-    });
+    let hint = role(word)
+        .or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word))
+        .map_or_else(String::new, |role| {
+            format!("; did you mean {}?", phrase::name(role))
+        });
     ImportError::shape(
         format!("no role is called {}{hint}", phrase::name(word)),
         "the roles are user, assistant, tool and system",

@@ -5,18 +5,9 @@
 //! Chat completions have no field that tells whether a tool failed, so that is unknown, unless the
 //! content is the result of an MCP tool, which has one.
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
-use serde_json::value::RawValue;
-
-use super::builder::RunBuilder;
-use super::dialogue::{Provider, fail, read_messages};
-use super::document::Document;
-use super::lenient::{Maybe, Text};
-use super::named_count::many;
-use super::names::{arguments, known_role, mcp_result, tool_call};
-use super::{ImportError, responses, tokens};
+use super::dialogue::{Provider, open_turn, read_messages};
+use super::responses;
+use crate::prelude::*;
 
 /// Reads the messages of a transcript.
 pub struct OpenAi;
@@ -94,7 +85,7 @@ impl Provider for OpenAi {
 
     type Beside<'a> = Response<'a>;
 
-    fn begin(builder: &mut RunBuilder, beside: &mut Response<'_>) -> Result<(), ImportError> {
+    fn begin(builder: &mut RunBuilder, beside: &mut Response<'_>) -> Result {
         builder.model(beside.model.as_deref());
         // A response that continues another one has its own end.
         builder.whole.stop_reason = None;
@@ -102,8 +93,8 @@ impl Provider for OpenAi {
         let instructions = beside.instructions.as_deref().filter(|_| is_new);
         let input = beside
             .input
-            .map(|input| serde_json::from_str::<String>(input.get()));
-        let input = input.and_then(Result::ok);
+            .map(|input| serde_json::from_str::<String>(input.get()))
+            .and_then(Result::ok);
         for (role, text) in [("system", instructions), ("user", input.as_deref())] {
             if let Some(text) = text {
                 builder.open(role);
@@ -113,11 +104,7 @@ impl Provider for OpenAi {
         Ok(())
     }
 
-    fn message<'a>(
-        builder: &mut RunBuilder,
-        document: &Document<'a>,
-        json: &'a str,
-    ) -> Result<(), ImportError> {
+    fn message<'a>(builder: &mut RunBuilder, document: &Document<'a>, json: &'a str) -> Result {
         let message: Message = document.parse(json)?;
         if message.choices.is_none() && message.kind.is_some() {
             return responses::add_item(builder, document.parse(json)?);
@@ -128,13 +115,12 @@ impl Provider for OpenAi {
         let response: Response = document.parse(json)?;
         builder.model(response.model.as_deref());
         if let Some(output) = response.output {
-            read_messages::<Self>(builder, document, output.get())
-                .map_err(|error| error.within("output"))?;
+            read_messages::<Self>(builder, document, output.get()).within("output")?;
         }
         Self::end(builder, response)
     }
 
-    fn end(builder: &mut RunBuilder, beside: Response<'_>) -> Result<(), ImportError> {
+    fn end(builder: &mut RunBuilder, beside: Response<'_>) -> Result {
         if beside.choices.is_none() && beside.output.is_none() {
             builder.whole.tokens = tokens::usage(&beside.usage);
             return Ok(());
@@ -143,7 +129,7 @@ impl Provider for OpenAi {
             responses::end(builder, &beside);
         }
         if let Some(choices) = beside.choices {
-            add_choice(builder, choices).map_err(|error| error.at(0).within("choices"))?;
+            add_choice(builder, choices).at(0).within("choices")?;
         }
         builder.usage(&beside.usage);
         Ok(())
@@ -151,7 +137,7 @@ impl Provider for OpenAi {
 }
 
 /// Adds the first of several replies.
-fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result<(), ImportError> {
+fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result {
     let more = choices.len().saturating_sub(1);
     let Some(first) = choices.into_iter().next() else {
         return Ok(());
@@ -162,26 +148,26 @@ fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result<(), Impo
         builder.notes.push(note);
     }
     let Some(message) = first.message else {
-        return Err(ImportError::shape(
+        return refuse(
             "the choice has no `message`",
             "pieces of a streamed response must be put together first",
-        ));
+        );
     };
-    add_message(builder, message).map_err(|error| error.within("message"))?;
+    add_message(builder, message).within("message")?;
     builder.stop(first.finish_reason.as_deref());
     Ok(())
 }
 
-fn add_message(builder: &mut RunBuilder, message: Message) -> Result<(), ImportError> {
-    let Some(word) = message.role.as_deref() else {
-        return fail(builder, &message.error);
+fn add_message(builder: &mut RunBuilder, message: Message) -> Result {
+    let Some(role) = open_turn(builder, &message.role, &message.error)? else {
+        return Ok(());
     };
-    let role = known_role(word)?;
-    builder.open(role);
     if role == "tool" {
         // Before there were ids, a result had the name of its function.
-        let id = message.tool_call_id.as_deref();
-        let id = id.unwrap_or(message.name.or_empty());
+        let id = message
+            .tool_call_id
+            .as_deref()
+            .unwrap_or(message.name.or_empty());
         let (is_error, result) = mcp_result(message.content);
         builder.result(id, is_error, result);
         return Ok(());
@@ -202,9 +188,8 @@ fn add_message(builder: &mut RunBuilder, message: Message) -> Result<(), ImportE
         } else if let Some(function) = call.function {
             add_call(builder, id, function);
         } else {
-            let error =
-                ImportError::shape("the call has no `function`", "a call names its function");
-            return Err(error.at(index).within("tool_calls"));
+            let refused = refuse("the call has no `function`", "a call names its function");
+            return refused.at(index).within("tool_calls");
         }
     }
     builder.stop(message.finish_reason.as_deref());
@@ -219,7 +204,7 @@ fn add_call(builder: &mut RunBuilder, id: &str, function: Function) {
 }
 
 /// A text, or parts with texts among them.
-pub fn say_content(builder: &mut RunBuilder, content: &Value) -> Result<(), ImportError> {
+pub fn say_content(builder: &mut RunBuilder, content: &Value) -> Result {
     match content {
         Value::Null => {}
         Value::String(text) => builder.say(text, false),
@@ -232,11 +217,11 @@ pub fn say_content(builder: &mut RunBuilder, content: &Value) -> Result<(), Impo
             }
         }
         _ => {
-            let error = ImportError::shape(
+            let refused = refuse(
                 "this is neither a text nor a list of parts",
                 "it is a text, or a list of parts such as {\"type\": \"text\", \"text\": \"…\"}",
             );
-            return Err(error.within("content"));
+            return refused.within("content");
         }
     }
     Ok(())

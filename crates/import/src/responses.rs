@@ -1,15 +1,8 @@
 //! Reads items of the `OpenAI` Responses API. Items that follow each other without a result or a
 //! word of the user between them are one reply.
 
-use mcprove_trace::{Json, StopReason};
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
-use super::ImportError;
-use super::builder::RunBuilder;
-use super::lenient::Text;
-use super::names::{arguments, known_role, mcp_result, tool_call};
 use super::openai::{Response, say_content};
+use crate::prelude::*;
 
 /// An item. The keys are those of all its types.
 #[derive(Default, Deserialize)]
@@ -47,7 +40,7 @@ const NO_ARGUMENTS: [&str; 4] = [
 
 /// Adds one item. Types that are neither said nor called (reasoning, lists of tools, approvals)
 /// are left out.
-pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportError> {
+pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result {
     let kind = item.kind.0.take().unwrap_or_default();
     let has_failed = item.status.or_empty() == "failed";
     if kind == "message" {
@@ -75,10 +68,10 @@ pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result<(), ImportEr
     let name = match item.name.0.take() {
         Some(name) => name,
         None if is_named => {
-            return Err(ImportError::shape(
+            return refuse(
                 format!("the `{kind}` item has no `name`"),
                 "a call names its tool",
-            ));
+            );
         }
         None => own_name.to_owned(),
     };

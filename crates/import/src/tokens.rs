@@ -1,7 +1,6 @@
 //! Tokens, as providers count them.
 
-use mcprove_trace::Tokens;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// What one reply took. Anthropic counts tokens that are written to a cache or read from it beside
 /// the others; they went into the model too. `OpenAI` counts them among the others.
@@ -32,24 +31,22 @@ pub fn tokens(prompt: Option<u64>, completion: Option<u64>, total: Option<u64>) 
     (known != Tokens::default()).then_some(known)
 }
 
-/// Both together; what one of them does not tell is unknown.
-fn sum(left: Tokens, right: Tokens) -> Tokens {
-    let both =
-        |left: Option<u64>, right: Option<u64>| left.zip(right).map(|(a, b)| a.saturating_add(b));
+/// Two reports as one, count by count.
+fn combined(
+    left: Tokens,
+    right: Tokens,
+    of_both: fn(Option<u64>, Option<u64>) -> Option<u64>,
+) -> Tokens {
     Tokens {
-        prompt: both(left.prompt, right.prompt),
-        completion: both(left.completion, right.completion),
-        total: both(left.total, right.total),
+        prompt: of_both(left.prompt, right.prompt),
+        completion: of_both(left.completion, right.completion),
+        total: of_both(left.total, right.total),
     }
 }
 
 /// The larger counts of two reports about one reply: while it is streamed they only grow.
 pub fn larger(left: Tokens, right: Tokens) -> Tokens {
-    Tokens {
-        prompt: left.prompt.max(right.prompt),
-        completion: left.completion.max(right.completion),
-        total: left.total.max(right.total),
-    }
+    combined(left, right, Ord::max)
 }
 
 /// What all replies took. Where one does not tell, the whole is unknown, and a note says so.
@@ -63,6 +60,8 @@ pub fn total(replies: &[Option<Tokens>], notes: &mut Vec<String>) -> Option<Toke
         ));
         return None;
     }
+    // What one of them does not tell is unknown of the whole.
+    let sum = |left, right| combined(left, right, |one, other| Some(one?.saturating_add(other?)));
     let whole = told.into_iter().reduce(sum)?;
     (whole != Tokens::default()).then_some(whole)
 }

@@ -1,7 +1,6 @@
 //! What the parser says of a text, in plain words.
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
+use crate::prelude::*;
 
 /// What is wrong, and what to try.
 pub type Words = (String, String);
@@ -14,8 +13,8 @@ fn plain(kind: &str, is_meant: impl Fn(&str) -> bool) -> Option<&'static str> {
     let mut rows = TABLE
         .lines()
         .filter_map(|line| line.strip_prefix(kind)?.split_once(" | "));
-    let found = rows.find(|(said, _)| is_meant(said));
-    found.map(|(_, words)| words)
+    rows.find(|(said, _)| is_meant(said))
+        .map(|(_, words)| words)
 }
 
 /// What is no JSON, or is JSON that no value has. `None` where it is a matter of types.
@@ -62,8 +61,7 @@ pub fn of_types(reason: &str) -> Words {
 
 fn of_choice(found: &str, known: &str) -> Words {
     let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
-    let close = nearest(known.iter().copied(), found);
-    let hint = close.map_or_else(String::new, |close| {
+    let hint = nearest(known.iter().copied(), found).map_or_else(String::new, |close| {
         format!("; did you mean {}?", phrase::name(close))
     });
     (

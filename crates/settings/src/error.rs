@@ -1,11 +1,10 @@
 //! What is wrong with a file: all of it at once, each with its place, its line and what to try.
 
-use std::fmt;
-
 use unicode_width::UnicodeWidthStr;
 
 use super::outside;
-use crate::message::{Diagnostic, Message, Spelling, message, setting};
+use crate::message::{Diagnostic, Spelling};
+use crate::prelude::*;
 use crate::printable::printable;
 use crate::tree::COMMAND_LINE;
 
@@ -175,8 +174,10 @@ impl Problems {
         self.errors.sort_by(|one, other| {
             let is_other = |error: &ConfigError| error.file != file;
             let files = || one.file.cmp(&other.file);
-            let order = is_other(one).cmp(&is_other(other)).then_with(files);
-            order.then_with(|| one.place.cmp(&other.place))
+            is_other(one)
+                .cmp(&is_other(other))
+                .then_with(files)
+                .then_with(|| one.place.cmp(&other.place))
         });
         self.errors.dedup();
         if self.left_out > 0 {
@@ -193,8 +194,12 @@ impl Problems {
 impl Excerpt {
     /// Of a line: what stands before what is meant, what is meant, and what comes after it.
     pub(super) fn new(before: &str, meant: &str, after: &str) -> Self {
-        let kept = before.char_indices().rev().take(EXCERPT_BEFORE).last();
-        let cut = kept.map_or(0, |(index, _)| index);
+        let cut = before
+            .char_indices()
+            .rev()
+            .take(EXCERPT_BEFORE)
+            .last()
+            .map_or(0, |(index, _)| index);
         let shown_before = visible(before.get(cut..).unwrap_or_default());
         let mut text = String::from(if cut > 0 { "…" } else { "" });
         text.push_str(&shown_before);
@@ -294,8 +299,7 @@ impl fmt::Display for ConfigErrors {
 /// The first of them.
 impl From<ConfigErrors> for Diagnostic {
     fn from(errors: ConfigErrors) -> Self {
-        let first = errors.0.into_iter().next();
-        first.map_or_else(
+        errors.0.into_iter().next().map_or_else(
             || Message::default().into(),
             |error| Self {
                 message: error.message,

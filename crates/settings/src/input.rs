@@ -2,11 +2,11 @@
 //! name reads it here.
 
 use std::fs::{File, FileType};
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::Read;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+
+use crate::prelude::*;
 
 /// How long a pipe, a terminal or a device may say nothing before it is given up.
 pub const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -149,9 +149,11 @@ fn most_of_stdin() -> u64 {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd as _;
-        let handle = io::stdin().as_fd().try_clone_to_owned();
-        let metadata = handle.and_then(|handle| File::from(handle).metadata());
-        metadata.map_or(u64::MAX, |metadata| most_of(metadata.file_type()))
+        io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .and_then(|handle| File::from(handle).metadata())
+            .map_or(u64::MAX, |metadata| most_of(metadata.file_type()))
     }
     #[cfg(not(unix))]
     u64::MAX

@@ -2,8 +2,8 @@
 //! have limits, and nothing is ever fetched. Compiling is a large piece of code that Rust makes anew in
 //! each crate that asks for it, so that one place keeps the program small.
 
+use crate::prelude::*;
 use jsonschema::{Draft, PatternOptions, Retrieve, Uri, ValidationError, Validator};
-use serde_json::Value;
 
 /// Steps back that one `pattern` may take on one text, before it counts as no match.
 pub const PATTERN_BACKTRACK_MAX: usize = 50_000;

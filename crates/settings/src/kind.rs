@@ -1,16 +1,10 @@
 //! What a setting takes: its words in messages, its JSON Schema, its range, and the check of a value.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::LazyLock;
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-
-use crate::reader::{Least, Reader};
-use crate::setting::{Fallback, Setting};
+use crate::prelude::*;
+use crate::reader::Least;
 use crate::table;
-use crate::tree::{Data, Field, Node};
 
 /// The most calls, sessions or repetitions of anything at once.
 pub const COUNT_MAX: u32 = 100_000;
@@ -90,45 +84,55 @@ pub const TIME: Kind = Kind::Time(Least::MoreThanZero);
 /// A time, or zero.
 pub const TIME_OR_ZERO: Kind = Kind::Time(Least::Zero);
 /// Calls per second.
-pub const RATE: Kind = Kind::Number(Range {
-    words: "a number of calls per second, more than 0 and at most 1000000",
-    placeholder: "PER_SECOND",
-    least: 0.0,
-    most: RATE_MAX,
-    excludes: (true, false),
-});
+pub const RATE: Kind = number(
+    "a number of calls per second, more than 0 and at most 1000000",
+    "PER_SECOND",
+    0.0..=RATE_MAX,
+    (true, false),
+);
 /// A number from 0 up.
-pub const NOT_NEGATIVE: Kind = Kind::Number(Range {
-    words: "a number from 0 up",
-    placeholder: "NUMBER",
-    least: 0.0,
-    most: f64::INFINITY,
-    excludes: (false, false),
-});
+pub const NOT_NEGATIVE: Kind = number(
+    "a number from 0 up",
+    "NUMBER",
+    0.0..=f64::INFINITY,
+    (false, false),
+);
 /// A number from 1 up.
-pub const FACTOR: Kind = Kind::Number(Range {
-    words: "a number from 1 up",
-    placeholder: "FACTOR",
-    least: 1.0,
-    most: COUNT_MAX as f64,
-    excludes: (false, false),
-});
+pub const FACTOR: Kind = number(
+    "a number from 1 up",
+    "FACTOR",
+    1.0..=COUNT_MAX as f64,
+    (false, false),
+);
 /// A share from 0 to 1.
-pub const SHARE: Kind = Kind::Number(Range {
-    words: "a share from 0 to 1 (0.01 is 1 %)",
-    placeholder: "SHARE",
-    least: 0.0,
-    most: 1.0,
-    excludes: (false, false),
-});
+pub const SHARE: Kind = number(
+    "a share from 0 to 1 (0.01 is 1 %)",
+    "SHARE",
+    0.0..=1.0,
+    (false, false),
+);
 /// A share, neither nothing nor all.
-pub const OPEN_SHARE: Kind = Kind::Number(Range {
-    words: "a share of more than 0 and less than 1",
-    placeholder: "SHARE",
-    least: 0.0,
-    most: 1.0,
-    excludes: (true, true),
-});
+pub const OPEN_SHARE: Kind = number(
+    "a share of more than 0 and less than 1",
+    "SHARE",
+    0.0..=1.0,
+    (true, true),
+);
+
+const fn number(
+    words: &'static str,
+    placeholder: &'static str,
+    within: RangeInclusive<f64>,
+    excludes: (bool, bool),
+) -> Kind {
+    Kind::Number(Range {
+        words,
+        placeholder,
+        least: *within.start(),
+        most: *within.end(),
+        excludes,
+    })
+}
 
 /// A limit, from so many up.
 pub const fn limit(least: u64) -> Kind {
@@ -168,17 +172,14 @@ impl Kind {
             field = &parsed;
         }
         match self {
-            Self::Boolean => reader.boolean_of(field).map(Data::Boolean),
-            Self::Whole(least, most) => {
-                let value = reader.integer_of(field, RangeInclusive::new(least, most))?;
-                Some(Data::Integer(value.into()))
-            }
+            Self::Boolean => reader.boolean_of(field),
+            Self::Whole(least, most) => reader.integer_of(field, least, most),
             Self::Signed => {
                 let hint = "write it without quotes or a fraction";
                 let whole = field.value.integer().map(Data::Integer);
                 whole.or_else(|| reader.refuse(field, "a whole number", hint))
             }
-            Self::Seed => reader.seed_of(field).map(|seed| Data::Integer(seed.into())),
+            Self::Seed => reader.seed_of(field),
             Self::Number(range) => reader
                 .number_of(field, range.words, |it| range.contains(it))
                 .map(Data::Number),
@@ -187,10 +188,7 @@ impl Kind {
                     (0.0..=1.0).contains(&it)
                 })
                 .map(Data::Number),
-            Self::Time(least) => {
-                reader.duration_of(field, least)?;
-                Some(field.value.data.clone())
-            }
+            Self::Time(least) => reader.duration_of(field, least),
             Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).check(reader, field),
             Self::Size => {
                 let size = reader.size_of(field)?;
@@ -213,8 +211,8 @@ impl Kind {
                     .map(|name| format!("{name:?}"))
                     .collect();
                 let hint = format!("write a list, such as [{}]", two.join(", "));
-                let nodes = reader.list(field, hint);
-                let names = nodes
+                let names = reader
+                    .list(field, hint)
                     .iter()
                     .filter_map(|node| reader.choice_of(node, &field.name, &known));
                 Some(Data::texts(names.map(str::to_owned)))
@@ -365,10 +363,11 @@ pub fn one_of(names: &[&str]) -> Value {
 /// The schema of a table with these settings.
 pub fn table_schema(settings: &[Setting]) -> Value {
     let mut table = Map::new();
-    let required = settings
+    let required: Vec<&str> = settings
         .iter()
-        .filter(|it| it.fallback == Fallback::Required);
-    let required: Vec<&str> = required.map(|it| it.name).collect();
+        .filter(|it| it.fallback == Fallback::Required)
+        .map(|it| it.name)
+        .collect();
     // A table of YAML with nothing in it is null.
     let kind = if required.is_empty() {
         json!(["object", "null"])

@@ -23,6 +23,7 @@ pub mod number;
 pub mod outside;
 pub mod own_limits;
 pub mod phrase;
+mod prelude;
 pub mod printable;
 pub mod private_file;
 pub mod quantity;

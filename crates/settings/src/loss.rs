@@ -1,16 +1,11 @@
 //! What could not be written. Whoever writes a file, and cannot, says here which file, how much of it is
 //! missing and why; reports carry the list, and commands end with exit code 2.
 
-use std::fmt;
-use std::io;
 use std::mem::discriminant;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use crate::phrase::{count, were};
+use crate::prelude::*;
 use crate::sync::lock;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// A file that is not complete.
 ///
@@ -82,37 +77,39 @@ impl Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, reason, .. } = self;
-        let (number, noun, verb) = match self.missing {
-            Missing::File => return write!(formatter, "{file} was not written: {reason}"),
-            Missing::Events(number) => (number, "event", "written"),
-            Missing::Requests(number) => (number, "request", "written"),
-            Missing::Bytes(number) => (number, "byte", "written"),
-            Missing::Rows(number) => (number, "row", "written"),
-            Missing::Intervals(number) => (number, "interval", "written"),
-            Missing::Messages(number) => (number, "message", "handled"),
+        let mut missing = self.missing;
+        let Some((number, noun)) = missing.counted() else {
+            return write!(formatter, "{file} was not written: {reason}");
         };
+        let verb = match self.missing {
+            Missing::Messages(_) => "handled",
+            _ => "written",
+        };
+        let number = *number;
         let (what, were) = (count(number, noun), were(number));
         write!(formatter, "{file}: {what} {were} not {verb}: {reason}")
     }
 }
 
 impl Missing {
-    fn count(&mut self) -> Option<&mut u64> {
-        match self {
-            Self::File => None,
-            Self::Events(count)
-            | Self::Requests(count)
-            | Self::Bytes(count)
-            | Self::Rows(count)
-            | Self::Intervals(count)
-            | Self::Messages(count) => Some(count),
-        }
+    /// How many are missing, of what.
+    fn counted(&mut self) -> Option<(&mut u64, &'static str)> {
+        Some(match self {
+            Self::File => return None,
+            Self::Events(count) => (count, "event"),
+            Self::Requests(count) => (count, "request"),
+            Self::Bytes(count) => (count, "byte"),
+            Self::Rows(count) => (count, "row"),
+            Self::Intervals(count) => (count, "interval"),
+            Self::Messages(count) => (count, "message"),
+        })
     }
 
     /// Adds what is of the same kind; false if it is not.
     fn add(&mut self, mut more: Self) -> bool {
         let is_same = discriminant(self) == discriminant(&more);
-        if let (true, Some(count), Some(more)) = (is_same, self.count(), more.count()) {
+        if let (true, Some((count, _)), Some((more, _))) = (is_same, self.counted(), more.counted())
+        {
             *count += *more;
         }
         is_same

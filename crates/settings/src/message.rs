@@ -1,12 +1,7 @@
 //! A sentence for users. Names and values in it are parts of their own, settings are identities, which a front end
 //! spells as flags or as keys; only a renderer can read the text.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::OnceLock;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::prelude::*;
 
 pub use mcprove_settings_derive::sentence;
 
@@ -316,67 +311,47 @@ impl Spelling {
     }
 }
 
+
 /// Words.
-impl<Text: fmt::Display + ?Sized> Fill for Text {
-    fn fill(&self, message: &mut Message) {
-        message.push(self.to_string());
-    }
+impl<Text: fmt::Display + ?Sized> Fill for Text{
+fn fill(&self, message: &mut Message){
+message.push(self.to_string());
+}
 }
 
-impl Fill for Part {
-    fn fill(&self, message: &mut Message) {
-        message.push(self.clone());
-    }
+
+impl Fill for Part{
+fn fill(&self, message: &mut Message){
+message.push(self.clone());
+}
 }
 
-impl Fill for Message {
-    fn fill(&self, message: &mut Message) {
-        message.0.extend(self.0.iter().cloned());
-    }
+
+impl Fill for Message{
+fn fill(&self, message: &mut Message){
+message.0.extend(self.0.iter().cloned());
+}
 }
 
-impl From<Piece> for Part {
-    fn from(piece: Piece) -> Self {
-        match piece {
-            Piece::Text(text) => text.into(),
-            Piece::Code(code) => Self::Code(code.into()),
-        }
-    }
+
+impl From<Piece> for Part{
+fn from(piece: Piece) -> Self{
+match piece{
+Piece::Text(text) => text.into(), Piece::Code(code) => Self::Code(code.into())}
+}
 }
 
-impl From<&'static str> for Part {
-    fn from(text: &'static str) -> Self {
+
+impl<Text: Into<Cow<'static, str> > > From<Text> for Part{
+fn from(text: Text) -> Self{
+
         Self::Text(text.into())
     }
 }
 
-impl From<String> for Part {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<&'static str> for Message {
-    fn from(text: &'static str) -> Self {
-        Self(vec![text.into()])
-    }
-}
-
-impl From<Part> for Message {
-    fn from(part: Part) -> Self {
-        Self(vec![part])
-    }
-}
-
-impl From<&Self> for Message {
-    fn from(message: &Self) -> Self {
-        message.clone()
-    }
-}
-
-impl From<String> for Message {
-    fn from(text: String) -> Self {
-        Self(vec![text.into()])
+impl<Words: Into<Part>> From<Words> for Message {
+    fn from(words: Words) -> Self {
+        Self(vec![words.into()])
     }
 }
 

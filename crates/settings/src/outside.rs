@@ -3,10 +3,7 @@
 //! be enough to have secrets shown. So what is wrong with such a file is told with its place and its kind, and not
 //! in the words of the file.
 
-use std::path::Path;
-
-use crate::error::{ConfigError, ConfigErrors};
-use crate::message::Message;
+use crate::prelude::*;
 use crate::reader::Warning;
 
 /// What is told of most problems.

@@ -2,17 +2,12 @@
 //! put back for the servers, which should meet the limit that they would meet without us. What we run out of
 //! ourselves is an [`OwnLimit`]: an error of ours, never a finding about the server.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io::{self, ErrorKind};
-use std::time::Duration;
+use std::io::ErrorKind;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::prelude::*;
 use crate::message::{Message, sentence};
-
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Below this, memory may run out in ordinary runs.
@@ -52,8 +47,10 @@ impl OwnLimit {
             Some(code) => shortage(code),
             None if error.kind() == ErrorKind::OutOfMemory => Some(LimitedResource::Memory),
             None => {
-                let source = error.get_ref().and_then(|inner| inner.source());
-                return source.and_then(|it| Self::of(it.downcast_ref()?));
+                return error
+                    .get_ref()
+                    .and_then(|inner| inner.source())
+                    .and_then(|it| Self::of(it.downcast_ref()?));
             }
         };
         found.map(Self::now)
@@ -67,16 +64,12 @@ impl OwnLimit {
     /// What the message of a panic says that this process ran out of: threads that libraries cannot start, and
     /// descriptors of a runtime, become known in no other way.
     pub fn of_panic(message: &str) -> Option<Self> {
-        let begins = |start: &str| message.starts_with(start);
-        let resource = if begins("OS can't spawn worker thread") || begins("failed to spawn thread")
-        {
-            LimitedResource::Processes
-        } else if message.contains("Too many open files") {
-            LimitedResource::Descriptors
-        } else {
-            return None;
-        };
-        Some(Self::now(resource))
+        let mut no_thread = ["OS can't spawn worker thread", "failed to spawn thread"].iter();
+        if no_thread.any(|start| message.starts_with(start)) {
+            return Some(Self::now(LimitedResource::Processes));
+        }
+        let is_of_files = message.contains("Too many open files");
+        is_of_files.then(|| Self::now(LimitedResource::Descriptors))
     }
 
     /// The same of an error of connecting, which may also say that there is no port to connect from.
@@ -127,44 +120,48 @@ impl OwnLimit {
 
     /// What to raise or lower.
     pub fn hint(&self) -> Message {
-        match self.resource {
-            LimitedResource::Descriptors => {
-                sentence!("raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once")
-            }
-            LimitedResource::SystemDescriptors => {
-                sentence!("raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once")
-            }
-            LimitedResource::Processes => {
+        self.resource.words().1
+    }
+}
+
+impl LimitedResource {
+    /// That it ran out, and what to raise or lower.
+    fn words(self) -> (&'static str, Message) {
+        match self {
+            Self::Descriptors => (
+                "mcprove ran out of file descriptors",
+                sentence!("raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once"),
+            ),
+            Self::SystemDescriptors => (
+                "the system ran out of file descriptors",
+                sentence!("raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once"),
+            ),
+            Self::Processes => (
+                "mcprove could not start another process or thread",
                 sentence!("raise the limits on processes (`ulimit -u`, or that of the container) and on memory \
-                 (`ulimit -v`), or use fewer sessions and calls at once")
-            }
-            LimitedResource::Memory => {
+                 (`ulimit -v`), or use fewer sessions and calls at once"),
+            ),
+            Self::Memory => (
+                "mcprove ran out of memory",
                 sentence!("raise the limit on memory (`ulimit -v`, or that of the container), or use fewer sessions and \
-                 calls at once")
-            }
-            LimitedResource::Ports => {
+                 calls at once"),
+            ),
+            Self::Ports => (
+                "mcprove has no local address or port left to connect from",
                 sentence!("wait a minute until used ports are free again, widen their range (`sysctl \
-                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once")
-            }
-            LimitedResource::Supervisor => {
-                "something else killed it, such as the system for lack of memory: see its log, and run the command again".into()
-            }
+                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once"),
+            ),
+            Self::Supervisor => (
+                "the process of mcprove that supervises the server was killed, and the server with it",
+                "something else killed it, such as the system for lack of memory: see its log, and run the command again".into(),
+            ),
         }
     }
 }
 
 impl fmt::Display for OwnLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self.resource {
-            LimitedResource::Descriptors => "mcprove ran out of file descriptors",
-            LimitedResource::SystemDescriptors => "the system ran out of file descriptors",
-            LimitedResource::Processes => "mcprove could not start another process or thread",
-            LimitedResource::Memory => "mcprove ran out of memory",
-            LimitedResource::Ports => "mcprove has no local address or port left to connect from",
-            LimitedResource::Supervisor => {
-                "the process of mcprove that supervises the server was killed, and the server with it"
-            }
-        })?;
+        formatter.write_str(self.resource.words().0)?;
         match self.limit {
             Some(bytes) if self.resource == LimitedResource::Memory => {
                 write!(formatter, " (limit {} MiB)", bytes >> 20)
@@ -261,7 +258,7 @@ const fn current(_: LimitedResource) -> Option<u64> {
 
 /// The limit before it was raised.
 #[cfg(unix)]
-static ORIGINAL: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+static ORIGINAL: OnceLock<u64> = OnceLock::new();
 /// What macOS grants where it refuses a limit as high as the hard one.
 #[cfg(unix)]
 const MODEST_LIMIT: u64 = 10_240;

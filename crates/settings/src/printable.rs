@@ -5,10 +5,11 @@
 //! [`printable`] makes one line of a text from elsewhere, and [`escape_hidden`] is the last step of every
 //! writer, so that a name which nobody made printable does no harm either.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::Chars;
+
+use crate::prelude::*;
 
 /// The first `max` characters of `text` that can be shown, on one line: without escape codes, and with other
 /// control characters, marks that change the direction of writing, and characters without width escaped.
@@ -32,24 +33,18 @@ pub fn printable(text: &str, max: usize) -> String {
             }
             '\r' => continue,
             '\n' | '\t' => ' ',
-            _ if is_hidden(character) => {
-                let escape = character.escape_unicode();
-                if count + escape.len() > max {
-                    shown.push('…');
-                    break;
-                }
-                count += escape.len();
-                shown.extend(escape);
-                continue;
-            }
             _ => character,
         };
-        if count == max {
+        let escape = is_hidden(visible).then(|| visible.escape_unicode());
+        count += escape.as_ref().map_or(1, ExactSizeIterator::len);
+        if count > max {
             shown.push('…');
             break;
         }
-        shown.push(visible);
-        count += 1;
+        match escape {
+            Some(escape) => shown.extend(escape),
+            None => shown.push(visible),
+        }
     }
     shown
 }

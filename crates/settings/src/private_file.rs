@@ -3,9 +3,8 @@
 //! They are private from their creation on, whatever the umask; a file that already exists becomes private before
 //! anything is written to it. On Windows they have the permissions of their folder.
 
+use crate::prelude::*;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
-use std::path::Path;
 
 /// Creates (or empties) a file.
 pub fn create(path: &Path) -> io::Result<File> {

@@ -1,8 +1,7 @@
 //! Durations and sizes as people write them: `30s`, `250ms`, `64MiB`.
 
-use std::time::Duration;
-
 use crate::number::truncated_len;
+use crate::prelude::*;
 
 /// A text that is no duration or size.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +25,7 @@ const SIZE: &str = "a size such as 65536, 64KiB or 16MiB";
 /// assert!(parse_duration("5").is_err());
 /// ```
 pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
-    let duration = split(text).and_then(|(number, unit)| {
+    parse(text, DURATION, |number, unit| {
         let seconds = match unit {
             "ms" => number / 1000.0,
             "s" | "sec" => number,
@@ -36,10 +35,6 @@ pub fn parse_duration(text: &str) -> Result<Duration, QuantityError> {
             _ => return None,
         };
         Duration::try_from_secs_f64(seconds).ok()
-    });
-    duration.ok_or_else(|| QuantityError {
-        text: text.to_owned(),
-        expected: DURATION,
     })
 }
 
@@ -75,9 +70,9 @@ macro_rules! in_files {
     ($(#[$about:meta])* $module:ident, $to:expr, $from:expr) => {
         $(#[$about])*
         pub mod $module {
-            use std::time::Duration;
+            use serde::de::Error;
 
-            use serde::{Deserialize, Deserializer, Serializer, de::Error};
+            use crate::prelude::*;
 
             pub fn serialize<S: Serializer>(
                 duration: &Duration,
@@ -106,9 +101,7 @@ in_files! {
 
 /// Durations that may be missing, as a number of seconds.
 pub mod optional_seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use crate::prelude::*;
 
     #[derive(Serialize, Deserialize)]
     struct Seconds(#[serde(with = "super::seconds")] Duration);
@@ -144,7 +137,7 @@ pub fn from_milliseconds(milliseconds: f64) -> Result<Duration, std::time::TryFr
 
 /// Reads a size: a whole number of bytes, or with `KiB`, `MiB`, `GiB` (or `KB`, `MB`, `GB`).
 pub fn parse_size(text: &str) -> Result<usize, QuantityError> {
-    let bytes = split(text).and_then(|(number, unit)| {
+    parse(text, SIZE, |number, unit| {
         let factor = match unit.to_ascii_lowercase().as_str() {
             "" | "b" => 1.0,
             "kib" | "k" => 1024.0,
@@ -155,20 +148,28 @@ pub fn parse_size(text: &str) -> Result<usize, QuantityError> {
             "gb" => 1e9,
             _ => return None,
         };
-        Some(number * factor)
-    });
-    let bytes = bytes.filter(|it| (1.0..=1e15).contains(it) && it.fract() == 0.0);
-    bytes.map(truncated_len).ok_or_else(|| QuantityError {
-        text: text.to_owned(),
-        expected: SIZE,
+        let bytes = number * factor;
+        let is_size = (1.0..=1e15).contains(&bytes) && bytes.fract() == 0.0;
+        is_size.then(|| truncated_len(bytes))
     })
 }
 
-fn split(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim();
-    let unit = text.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
-    let number = text.strip_suffix(unit)?.parse().ok()?;
-    Some((number, unit.trim()))
+/// A number and its unit, as what they mean.
+fn parse<Quantity>(
+    text: &str,
+    expected: &'static str,
+    read: impl FnOnce(f64, &str) -> Option<Quantity>,
+) -> Result<Quantity, QuantityError> {
+    let trimmed = text.trim();
+    let unit = trimmed.trim_start_matches(|it: char| it.is_ascii_digit() || it == '.');
+    trimmed
+        .strip_suffix(unit)
+        .and_then(|it| it.parse().ok())
+        .and_then(|number| read(number, unit.trim()))
+        .ok_or_else(|| QuantityError {
+            text: text.to_owned(),
+            expected,
+        })
 }
 
 #[cfg(test)]

@@ -4,12 +4,8 @@
 //! From the entries of a registry come the names on the command line, the `--explain` texts, the JSON Schema
 //! and the table in the docs, so a new one cannot be half-added.
 
-use serde_json::{Map, Value};
+use crate::prelude::*;
 use strsim::osa_distance;
-
-use crate::reader::Reader;
-use crate::setting::{Setting, Settings};
-use crate::tree::{Document, Field};
 
 /// One thing that can be chosen by name and built from settings.
 pub struct Entry<Built: ?Sized> {
@@ -103,14 +99,13 @@ fn find_named<'a, T, N: Iterator<Item = &'static str>>(
     wanted: &str,
 ) -> Result<(usize, &'a T), RegistryError> {
     let normal = wanted.replace('-', "_");
-    let found = all
-        .iter()
+    all.iter()
         .enumerate()
-        .find(|(_, it)| names(it).any(|name| name == normal));
-    found.ok_or_else(|| RegistryError::Unknown {
-        name: wanted.to_owned(),
-        suggestion: nearest(all.iter().flat_map(names), &normal),
-    })
+        .find(|(_, it)| names(it).any(|name| name == normal))
+        .ok_or_else(|| RegistryError::Unknown {
+            name: wanted.to_owned(),
+            suggestion: nearest(all.iter().flat_map(names), &normal),
+        })
 }
 
 /// The known name closest to `wanted`, if one is close enough to be a slip of the keyboard: a character too many, too

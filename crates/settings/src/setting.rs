@@ -28,20 +28,10 @@
 //! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
 //! ```
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 pub use mcprove_settings_derive::{PublicSettings, Settings, in_seconds, sparse};
 
-use crate::error::ConfigErrors;
-use crate::kind::{self, Kind};
-use crate::message::{Message, Part, message, setting};
-use crate::quantity::{parse_duration, write_duration};
-use crate::reader::{Reader, Section};
-use crate::tree::{Data, Document, Field, Node};
+use crate::kind;
+use crate::prelude::*;
 
 /// A setting, as it is declared.
 #[derive(Debug, Clone, Copy)]
@@ -245,8 +235,11 @@ pub fn get(settings: &dyn Settings, name: &str) -> Option<Data> {
 
 /// Every setting that has a value, with it.
 pub fn values(settings: &dyn Settings) -> impl Iterator<Item = (&'static Setting, Data)> + '_ {
-    let table = settings.table().iter().enumerate();
-    table.filter_map(|(index, declared)| Some((declared, settings.write(index)?)))
+    settings
+        .table()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, declared)| Some((declared, settings.write(index)?)))
 }
 
 impl Setting {
@@ -481,8 +474,11 @@ impl SettingType for Value {
         match &field.value.data {
             Data::Table(_) => {
                 for node in field.value.beyond_json() {
-                    let hint = "write it as a text, or leave it out";
-                    reader.problem(&node.span, "JSON has no such number", hint);
+                    reader.problem(
+                        &node.span,
+                        "JSON has no such number",
+                        "write it as a text, or leave it out",
+                    );
                 }
                 field.value.to_json().ok()
             }

@@ -1,6 +1,7 @@
 //! Locks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::prelude::*;
+use std::sync::{MutexGuard, PoisonError};
 
 /// A value locked whatever happened to the thread that held it, for states that are valid at any time.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

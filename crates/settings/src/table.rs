@@ -1,16 +1,9 @@
 //! Maps whose keys are known: `-` is as good as `_`, what is unknown is a problem with a suggestion,
 //! and what is there twice is one too.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value, json};
-
-use crate::kind::Kind;
-use crate::message::{assignment, message, setting};
-use crate::reader::{Reader, Section, suggestion};
-use crate::setting::{Fallback, Setting, SettingItem, Settings, fill_asking};
-use crate::text::shorten;
-use crate::tree::{Data, Field, Node};
+use crate::prelude::*;
+use crate::reader::suggestion;
+use crate::setting::{SettingItem, fill_asking};
 
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -141,8 +134,8 @@ pub fn read_map<S: Settings>(reader: &mut Reader<'_>, node: &Node, label: &str) 
 
 /// The JSON Schema of a map with these settings.
 pub fn map_schema(settings: &[Setting]) -> Value {
-    let keys = settings.iter();
-    let properties: Map<String, Value> = keys
+    let properties: Map<String, Value> = settings
+        .iter()
         .flat_map(|it| spellings(it.name).map(|name| (name, key_schema(it))))
         .collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
@@ -160,8 +153,12 @@ fn key_schema(setting: &Setting) -> Value {
 /// A text as it goes on in a sentence.
 pub fn uncapitalised(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_lowercase)
+        .chain(letters)
+        .collect()
 }
 
 /// One of a list of maps.
@@ -179,8 +176,9 @@ pub trait Row: Settings {
 impl<T: Row> SettingItem for T {
     const KIND: Kind = Kind::Other(T::LIST, || {
         let mut item = map_schema(T::declared());
-        let keys = T::declared().iter();
-        let required = keys.filter(|it| it.fallback == Fallback::Required);
+        let required = T::declared()
+            .iter()
+            .filter(|it| it.fallback == Fallback::Required);
         item["required"] = required.map(|it| it.name).collect();
         if T::NAMED.is_some() {
             item = json!({ "anyOf": [Kind::Text.schema(), item] });
@@ -197,11 +195,14 @@ impl<T: Row> SettingItem for T {
     }
 
     fn read_list(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Vec<Self>> {
-        let nodes = reader.list(field, T::HINT).iter();
-        let rows = nodes.filter_map(|node| match (T::NAMED, &node.data) {
-            (Some(named), Data::Text(_)) => name_of(reader, node, &field.name).map(named),
-            _ => read_map(reader, node, T::LABEL),
-        });
+        let rows =
+            reader
+                .list(field, T::HINT)
+                .iter()
+                .filter_map(|node| match (T::NAMED, &node.data) {
+                    (Some(named), Data::Text(_)) => name_of(reader, node, &field.name).map(named),
+                    _ => read_map(reader, node, T::LABEL),
+                });
         Some(rows.collect())
     }
 }

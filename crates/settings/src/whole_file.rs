@@ -1,11 +1,10 @@
 //! Files that are written whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::private_file;
+use crate::prelude::*;
 
 /// Tells apart the files that one process writes at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);

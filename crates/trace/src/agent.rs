@@ -321,8 +321,7 @@ pub struct FaultMark {
 impl FaultMark {
     /// Whether the times are those of a real clock: what is not marked did not happen.
     pub fn is_real_clock(&self) -> bool {
-        [self.detected_ms.is_some(), self.recovered_ms.is_some()].contains(&true)
-            || self.watched_ms.is_some()
-            || self.left_ms.is_some()
+        self.detected_ms.or(self.recovered_ms).is_some()
+            || self.watched_ms.or(self.left_ms).is_some()
     }
 }

@@ -38,6 +38,20 @@ pub enum ErrorCategory {
     Cancelled,
 }
 
+/// The names of the categories, in their order.
+const NAMES: [&str; ErrorCategory::ALL.len()] = [
+    "Hang",
+    "Deadlock",
+    "Timeout",
+    "ServerError",
+    "ProtocolError",
+    "ToolError",
+    "Crash",
+    "Malformed",
+    "Disconnected",
+    "Cancelled",
+];
+
 impl ErrorCategory {
     /// Every category, in the order of the taxonomy.
     pub const ALL: [Self; 10] = [
@@ -64,18 +78,7 @@ impl ErrorCategory {
 
     /// The name used in files and tables.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Hang => "Hang",
-            Self::Deadlock => "Deadlock",
-            Self::Timeout => "Timeout",
-            Self::ServerError => "ServerError",
-            Self::ProtocolError => "ProtocolError",
-            Self::ToolError => "ToolError",
-            Self::Crash => "Crash",
-            Self::Malformed => "Malformed",
-            Self::Disconnected => "Disconnected",
-            Self::Cancelled => "Cancelled",
-        }
+        NAMES[self as usize]
     }
 
     /// What to try next when a call ended in this category.
@@ -119,8 +122,8 @@ impl ErrorCategory {
     }
 }
 
-impl std::fmt::Display for ErrorCategory {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ErrorCategory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }

@@ -72,7 +72,7 @@ struct Row {
 /// Declares the kinds: documentation and variant; name; whether the call is executed; what is heard of it; what is
 /// particular; what it does, in one line.
 macro_rules! fault_kinds {
-    ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $heard:ident, $special:expr, $about:literal;)*) => {
+    ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $heard:ident, $special:ident $(($words:literal))?, $about:literal;)*) => {
         /// What kind of fault a call met. Both `-` and `_` are accepted in a name.
         #[derive(
             Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
@@ -88,16 +88,12 @@ macro_rules! fault_kinds {
                 [$(($name, Self::$kind)),*];
 
             const fn row(self) -> Row {
-                use Special::{
-                    EndsConnection, EndsProcess, Garbles, HidesTool, HttpStatus, IgnoresCancellation, Junk,
-                    LosesReply, LosesRequest, NoFault, Plain, Recovers,
-                };
                 match self {
                     $(Self::$kind => Row {
                         name: $name,
                         executes: Execution::$executes,
                         heard: Heard::$heard,
-                        special: $special,
+                        special: Special::$special $(($words))?,
                         about: $about,
                     },)*
                 }

@@ -28,15 +28,12 @@ pub mod words;
 
 use std::pin::Pin;
 
-pub use agent::{
-    AGENT_TRACE_FORMAT, AgentRun, AgentTrace, AgentTraceFile, Conversation, FaultMark, RealAnswer,
-    Retry, StopReason, Tokens, ToolCall, ToolHints, ToolResult, Turn,
-};
+pub use agent::*;
 pub use category::ErrorCategory;
-pub use event::{CallFailure, CallTag, Event, EventKind, RequestKey};
-pub use fault::{Execution, FaultKind, Heard, Special, fault_names};
+pub use event::*;
+pub use fault::*;
 pub use json::Json;
-pub use record::{RecordError, TraceError, TraceRecord};
+pub use record::*;
 pub use strike::Strike;
 
 /// A future that can be kept and sent to another thread.

@@ -3,6 +3,7 @@
 
 pub use std::borrow::Cow;
 pub use std::collections::{BTreeMap, BTreeSet};
+pub use std::fmt;
 pub use std::io;
 pub use std::path::{Path, PathBuf};
 pub use std::sync::{Arc, Mutex};

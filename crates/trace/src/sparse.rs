@@ -1,6 +1,8 @@
 //! A histogram that is small where little was measured: many are kept at once, one for each tool and
 //! stretch of time. A value is known to 1.6 %.
 
+use crate::prelude::*;
+
 /// Cells for each doubling of the value.
 const CELLS_PER_DOUBLING: u64 = 32;
 /// The digits of a value that decide on its cell: the first and those of its place in the doubling.
@@ -56,13 +58,13 @@ impl SparseHistogram {
 
     /// The value that this share keeps to; `None` of nothing.
     pub fn quantile(&self, share: f64) -> Option<u64> {
-        let wanted = mcprove_settings::number::float(self.count) * share;
+        let wanted = float(self.count) * share;
         let mut seen = 0_u64;
         let mut last = None;
         for (cell, count) in &self.cells {
             seen = seen.saturating_add(*count);
             last = Some(middle_of(*cell));
-            if mcprove_settings::number::float(seen) >= wanted {
+            if float(seen) >= wanted {
                 break;
             }
         }

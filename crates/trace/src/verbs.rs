@@ -136,22 +136,19 @@ fn forms(lemma: &str) -> Vec<(String, Form)> {
         .checked_sub(2)
         .and_then(|at| bytes.get(at))
         .is_some_and(|letter| !is_vowel(*letter));
-    if lemma.ends_with('y') && after_consonant {
-        forms.push((stem(1) + "ies", Form::Third));
-        forms.push((stem(1) + "ied", Form::Past));
+    let (cut, third, past) = if lemma.ends_with('y') && after_consonant {
+        (1, "ies", "ied")
     } else if ends(&["s", "x", "z", "ch", "sh", "o"]) {
-        forms.push((format!("{lemma}es"), Form::Third));
-        forms.push((format!("{lemma}ed"), Form::Past));
+        (0, "es", "ed")
+    } else if lemma.ends_with('e') {
+        (0, "s", "d")
     } else {
-        forms.push((format!("{lemma}s"), Form::Third));
-        let ending = if lemma.ends_with('e') { "d" } else { "ed" };
-        forms.push((format!("{lemma}{ending}"), Form::Past));
-    }
-    if lemma.ends_with('e') && !ends(&["ee", "oe", "ye"]) {
-        forms.push((stem(1) + "ing", Form::Continuous));
-    } else {
-        forms.push((format!("{lemma}ing"), Form::Continuous));
-    }
+        (0, "s", "ed")
+    };
+    forms.push((stem(cut) + third, Form::Third));
+    forms.push((stem(cut) + past, Form::Past));
+    let is_cut = lemma.ends_with('e') && !ends(&["ee", "oe", "ye"]);
+    forms.push((stem(usize::from(is_cut)) + "ing", Form::Continuous));
     // A consonant may be doubled (`dropped`, `cancelled`); a form that does not exist does no harm.
     if let [.., vowel, last] = bytes
         && is_vowel(*vowel)

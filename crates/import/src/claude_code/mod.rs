@@ -10,22 +10,9 @@
 
 mod reply;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use mcprove_settings::phrase;
-use mcprove_trace::StopReason;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::{Value, json};
-
 use self::reply::Reply;
 use super::anthropic::{self, Content};
-use super::builder::RunBuilder;
-use super::document::{Document, Element};
-use super::lenient::{Maybe, Text};
-use super::named_count::many;
-use super::names::caller;
-use super::{ImportError, ImportedRun, timestamp, tokens};
+use crate::prelude::*;
 
 /// The model of messages that Claude Code made up itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -99,17 +86,18 @@ struct Outcome {
 }
 
 /// Reads every session.
-pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>> {
     let mut runs = Vec::new();
     for lines in sessions(document)? {
-        let mut turns = lines.iter().filter(|line| line.kind.is_turn());
-        let is_of_sub_agent = turns.all(|line| line.is_aside);
+        let is_of_sub_agent = lines
+            .iter()
+            .filter(|line| line.kind.is_turn())
+            .all(|line| line.is_aside);
         let mut session = Session::default();
         for line in &lines {
             let is_aside = line.is_aside && !is_of_sub_agent;
-            session
-                .line(document, line, is_aside)
-                .map_err(|error| line.element.locate(error))?;
+            let read = session.line(document, line, is_aside);
+            line.element.locate(read)?;
         }
         if !session.builder.is_empty() {
             let is_of_sub_agent = is_of_sub_agent && lines.iter().any(|line| line.is_aside);
@@ -117,26 +105,24 @@ pub fn read(document: &Document<'_>) -> Result<Vec<ImportedRun>, ImportError> {
         }
     }
     if runs.is_empty() {
-        return Err(ImportError::shape(
+        return refuse(
             "the session has no messages",
             "a session has lines of the types `user` and `assistant`, each with a `message`",
-        ));
+        );
     }
     Ok(runs)
 }
 
 /// The lines of each session, in the order in which the sessions begin. A session that is taken up again may go on under
 /// another id: its first message then names one of the other session as its parent.
-fn sessions<'a, 'd>(document: &'d Document<'a>) -> Result<Vec<Vec<Line<'a, 'd>>>, ImportError> {
+fn sessions<'a, 'd>(document: &'d Document<'a>) -> Result<Vec<Vec<Line<'a, 'd>>>> {
     let mut sessions: Vec<Vec<Line<'a, 'd>>> = vec![Vec::new()];
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     // The session of each line, by the id of the line.
     let mut of_lines: BTreeMap<String, usize> = BTreeMap::new();
     let mut current = 0;
     for element in &document.elements {
-        let header: Header = document
-            .parse(element.json)
-            .map_err(|error| element.locate(error))?;
+        let header: Header = element.locate(document.parse(element.json))?;
         let kind = header.kind.unwrap_or(Kind::Other);
         if let Some(id) = header.session_id.0.or(header.printed_session_id.0) {
             if let Some(place) = places.get(&id) {
@@ -144,8 +130,11 @@ fn sessions<'a, 'd>(document: &'d Document<'a>) -> Result<Vec<Vec<Line<'a, 'd>>>
             } else if kind.is_turn() {
                 // What is no message does not begin a session.
                 let next = if places.is_empty() { 0 } else { sessions.len() };
-                let parent = header.parent_uuid.as_ref();
-                let parent = parent.and_then(|id| of_lines.get(id)).copied();
+                let parent = header
+                    .parent_uuid
+                    .as_ref()
+                    .and_then(|id| of_lines.get(id))
+                    .copied();
                 current = parent.unwrap_or(next);
                 places.insert(id, current);
             }
@@ -182,12 +171,7 @@ struct Session {
 }
 
 impl Session {
-    fn line<'a>(
-        &mut self,
-        document: &Document<'a>,
-        line: &Line<'a, '_>,
-        is_aside: bool,
-    ) -> Result<(), ImportError> {
+    fn line<'a>(&mut self, document: &Document<'a>, line: &Line<'a, '_>, is_aside: bool) -> Result {
         let json = line.element.json;
         match line.kind {
             Kind::User => self.message("user", document.parse(json)?, is_aside),
@@ -200,25 +184,20 @@ impl Session {
         }
     }
 
-    fn message(
-        &mut self,
-        role: &'static str,
-        line: Written,
-        is_aside: bool,
-    ) -> Result<(), ImportError> {
+    fn message(&mut self, role: &'static str, line: Written, is_aside: bool) -> Result {
         if let Some(id) = line.uuid.as_ref()
             && !self.lines.insert(id.clone())
         {
             return Ok(());
         }
         let Some(mut message) = line.message else {
-            return Err(ImportError::shape(
+            return refuse(
                 format!("the line of type `{role}` has no `message`"),
                 "this is not a complete session of Claude Code",
-            ));
+            );
         };
         let time = line.timestamp.as_deref();
-        if let Some(time) = time.and_then(timestamp::milliseconds) {
+        if let Some(time) = time.and_then(milliseconds) {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
@@ -274,7 +253,7 @@ impl Session {
                 block.caller = told.map_or_else(|| sidechain.clone(), |told| *told);
             }
         }
-        anthropic::add_body(&mut self.builder, message).map_err(|error| error.within("message"))
+        anthropic::add_body(&mut self.builder, message).within("message")
     }
 
     fn result(&mut self, outcome: Outcome) {
@@ -286,8 +265,9 @@ impl Session {
             }
             "error_max_turns" => Some(StopReason::TurnBudget),
             "error_max_budget_usd" => {
-                let note = "the run had no money left, which counts as `token_budget` here";
-                notes.push(note.to_owned());
+                notes.push(
+                    "the run had no money left, which counts as `token_budget` here".to_owned(),
+                );
                 Some(StopReason::TokenBudget)
             }
             other => {
@@ -310,8 +290,9 @@ impl Session {
     fn finish(mut self, is_of_sub_agent: bool) -> ImportedRun {
         let builder = &mut self.builder;
         if is_of_sub_agent {
-            let note = "this is the session of a sub-agent";
-            builder.notes.push(note.to_owned());
+            builder
+                .notes
+                .push("this is the session of a sub-agent".to_owned());
         }
         if self.calls_aside > 0 {
             let calls = many(self.calls_aside, "call");
@@ -319,12 +300,89 @@ impl Session {
             builder.notes.push(note);
         }
         // One moment is no duration.
-        let taken = self.times.map(|(first, last)| last - first);
-        let taken = taken.filter(|taken| *taken > 0.0);
+        let taken = self
+            .times
+            .map(|(first, last)| last - first)
+            .filter(|taken| *taken > 0.0);
         builder.whole.duration_ms = builder.whole.duration_ms.or(taken);
         if self.has_failed {
             builder.whole.stop_reason = Some(StopReason::Error);
         }
         self.builder.finish()
+    }
+}
+
+/// Milliseconds from the beginning of 1970 to a time such as `2026-02-19T14:30:00.125Z` (RFC 3339). Only
+/// differences of them are used, so there is no clock here.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "microseconds are exact for 285 years, and only differences count"
+)]
+fn milliseconds(text: &str) -> Option<f64> {
+    let time = chrono::DateTime::parse_from_rfc3339(text).ok()?;
+    Some(time.timestamp_micros() as f64 / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (text, expected) in [
+            ("1970-01-01T00:00:00Z", 0.0),
+            ("1970-01-01T00:00:00.250Z", 250.0),
+            ("1969-12-31T23:59:59Z", -1000.0),
+            ("2000-02-29T12:00:00Z", 951_825_600_000.0),
+            ("2000-03-01T00:00:00Z", 951_868_800_000.0),
+            ("2026-11-15T23:40:01.5+01:00", 1_794_782_401_500.0),
+            ("2026-11-15t22:40:01.5z", 1_794_782_401_500.0),
+            ("2026-11-15 17:10:01.5-05:30", 1_794_782_401_500.0),
+            ("2016-12-31T23:59:60Z", 1_483_228_800_000.0),
+        ] {
+            assert_eq!(milliseconds(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time() {
+        for text in [
+            "",
+            "2026-11-15",
+            "2026-11-15T22:40:01",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-11-15T24:00:00Z",
+            "2026-11-15T22:60:00Z",
+            "2026-11-15T22:40:61Z",
+            "2026-11-15T22:40:01.x5Z",
+            "2026-11-15T22:40:01+1:00",
+            "2026-11-15T22:40:01+25:00",
+            "2026-11-15T22:40:01Zulu",
+            "+026-11-15T22:40:01Z",
+            "26-11-15T22:40:01Z",
+            "2026-11-15T22:40Z",
+            "1763246401500",
+        ] {
+            assert_eq!(milliseconds(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_time_or_not(text in "\\PC*") {
+            if let Some(time) = milliseconds(&text) {
+                prop_assert!(time.is_finite());
+            }
+        }
+
+        #[test]
+        fn a_day_later_is_a_day_more(year in 1..9999_i32, month in 1..=12_i32, day in 1..=27_i32) {
+            let at = |day| milliseconds(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"));
+            prop_assert_eq!(at(day + 1), at(day).map(|time| time + 86_400_000.0));
+        }
     }
 }

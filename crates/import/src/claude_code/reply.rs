@@ -4,9 +4,8 @@
 //! beginning, and a session that is taken up again has lines twice, with the times that they had. A
 //! text that comes again in another way was said twice.
 
-use std::collections::BTreeSet;
-
 use crate::anthropic::{Block, Content};
+use crate::prelude::*;
 
 /// What was read of a reply.
 #[derive(Debug)]

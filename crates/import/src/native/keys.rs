@@ -2,19 +2,12 @@
 //! another way, is an error: what stands there would be lost, and a score could rest on its absence.
 //! Any other is told and left out.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::str::Lines;
 
-use mcprove_settings::phrase;
-use mcprove_settings::registry::nearest;
 use mcprove_trace::AgentTraceFile;
 use serde_ignored::Path;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use crate::ImportError;
-use crate::document::{Document, Element, Outline};
-use crate::named_count::many;
+use crate::prelude::*;
 
 /// Characters from which on a slip is told from another word.
 const SLIP_CHARS_MIN: usize = 5;
@@ -90,13 +83,18 @@ impl UnknownKeys {
         root: &str,
         path: &Path<'_>,
     ) {
-        let Path::Map { parent, key } = path else {
+        let steps = steps(path);
+        let Some((Step::Key(key), around)) = steps.split_last() else {
             return;
         };
-        let at = last_key(parent).unwrap_or(root);
+        let at = around.iter().rev().find_map(|step| match step {
+            Step::Key(key) => Some(*key),
+            Step::Index(_) => None,
+        });
+        let at = at.unwrap_or(root);
         if let Some(known) = self.kinds.get_mut(at) {
-            let is_allowed = known.allowed.contains(key);
-            let is_told = known.names.len() == NAMES_MAX || known.names.contains(key);
+            let is_allowed = known.allowed.contains(*key);
+            let is_told = known.names.len() == NAMES_MAX || known.names.contains(*key);
             if is_allowed || is_told {
                 known.count += usize::from(!is_allowed);
                 return;
@@ -109,12 +107,17 @@ impl UnknownKeys {
             self.schema = schemars::schema_for!(AgentTraceFile).into();
         }
         let known = &self.schema["$defs"][name]["properties"];
-        let known = known.as_object().into_iter().flat_map(Map::keys);
-        let known: Vec<&str> = known.map(String::as_str).collect();
+        let known: Vec<&str> = known
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
         let meant = meant(&known, others, key);
         if let Some(meant) = meant
             && meant != "-"
-            && let Some((line, column)) = place(document, element.json, path, meant)
+            && let Some((line, column)) =
+                place(document, value_at(element.json, around), key, meant)
         {
             let (key, meant) = (phrase::name(key), phrase::name(meant));
             let slip = ImportError {
@@ -125,21 +128,21 @@ impl UnknownKeys {
                     format!("the keys of {noun} are {}", known.join(", ")),
                 )
             };
-            self.slip.get_or_insert(within(slip, path));
+            self.slip.get_or_insert(within(slip, &steps));
             return;
         }
         let of_kind = self.kinds.entry(at).or_default();
-        if meant == Some("-") || known.contains(&key.as_str()) {
-            of_kind.allowed.insert(key.clone());
+        if meant == Some("-") || known.contains(key) {
+            of_kind.allowed.insert((*key).to_owned());
             return;
         }
         if of_kind.names.is_empty() {
-            let path = within(ImportError::default(), path).path;
+            let path = within(ImportError::default(), &steps).path;
             of_kind.first = element.place(&path.unwrap_or_default());
             of_kind.noun = noun;
         }
         of_kind.count += 1;
-        of_kind.names.insert(key.clone());
+        of_kind.names.insert((*key).to_owned());
     }
 
     /// What a reader should know of them: one note for each kind of object.
@@ -157,8 +160,11 @@ impl UnknownKeys {
             let (names, noun, first) = (phrase::names(&names), of_kind.noun, of_kind.first);
             format!("{names} {are} of {noun} and {were} not read: {places} {first}")
         };
-        let kinds = self.kinds.into_values().filter(|of_kind| of_kind.count > 0);
-        kinds.map(note).collect()
+        self.kinds
+            .into_values()
+            .filter(|of_kind| of_kind.count > 0)
+            .map(note)
+            .collect()
     }
 }
 
@@ -166,58 +172,55 @@ impl UnknownKeys {
 /// else.
 fn place(
     document: &Document<'_>,
-    json: &str,
-    path: &Path<'_>,
+    around: Option<&str>,
+    key: &str,
     meant: &str,
 ) -> Option<(usize, usize)> {
-    let Path::Map { parent, key } = path else {
-        return None;
-    };
-    let around: Outline = serde_json::from_str(value_at(json, parent)?).ok()?;
+    let around: Outline = serde_json::from_str(around?).ok()?;
     let is_there = around.contains_key(meant.split('.').next()?);
     let value = around.get(key).filter(|_| !is_there)?;
     Some(document.place(value.get(), 1, 1))
 }
 
-/// The value at the end of a path.
-fn value_at<'a>(json: &'a str, path: &Path<'_>) -> Option<&'a str> {
-    let inside: &'a RawValue = match path {
-        Path::Root => return Some(json),
-        Path::Map { parent, key } => {
-            let around: Outline<'a> = serde_json::from_str(value_at(json, parent)?).ok()?;
-            around.get(key).copied()?
-        }
-        Path::Seq { parent, index } => {
-            let items: Vec<&RawValue> = serde_json::from_str(value_at(json, parent)?).ok()?;
-            items.get(*index).copied()?
-        }
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => return value_at(json, parent),
-    };
-    Some(inside.get())
+/// A step of a path: to what stands under a key, or at a place of a list.
+enum Step<'p> {
+    Key(&'p str),
+    Index(usize),
 }
 
-/// The last key of a path.
-fn last_key<'p>(path: &'p Path<'_>) -> Option<&'p str> {
-    match path {
-        Path::Root => None,
-        Path::Map { key, .. } => Some(key),
-        Path::Seq { parent, .. }
-        | Path::Some { parent }
+/// The steps of a path, from the root on.
+fn steps<'p>(path: &'p Path<'_>) -> Vec<Step<'p>> {
+    let (parent, step) = match path {
+        Path::Root => return Vec::new(),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key))),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Some { parent }
         | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => last_key(parent),
-    }
+        | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut steps = steps(parent);
+    steps.extend(step);
+    steps
+}
+
+/// The value at the end of a path.
+fn value_at<'a>(json: &'a str, steps: &[Step<'_>]) -> Option<&'a str> {
+    steps.iter().try_fold(json, |json, step| {
+        let inside: &'a RawValue = match step {
+            Step::Key(key) => serde_json::from_str::<Outline>(json).ok()?.remove(*key)?,
+            Step::Index(index) => {
+                let items: Vec<&'a RawValue> = serde_json::from_str(json).ok()?;
+                items.get(*index).copied()?
+            }
+        };
+        Some(inside.get())
+    })
 }
 
 /// An error at the end of a path.
-fn within(error: ImportError, path: &Path<'_>) -> ImportError {
-    match path {
-        Path::Root => error,
-        Path::Map { parent, key } => within(error.within(key), parent),
-        Path::Seq { parent, index } => within(error.at(*index), parent),
-        Path::Some { parent }
-        | Path::NewtypeStruct { parent }
-        | Path::NewtypeVariant { parent } => within(error, parent),
-    }
+fn within(error: ImportError, steps: &[Step<'_>]) -> ImportError {
+    steps.iter().rev().fold(error, |error, step| match step {
+        Step::Key(key) => error.within(key),
+        Step::Index(index) => error.at(*index),
+    })
 }

@@ -4,18 +4,11 @@
 
 mod keys;
 
-use mcprove_settings::phrase;
-use mcprove_trace::{AGENT_TRACE_FORMAT, AgentRun, Conversation, ToolCall, fault_names};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
+use mcprove_trace::{AGENT_TRACE_FORMAT, fault_names};
 
 use self::keys::UnknownKeys;
-use super::document::{Document, Element};
-use super::lenient::Maybe;
-use super::named_count::{HAS_ONE_ALREADY, NamedCount};
 use super::names::no_such_role;
-use super::{ImportError, ImportedRun, ImportedRuns, names};
+use crate::prelude::*;
 
 /// The runs of a file.
 #[derive(Deserialize)]
@@ -33,7 +26,7 @@ struct Head {
 }
 
 /// Reads every run.
-pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRuns> {
     let mut runs = Vec::new();
     let mut unknown = UnknownKeys::default();
     document.each(|element| read_value(document, element, &mut runs, &mut unknown))?;
@@ -46,22 +39,24 @@ fn read_value<'a>(
     element: &Element<'a>,
     runs: &mut Vec<ImportedRun>,
     unknown: &mut UnknownKeys,
-) -> Result<(), ImportError> {
+) -> Result {
     let head: Head = document.parse(element.json)?;
-    head.schema.as_ref().map_or(Ok(()), check_schema)?;
+    if let Some(schema) = &*head.schema {
+        check_schema(schema, AGENT_TRACE_FORMAT)?;
+    }
     if head.runs.is_none() {
         runs.push(finish(parse(document, element, "runs", unknown)?)?);
         return Ok(());
     }
     if head.tool_calls.is_some() {
-        return Err(ImportError::shape(
+        return refuse(
             "both `runs` and `tool_calls` stand here",
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
-        ));
+        );
     }
     let trace: Trace = parse(document, element, "-", unknown)?;
     for (index, run) in trace.runs.into_iter().enumerate() {
-        runs.push(finish(run).map_err(|error| error.at(index).within("runs"))?);
+        runs.push(finish(run).at(index).within("runs")?);
     }
     Ok(())
 }
@@ -72,7 +67,7 @@ fn parse<'a, Read: Deserialize<'a>>(
     element: &Element<'a>,
     root: &str,
     unknown: &mut UnknownKeys,
-) -> Result<Read, ImportError> {
+) -> Result<Read> {
     let mut parser = serde_json::Deserializer::from_str(element.json);
     let read = serde_ignored::deserialize(&mut parser, |path| {
         unknown.add(document, element, root, &path);
@@ -91,45 +86,45 @@ fn parse<'a, Read: Deserialize<'a>>(
     }
 }
 
-fn check_schema(schema: &Value) -> Result<(), ImportError> {
-    if *schema == AGENT_TRACE_FORMAT {
+/// Whether this version knows the schema that a file names.
+pub fn check_schema(schema: &Value, known: &str) -> Result {
+    if *schema == known {
         return Ok(());
     }
     let shown = schema
         .as_str()
         .map_or_else(|| schema.to_string(), str::to_owned);
-    let shown = phrase::name(&shown);
-    let error = ImportError::shape(
-        format!("the schema is {shown}, not {AGENT_TRACE_FORMAT}"),
-        format!("this version reads {AGENT_TRACE_FORMAT}; look for one that knows this schema"),
+    let refused = refuse(
+        format!("the schema is {}, not {known}", phrase::name(&shown)),
+        format!("this version reads {known}; look for one that knows this schema"),
     );
-    Err(error.within("schema"))
+    refused.within("schema")
 }
 
 /// Checks what no type says.
-fn finish(mut run: AgentRun) -> Result<ImportedRun, ImportError> {
+fn finish(mut run: AgentRun) -> Result<ImportedRun> {
     run.tool_calls.iter_mut().for_each(normalise);
     // A list that grew has room to spare, which counts where there are millions of calls.
     run.tool_calls.shrink_to_fit();
     run.tool_results.shrink_to_fit();
     check_indices(&run)?;
     if let Some(conversation) = &mut run.conversation {
-        check_conversation(conversation).map_err(|error| error.within("conversation"))?;
+        check_conversation(conversation).within("conversation")?;
     }
     let notes = repeated_results(&run);
     Ok(ImportedRun { run, notes })
 }
 
 /// What was said has one of the known roles, and time does not run backwards.
-fn check_conversation(conversation: &mut Conversation) -> Result<(), ImportError> {
+fn check_conversation(conversation: &mut Conversation) -> Result {
     if let Some(duration) = conversation.duration_ms
         && duration < 0.0
     {
-        let error = ImportError::shape(
+        let refused = refuse(
             format!("the duration is {duration}, and none is less than 0"),
             "leave `duration_ms` out where it is unknown",
         );
-        return Err(error.within("duration_ms"));
+        return refused.within("duration_ms");
     }
     for (index, turn) in conversation.turns.iter_mut().flatten().enumerate() {
         match turn.role.as_str() {
@@ -169,7 +164,7 @@ fn normalise(call: &mut ToolCall) {
 }
 
 /// Every result and every fault belongs to a call.
-fn check_indices(run: &AgentRun) -> Result<(), ImportError> {
+fn check_indices(run: &AgentRun) -> Result {
     let results = run.tool_results.iter().map(|result| result.call_index);
     let faults = run.faults.iter().map(|fault| fault.call_index);
     let results = results.enumerate().map(|at| ("tool_results", at));
@@ -183,9 +178,46 @@ fn check_indices(run: &AgentRun) -> Result<(), ImportError> {
         1 => "the only call is call 0".to_owned(),
         _ => format!("the calls are numbered 0 to {}", calls - 1),
     };
-    let error = ImportError::shape(
+    let refused = refuse(
         format!("there is no call {index}: {range}"),
         "`call_index` is the place in `tool_calls`, counted from 0",
     );
-    Err(error.within("call_index").at(place).within(key))
+    refused.within("call_index").at(place).within(key)
+}
+
+/// The calls of a recorded run envelope: those of its `tool_calls`, or of the first run inside
+/// `runs`. None of anything else. A call without a name has an empty one: it was made, and no
+/// expectation may overlook it.
+///
+/// ```
+/// use mcprove_import::tool_calls_from_envelope;
+///
+/// let envelope = serde_json::json!({"tool_calls": [{"name": "api__search", "server": "api", "args": {"q": "x"}}]});
+/// let calls = tool_calls_from_envelope(&envelope);
+/// assert_eq!(calls[0].name, "search");
+/// assert_eq!(calls[0].args.value()["q"], "x");
+/// ```
+pub fn tool_calls_from_envelope(envelope: &Value) -> Vec<ToolCall> {
+    let runs = envelope.get("runs").and_then(Value::as_array);
+    let run = match envelope.get("tool_calls") {
+        Some(_) => envelope,
+        None => runs.and_then(|runs| runs.first()).unwrap_or(envelope),
+    };
+    let calls = run.get("tool_calls").and_then(Value::as_array);
+    calls.into_iter().flatten().map(call).collect()
+}
+
+fn call(call: &Value) -> ToolCall {
+    let text = |key: &str| Some(call.get(key)?.as_str()?.to_owned());
+    let object = |key: &str| call.get(key).cloned().map(Box::new);
+    let mut call = ToolCall {
+        name: text("name").unwrap_or_default(),
+        server: text("server"),
+        args: call.get("args").map_or_else(Json::empty, Json::from),
+        caller: object("caller"),
+        meta: object("meta").filter(|meta| meta.is_object()),
+        ..ToolCall::default()
+    };
+    normalise(&mut call);
+    call
 }

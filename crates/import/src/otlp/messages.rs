@@ -2,17 +2,9 @@
 //! tools, so a call may stand there only. One that has a span too is the same call: they have the
 //! same id, or, where one of both has none, the same name and no other arguments.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use mcprove_trace::canonical;
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::span::{ModelSpan, ToolSpan};
 use super::value::{arguments, list, structured};
-use crate::lenient::{Maybe, Text};
-use crate::named_count::NamedCount;
-use crate::names::{mcp_result, tool_call};
+use crate::prelude::*;
 
 /// A message as the conventions have it.
 #[derive(Default, Deserialize)]
@@ -144,7 +136,8 @@ impl Messages {
 
     /// Adds what the spans do not tell. Returns the calls that have no span of their own.
     pub fn add_to(self, tools: &mut Vec<ToolSpan>) -> NamedCount {
-        let mut unmatched = Unmatched::default();
+        // Spans of calls that no message was found for: without an id, any call with the same name could be meant.
+        let mut unmatched: [Places; 2] = Default::default();
         let ids: BTreeMap<String, usize> = (0..)
             .zip(&*tools)
             .filter_map(|(place, tool)| Some((tool.id.clone()?, place)))
@@ -152,13 +145,22 @@ impl Messages {
         for (place, tool) in tools.iter().enumerate() {
             let is_asked_for = tool.id.as_ref().is_some_and(|id| self.ids.contains(id));
             if !is_asked_for {
-                unmatched.add(place, tool);
+                let places = &mut unmatched[usize::from(tool.id.is_some())];
+                places.entry(key(tool)).or_default().push_back(place);
             }
         }
         let mut without_span = NamedCount::default();
         for asked in self.asked {
             let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
-            let place = by_id.or_else(|| unmatched.take(&asked, tools));
+            let place = by_id.or_else(|| {
+                let (key, fits) = (key(&asked), |at: usize| {
+                    tools[at].may_have_server_of(&asked)
+                });
+                // Two ids are two calls.
+                let candidates = if asked.id.is_some() { 1 } else { 2 };
+                let mut candidates = unmatched.iter_mut().take(candidates);
+                candidates.find_map(|places| take(places, &key, fits))
+            });
             if let Some(place) = place {
                 tools[place].add(asked);
             } else {
@@ -180,41 +182,11 @@ impl Messages {
     }
 }
 
-/// Spans of calls that no message was found for.
-#[derive(Default)]
-struct Unmatched {
-    /// Without an id: any call with the same name could be meant.
-    without_id: BTreeMap<Key, VecDeque<usize>>,
-    with_id: BTreeMap<Key, VecDeque<usize>>,
-}
-
-impl Unmatched {
-    fn add(&mut self, place: usize, tool: &ToolSpan) {
-        let places = match tool.id {
-            Some(_) => &mut self.with_id,
-            None => &mut self.without_id,
-        };
-        places.entry(key(tool)).or_default().push_back(place);
-    }
-
-    /// The span of a call that was asked for.
-    fn take(&mut self, asked: &ToolSpan, tools: &[ToolSpan]) -> Option<usize> {
-        let fits = |place: usize| tools[place].may_have_server_of(asked);
-        let key = key(asked);
-        take(&mut self.without_id, &key, fits).or_else(|| match asked.id {
-            // Two ids are two calls.
-            Some(_) => None,
-            None => take(&mut self.with_id, &key, fits),
-        })
-    }
-}
+/// Places of spans, by what they call.
+type Places = BTreeMap<Key, VecDeque<usize>>;
 
 /// The first span of this name whose arguments are the same, or unknown.
-fn take(
-    places: &mut BTreeMap<Key, VecDeque<usize>>,
-    same: &Key,
-    fits: impl Fn(usize) -> bool,
-) -> Option<usize> {
+fn take(places: &mut Places, same: &Key, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let (name, args) = same;
     let unknown = (name.clone(), None);
     let key = if places.contains_key(same) {

@@ -14,14 +14,8 @@ mod run;
 mod span;
 mod value;
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
 use self::span::Span;
-use super::document::Document;
-use super::named_count::many;
-use super::{ImportError, ImportedRuns};
+use crate::prelude::*;
 
 /// What an exporter writes.
 #[derive(Deserialize)]
@@ -43,7 +37,7 @@ struct ScopeSpans {
 }
 
 /// Reads every trace.
-pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRuns> {
     let mut traces: BTreeMap<String, Vec<Span>> = BTreeMap::new();
     let mut count = 0_usize;
     let mut exported_again = 0_usize;
@@ -51,8 +45,10 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
     document.each(|element| {
         let export: Export = document.parse(element.json)?;
-        let scopes = export.resource_spans.into_iter();
-        let scopes = scopes.flat_map(|resource| resource.scope_spans);
+        let scopes = export
+            .resource_spans
+            .into_iter()
+            .flat_map(|resource| resource.scope_spans);
         for mut span in scopes.flat_map(|scope| scope.spans) {
             span.place = count;
             count += 1;
@@ -78,13 +74,13 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns, ImportError> {
         .filter(|spans| spans.iter().any(Span::is_of_agent))
         .collect();
     if traces.is_empty() {
-        return Err(ImportError::shape(
+        return refuse(
             format!(
                 "{} in it, and none is about a model or a tool",
                 many(count, "span")
             ),
             "spans must have `gen_ai.operation.name` or `mcp.method.name`",
-        ));
+        );
     }
     traces.sort_by_key(|spans| first_start(spans));
     let mut notes = Vec::new();

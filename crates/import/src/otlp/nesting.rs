@@ -6,9 +6,8 @@
 //! id. Each span stands for one inner span only: a second one is a call that was made again, and no
 //! call may hide behind another.
 
-use std::collections::BTreeMap;
-
 use super::span::{Kind, Span};
+use crate::prelude::*;
 
 /// How the spans of a trace stand inside each other.
 pub struct Nesting {
@@ -49,8 +48,9 @@ pub fn find(spans: &[Span]) -> Nesting {
 /// For each span the nearest one around it that is about a tool, a model or an agent; spans of
 /// HTTP and the like are looked through.
 fn spans_around(spans: &[Span]) -> Vec<Option<usize>> {
-    let places = spans.iter().enumerate();
-    let places: BTreeMap<&str, usize> = places
+    let places: BTreeMap<&str, usize> = spans
+        .iter()
+        .enumerate()
         .filter(|(_, span)| !span.id.is_empty())
         .map(|(place, span)| (span.id.as_str(), place))
         .collect();

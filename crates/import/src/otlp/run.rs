@@ -1,13 +1,9 @@
 //! Puts the spans of one trace together to a run.
 
-use mcprove_settings::number::float;
-use mcprove_trace::{AgentRun, Conversation, StopReason, Tokens, ToolResult, Turn};
-
 use super::messages::{Message, Messages, Time};
 use super::nesting;
 use super::span::{Kind, ModelSpan, Span, ToolSpan};
-use crate::named_count::{NamedCount, many};
-use crate::{ImportedRun, names, tokens};
+use crate::prelude::*;
 
 /// What a trace is about.
 #[derive(Default)]
@@ -157,17 +153,26 @@ fn stop_reason(parts: &Parts, notes: &mut Vec<String>) -> Option<StopReason> {
 /// What the last reply says, unless it calls tools; or what the agent as a whole said.
 fn final_response(parts: &Parts) -> Option<String> {
     let words = |span: &ModelSpan| {
-        let message = span.output.first();
-        message.filter(|message| !message.has_calls())?.said()
+        span.output
+            .first()
+            .filter(|message| !message.has_calls())?
+            .said()
     };
-    let last = parts.replies.last().and_then(words);
-    last.or_else(|| parts.agents.first().and_then(words))
+    parts
+        .replies
+        .last()
+        .and_then(words)
+        .or_else(|| parts.agents.first().and_then(words))
 }
 
 /// What was said; unknown where one reply does not tell.
 fn turns(replies: &[ModelSpan]) -> Option<Vec<Turn>> {
-    let input = replies.first()?.input.iter();
-    let mut turns: Vec<Turn> = input.map(|message| turn(message, "user")).collect();
+    let mut turns: Vec<Turn> = replies
+        .first()?
+        .input
+        .iter()
+        .map(|message| turn(message, "user"))
+        .collect();
     for reply in replies {
         turns.push(turn(reply.output.first()?, "assistant"));
     }
@@ -183,8 +188,8 @@ fn turn(message: &Message, role: &str) -> Turn {
 }
 
 fn first_of_user(span: &ModelSpan) -> Option<String> {
-    let mut input = span.input.iter();
-    input
+    span.input
+        .iter()
         .find(|message| message.role.or_empty() == "user")?
         .said()
 }
@@ -203,8 +208,11 @@ impl Kind {
 impl ToolSpan {
     /// Whether nothing says that another call is of another server.
     pub fn may_have_server_of(&self, other: &Self) -> bool {
-        let servers = self.call.server.as_ref().zip(other.call.server.as_ref());
-        servers.is_none_or(|(one, other)| one == other)
+        self.call
+            .server
+            .as_ref()
+            .zip(other.call.server.as_ref())
+            .is_none_or(|(one, other)| one == other)
     }
 
     /// Adds what something else tells of the same call.

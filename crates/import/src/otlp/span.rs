@@ -1,16 +1,8 @@
 //! One span: what it says of a call or of a reply.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::{Tokens, ToolCall};
-use serde::Deserialize;
-use serde_json::{Map, Value};
-
 use super::messages::{Message, Time};
 use super::value::{arguments, attributes, list, structured, text, unsigned};
-use crate::lenient::{Maybe, Text};
-use crate::names::{mcp_result, tool_call};
-use crate::tokens;
+use crate::prelude::*;
 
 /// The beginning of names of arguments, before there was one attribute for all.
 const ARGUMENT_PREFIX: &str = "mcp.request.argument.";
@@ -213,8 +205,7 @@ fn read_tool(
         tool_call(&name, server.as_deref(), args)
     };
     let keys = ["gen_ai.tool.call.result", "mcp.tool.result"];
-    let result = take(&mut details, &keys, Some);
-    let result = result.map(|result| mcp_result(structured(result)));
+    let result = take(&mut details, &keys, Some).map(|result| mcp_result(structured(result)));
     let (is_error, result) = match (failure, result) {
         (Some(failure), None) => (Some(true), Some(failure.into())),
         (Some(_), Some((_, result))) => (Some(true), Some(result)),
@@ -234,11 +225,13 @@ fn read_tool(
 
 fn take_arguments(details: &mut Details) -> Option<Value> {
     take(details, &["gen_ai.tool.call.arguments"], Some).or_else(|| {
-        let each = details.iter().filter_map(|(key, value)| {
-            let key = key.strip_prefix(ARGUMENT_PREFIX)?;
-            Some((key.to_owned(), structured(value.clone())))
-        });
-        let each: Map<String, Value> = each.collect();
+        let each: Map<String, Value> = details
+            .iter()
+            .filter_map(|(key, value)| {
+                let key = key.strip_prefix(ARGUMENT_PREFIX)?;
+                Some((key.to_owned(), structured(value.clone())))
+            })
+            .collect();
         (!each.is_empty()).then_some(Value::Object(each))
     })
 }

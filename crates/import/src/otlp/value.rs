@@ -1,11 +1,6 @@
 //! Attribute values in the form of OTLP JSON, and as plain JSON.
 
-use std::collections::BTreeMap;
-
-use mcprove_trace::Json;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use crate::prelude::*;
 
 /// The attributes of a span: a list of `{key, value}`, or, as some tools write it, an object.
 pub fn attributes(attributes: Value) -> BTreeMap<String, Value> {
@@ -24,8 +19,10 @@ struct Pair {
 }
 
 fn pairs<All: FromIterator<(String, Value)>>(list: Value) -> All {
-    let pairs = self::list::<Pair>(list).into_iter();
-    pairs.map(|pair| (pair.key, plain(pair.value))).collect()
+    self::list::<Pair>(list)
+        .into_iter()
+        .map(|pair| (pair.key, plain(pair.value)))
+        .collect()
 }
 
 /// The elements of a list that can be read.
@@ -33,8 +30,10 @@ pub fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
     let Value::Array(list) = list else {
         return Vec::new();
     };
-    let read = list.into_iter().map(serde_json::from_value);
-    read.filter_map(Result::ok).collect()
+    list.into_iter()
+        .map(serde_json::from_value)
+        .filter_map(Result::ok)
+        .collect()
 }
 
 /// A text.
@@ -58,8 +57,10 @@ fn plain(value: Value) -> Value {
     }
     if let Some(number) = value.remove("intValue") {
         // 64-bit numbers are texts in OTLP JSON.
-        let parsed = number.as_str().and_then(|text| text.parse::<i64>().ok());
-        return parsed.map_or(number, Value::from);
+        return number
+            .as_str()
+            .and_then(|text| text.parse::<i64>().ok())
+            .map_or(number, Value::from);
     }
     let mut values = |key: &str| {
         let values = value.remove(key)?.get_mut("values").map(Value::take);

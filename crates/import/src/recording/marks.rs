@@ -28,13 +28,12 @@
 //! did not happen.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use mcprove_trace::canonical::{Identity, first_equal};
-use mcprove_trace::{AgentRun, FaultKind, FaultMark, Heard};
 
 use super::SessionId;
 use super::timeline::{Moment, Timeline};
+use crate::prelude::*;
 
 /// Calls that begin closer together were made together, in milliseconds.
 const TOGETHER_MS: i64 = 50;
@@ -140,8 +139,7 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
         let is_sign = arrived.is_none() && !clients.parallel.contains(&call.session);
         is_sign.then(|| begin_from(None, call.together_until()))?
     });
-    let left = call.left();
-    let left = left.filter(|left| begin_from(None, *left).is_some());
+    let left = call.left().filter(|left| begin_from(None, *left).is_some());
     let noticed = [arrived, repeated, given_up, left];
     let Some(detected) = noticed.into_iter().flatten().min() else {
         return;
@@ -149,14 +147,17 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
     let is_answered = arrived == Some(detected);
     let is_cancelled = !is_answered && call.cancelled() == Some(detected);
     let from = if is_cancelled {
-        let earliest = detected.plus_ms(-NOTED_LATE_MS);
-        earliest.max(call.together_until()).min(detected)
+        detected
+            .plus_ms(-NOTED_LATE_MS)
+            .max(call.together_until())
+            .min(detected)
     } else {
         detected
     };
     let later_success = |what: Option<usize>| {
-        let ended = clients.earliest(call.session, what, |timeline| timeline.success_from(from));
-        ended.map(|ended| ended.max(detected))
+        clients
+            .earliest(call.session, what, |timeline| timeline.success_from(from))
+            .map(|ended| ended.max(detected))
     };
     let recovered = match call.heard() {
         Heard::Right if is_answered => Some(detected),
@@ -215,8 +216,10 @@ impl<'a> Clients<'a> {
 
     fn add(&mut self, whose: Whose, call: &Call, what: usize) {
         for what in [None, Some(what)] {
-            let timeline = self.timelines.entry((whose, what)).or_default();
-            timeline.add(call.began, call.success());
+            self.timelines
+                .entry((whose, what))
+                .or_default()
+                .add(call.began, call.success());
         }
     }
 
@@ -249,8 +252,8 @@ fn parallel_sessions(calls: &[Call]) -> BTreeSet<SessionId> {
     let mut busy_until: BTreeMap<SessionId, Moment> = BTreeMap::new();
     let mut parallel = BTreeSet::new();
     for call in calls {
-        let over = earlier(call.arrived(), call.cancelled());
-        let over = over.unwrap_or_else(|| call.together_until());
+        let over =
+            earlier(call.arrived(), call.cancelled()).unwrap_or_else(|| call.together_until());
         let busy = busy_until.entry(call.session).or_insert(call.began);
         if call.began < *busy {
             parallel.insert(call.session);

@@ -22,26 +22,15 @@ mod marks;
 mod notes;
 mod timeline;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use mcprove_settings::number::finite;
-use mcprove_settings::phrase;
-use mcprove_trace::{
-    AgentRun, Conversation, ErrorCategory, FaultKind, FaultMark, Heard, Json, RealAnswer, ToolCall,
-    ToolHints, ToolResult, TraceRecord,
-};
-use serde_json::Value;
+use mcprove_trace::stream::TRACE_FORMAT;
 
 use self::marks::Call;
 use self::notes::Note;
 use self::timeline::Moment;
-use super::document::Document;
-use super::named_count::{HAS_ONE_ALREADY, NamedCount, many};
-use super::names::{self, mcp_result};
-use super::{ImportError, ImportedRun};
+use crate::native::check_schema;
+use crate::prelude::*;
 
-/// The version of the format.
-const TRACE_FORMAT: &str = "trace.v1";
 /// What is told of a recording whose last line is not whole.
 const BROKEN_OFF: &str = "the last line is not whole, left out: the recording was broken off";
 /// How late a cancellation is noted at most after the client said so, in milliseconds.
@@ -78,6 +67,10 @@ struct Recording {
 struct Request {
     /// The id that its client gave it, as JSON.
     client_id: Option<String>,
+    /// When the first answer came that can be read, and whether it was an error.
+    answered: Option<(Moment, bool)>,
+    /// When something came first that cannot be read.
+    unread: Option<Moment>,
     end: Option<End>,
     /// The fault that struck it, and when.
     fault: Option<(Moment, Fault)>,
@@ -113,24 +106,18 @@ struct Fault {
 
 /// How a request ended.
 struct End {
-    /// When the first answer came that can be read, and whether it was an error.
-    answered: Option<(Moment, bool)>,
-    /// When something came first that cannot be read.
-    unread: Option<Moment>,
     is_error: bool,
     result: Value,
     tool: String,
 }
 
 /// Reads a recording.
-pub fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
+pub fn read(document: &Document<'_>) -> Result<ImportedRun> {
     let mut recording = Recording::default();
     let (whole, cut) = document.without_cut_line();
     for element in whole {
         let record = document.parse(element.json);
-        record
-            .and_then(|record| recording.add(record))
-            .map_err(|error| element.locate(error))?;
+        element.locate(record.and_then(|record| recording.add(record)))?;
     }
     let mut imported = recording.finish();
     imported.notes.extend(cut.map(|_| BROKEN_OFF.to_owned()));
@@ -138,13 +125,12 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRun, ImportError> {
 }
 
 /// The lines of a recording, and what is to be told of the last one where it is cut.
-pub fn read_records(text: &str) -> Result<(Vec<TraceRecord>, Option<String>), ImportError> {
+pub fn read_records(text: &str) -> Result<(Vec<TraceRecord>, Option<String>)> {
     let document = Document::read(text)?;
     let (whole, cut) = document.without_cut_line();
-    let records = whole.iter().map(|element| {
-        let record = document.parse(element.json);
-        record.map_err(|error| element.locate(error))
-    });
+    let records = whole
+        .iter()
+        .map(|element| element.locate(document.parse(element.json)));
     Ok((
         records.collect::<Result<_, _>>()?,
         cut.map(|_| BROKEN_OFF.to_owned()),
@@ -152,7 +138,7 @@ pub fn read_records(text: &str) -> Result<(Vec<TraceRecord>, Option<String>), Im
 }
 
 /// The run in the lines of a recording, and what a reader should know of it.
-pub fn import_records(records: Vec<TraceRecord>) -> Result<(AgentRun, Vec<String>), ImportError> {
+pub fn import_records(records: Vec<TraceRecord>) -> Result<(AgentRun, Vec<String>)> {
     let mut recording = Recording::default();
     for (line, record) in (1..).zip(records) {
         recording.add(record).map_err(|error| ImportError {
@@ -165,7 +151,7 @@ pub fn import_records(records: Vec<TraceRecord>) -> Result<(AgentRun, Vec<String
 }
 
 /// The earlier of a moment that is known and another one.
-fn set_earlier(known: &mut Option<Moment>, at: Moment) {
+fn set_earlier<T: Ord + Copy>(known: &mut Option<T>, at: T) {
     *known = Some(known.map_or(at, |known| known.min(at)));
 }
 
@@ -178,15 +164,9 @@ impl Recording {
         self.requests.entry(key).or_default()
     }
 
-    fn add(&mut self, record: TraceRecord) -> Result<(), ImportError> {
-        if let Some(schema) = &record.schema
-            && schema != TRACE_FORMAT
-        {
-            let error = ImportError::shape(
-                format!("the schema is {}, not {TRACE_FORMAT}", phrase::name(schema)),
-                "use a version of mcprove that knows this schema",
-            );
-            return Err(error.within("schema"));
+    fn add(&mut self, record: TraceRecord) -> Result {
+        if let Some(schema) = &record.schema {
+            check_schema(&schema.as_str().into(), TRACE_FORMAT)?;
         }
         let (first, last) = self.times.unwrap_or((record.ts, record.ts));
         self.times = Some((first.min(record.ts), last.max(record.ts)));
@@ -206,9 +186,9 @@ impl Recording {
         Ok(())
     }
 
-    fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result<(), ImportError> {
-        let note = serde_json::from_value(record.data.unwrap_or_default());
-        let note: Note = note.unwrap_or_default();
+    fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result {
+        let note: Note =
+            serde_json::from_value(record.data.unwrap_or_default()).unwrap_or_default();
         let session = *note.session;
         match (record.name.as_deref().unwrap_or_default(), note.key()) {
             ("recording_started", _) => self.add_server(None, note.server.0),
@@ -239,14 +219,16 @@ impl Recording {
     }
 
     fn add_cancelled(&mut self, at: Moment, key: Key) {
-        let cancelled = &mut self.request(key).cancelled;
-        *cancelled = Some(cancelled.map_or([at, at], |known| known.min([at, at])));
+        set_earlier(&mut self.request(key).cancelled, [at, at]);
     }
 
-    fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result<(), ImportError> {
+    fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result {
         let kind: FaultKind = serde_json::from_value(note.kind.take()).map_err(|error| {
-            let hint = "use the version of mcprove that made the recording";
-            ImportError::shape(error.to_string(), hint).within("data.kind")
+            ImportError::shape(
+                error.to_string(),
+                "use the version of mcprove that made the recording",
+            )
+            .within("data.kind")
         })?;
         if !kind.is_fault() {
             return Ok(());
@@ -320,25 +302,20 @@ impl Recording {
                 (is_error.unwrap_or(record.kind == "error"), result)
             }
         };
-        let (mut answered, mut unread) = (None, None);
+        let request = self.request(key);
         match category {
-            Some(ErrorCategory::Cancelled) => self.add_cancelled(at, key),
-            Some(ErrorCategory::Malformed) => unread = Some(at),
-            _ => answered = Some((at, is_error)),
+            Some(ErrorCategory::Cancelled) => set_earlier(&mut request.cancelled, [at, at]),
+            Some(ErrorCategory::Malformed) => set_earlier(&mut request.unread, at),
+            _ => set_earlier(&mut request.answered, (at, is_error)),
         }
-        let known = &mut self.requests.entry(key).or_default().end;
-        if let Some(before) = known {
-            self.repeated.push(&before.tool);
-            answered = answered.into_iter().chain(before.answered).min();
-            unread = unread.into_iter().chain(before.unread).min();
-        }
-        *known = Some(End {
-            answered,
-            unread,
+        let end = End {
             is_error,
             result,
             tool,
-        });
+        };
+        if let Some(before) = request.end.replace(end) {
+            self.repeated.push(&before.tool);
+        }
     }
 
     fn finish(mut self) -> ImportedRun {
@@ -363,8 +340,10 @@ impl Recording {
             call.server = only(&self.servers).or_else(|| only(&session.servers));
             call.client = clients.get(&key.0).copied();
             call.annotations = self.hints.get(&call.name).copied();
-            let struck = request.fault.as_ref();
-            let struck = struck.map(|(at, fault)| (*at, fault.mark.kind));
+            let struck = request
+                .fault
+                .as_ref()
+                .map(|(at, fault)| (*at, fault.mark.kind));
             let is_unheard = struck.is_some_and(|(_, kind)| kind.heard() == Heard::Nothing);
             let cancelled_at = request.cancelled.or_else(|| {
                 // What cannot be read ended nothing for the client, whatever the recording made of it.
@@ -373,18 +352,17 @@ impl Recording {
                 let said = *said.filter(|at| **at >= began).min()?;
                 Some([said, said])
             });
-            let end = request.end;
             timed.push(Call {
                 began,
                 session: key.0,
                 session_began: session.began,
-                answered: end.as_ref().and_then(|end| end.answered),
-                unread: end.as_ref().and_then(|end| end.unread),
+                answered: request.answered,
+                unread: request.unread,
                 cancelled: cancelled_at.and_then(|at| at.into_iter().find(|at| *at >= began)),
                 left: session.left,
                 struck,
             });
-            match end {
+            match request.end {
                 Some(end) if end.is_error || !is_unheard => run.tool_results.push(ToolResult {
                     call_index,
                     is_error: Some(end.is_error),
@@ -444,12 +422,14 @@ impl Recording {
     /// Finds when clients said that they cancel what was noted as cancelled. What ends once its client is gone ends for
     /// that.
     fn settle_cancellations(&mut self) {
-        let requests = self.requests.iter_mut();
-        let cancelled = requests.filter_map(|(key, request)| {
-            let [_, at] = request.cancelled?;
-            Some((at, key.0, &mut request.cancelled))
-        });
-        let mut cancelled: Vec<_> = cancelled.collect();
+        let mut cancelled: Vec<_> = self
+            .requests
+            .iter_mut()
+            .filter_map(|(key, request)| {
+                let [_, at] = request.cancelled?;
+                Some((at, key.0, &mut request.cancelled))
+            })
+            .collect();
         cancelled.sort_by_key(|(at, ..)| *at);
         for (at, session, cancelled) in cancelled {
             let session = self.sessions.entry(session).or_default();
@@ -481,9 +461,12 @@ impl Recording {
         let mut ends: Vec<Moment> = Vec::new();
         let mut clients = BTreeMap::new();
         for (began, session, last) in sessions {
-            let earlier = ends.iter().enumerate().filter(|(_, end)| **end < began);
-            let gone_on_with = earlier.max_by_key(|(_, end)| **end);
-            let client = gone_on_with.map_or(ends.len(), |(client, _)| client);
+            let client = ends
+                .iter()
+                .enumerate()
+                .filter(|(_, end)| **end < began)
+                .max_by_key(|(_, end)| **end)
+                .map_or(ends.len(), |(client, _)| client);
             match ends.get_mut(client) {
                 Some(end) => *end = last.max(*end),
                 None => ends.push(last),

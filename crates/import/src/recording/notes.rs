@@ -4,12 +4,8 @@
 //! A note without a session or a request is about no call, and is taken for one of another kind. The
 //! kind of a fault must be known: what it did would be guessed otherwise.
 
-use mcprove_trace::{FaultKind, FaultMark, RealAnswer};
-use serde::Deserialize;
-use serde_json::Value;
-
 use super::{Fault, Key};
-use crate::lenient::{Maybe, Text};
+use crate::prelude::*;
 
 /// What a note has for programs, of whatever kind it is.
 #[derive(Default, Deserialize)]

@@ -1,7 +1,7 @@
 //! Calls along a clock: which one begins first after a moment, and of those that begin after it,
 //! when the first success ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::prelude::*;
 
 /// A moment of a recording, to the microsecond in which its times are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,17 +5,9 @@
 
 mod values;
 
-use std::ops::Range;
-use std::path::Path;
-
-use crate::registry::nearest;
-
-use super::error::{ConfigError, ConfigErrors, Place, Problems};
+use super::error::Problems;
 use super::outside::{is_linked, warning};
-use crate::message::{Message, Part, assignment, message, setting};
-use crate::setting::Setting;
-use crate::text::shorten;
-use crate::tree::{Data, Document, Field, Node};
+use crate::prelude::*;
 
 /// How much of a wrong text is repeated in a message.
 const SHOWN_MAX: usize = 60;
@@ -40,8 +32,8 @@ pub struct Warning {
     pub is_besides: bool,
 }
 
-impl std::fmt::Display for Warning {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message.spelled(crate::message::Spelling::Toml);
         write!(formatter, "{}: {message}", self.place)
     }

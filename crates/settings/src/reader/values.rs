@@ -1,14 +1,9 @@
 //! Values of one form each: what is of another form is a problem, and reads as absent.
 
 use std::fmt::Display;
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
-use super::{Reader, SHOWN_MAX, Section, near, one_of};
-use crate::message::{Message, Part, message, setting};
-use crate::quantity::{parse_duration, parse_size};
-use crate::text::shorten;
-use crate::tree::{Data, Field, Node};
+use super::{SHOWN_MAX, near, one_of};
+use crate::prelude::*;
 
 /// The longest time that can be asked for; clocks are safe to add it to.
 const TIME_MAX: Duration = Duration::from_hours(366 * 24);
@@ -53,8 +48,11 @@ impl Reader<'_> {
     pub fn text_of<'n>(&mut self, field: &'n Field) -> Option<&'n str> {
         let hint = match &field.value.data {
             Data::Text(text) if text.contains('\0') => {
-                let expected = "a text without control characters";
-                return self.refuse(field, expected, "take out the character U+0000");
+                return self.refuse(
+                    field,
+                    "a text without control characters",
+                    "take out the character U+0000",
+                );
             }
             Data::Text(text) if text.trim().is_empty() => {
                 "write something between the quotes, or leave the key out"
@@ -68,9 +66,9 @@ impl Reader<'_> {
     }
 
     /// Yes or no.
-    pub fn boolean_of(&mut self, field: &Field) -> Option<bool> {
-        match field.value.data {
-            Data::Boolean(value) => Some(value),
+    pub(crate) fn boolean_of(&mut self, field: &Field) -> Option<Data> {
+        match &field.value.data {
+            value @ Data::Boolean(_) => Some(value.clone()),
             _ => self.refuse(
                 field,
                 "true or false",
@@ -80,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// A time; `least` is the shortest that makes sense.
-    pub fn duration_of(&mut self, field: &Field, least: Least) -> Option<Duration> {
+    pub(crate) fn duration_of(&mut self, field: &Field, least: Least) -> Option<Data> {
         let expected = match least {
             Least::Zero => "a duration such as 250ms, 5s, 2m or 1h",
             Least::MoreThanZero => "a duration of more than 0, such as 250ms, 5s, 2m or 1h",
@@ -97,25 +95,23 @@ impl Reader<'_> {
             _ => None,
         };
         match duration.filter(|it| !it.is_zero() || least == Least::Zero) {
-            Some(duration) if duration <= TIME_MAX => Some(duration),
+            Some(duration) if duration <= TIME_MAX => Some(field.value.data.clone()),
             Some(_) => self.refuse(field, "at most a year", "give a shorter time"),
             None => self.refuse(field, expected, hint),
         }
     }
 
     /// A whole number in a range.
-    pub fn integer_of(&mut self, field: &Field, range: RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn integer_of(&mut self, field: &Field, least: u64, most: u64) -> Option<Data> {
         if let Some(value) = field.value.integer()
-            && let Ok(value) = u64::try_from(value)
-            && range.contains(&value)
+            && (i128::from(least)..=i128::from(most)).contains(&value)
         {
-            return Some(value);
+            return Some(Data::Integer(value));
         }
-        let (least, most) = (range.start(), range.end());
         let expected = format!("a whole number from {least} to {most}");
         let hint = match &field.value.data {
             Data::Text(text) if text.trim().parse::<u64>().is_ok() => "leave out the quotes".into(),
-            Data::Integer(value) if *value > i128::from(*most) => format!("use at most {most}"),
+            Data::Integer(value) if *value > i128::from(most) => format!("use at most {most}"),
             _ => format!("use {least} or more, without a fraction"),
         };
         self.refuse(field, &expected, hint)
@@ -159,13 +155,14 @@ impl Reader<'_> {
     }
 
     /// A seed: a number, or a text of digits where a number would be too large for other readers.
-    pub fn seed_of(&mut self, field: &Field) -> Option<u64> {
+    pub(crate) fn seed_of(&mut self, field: &Field) -> Option<Data> {
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let seed = match &field.value.data {
             Data::Integer(value) => u64::try_from(*value).ok(),
             Data::Text(text) if is_digits(text) => text.parse().ok(),
             _ => None,
         };
+        let seed = seed.map(|seed| Data::Integer(seed.into()));
         let expected = "a whole number from 0 to 18446744073709551615";
         seed.or_else(|| self.refuse(field, expected, "any such number will do"))
     }

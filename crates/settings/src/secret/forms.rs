@@ -1,12 +1,11 @@
 //! What is a secret, and the forms in which it may come back: as it is, line by line, and in base64.
 
-use std::collections::BTreeSet;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
 use super::words::is_of_formats;
 use super::{REDACTED, has_word};
+use crate::prelude::*;
 
 /// A shorter value of a variable is no secret: it would be found everywhere.
 pub const SECRET_CHARS_MIN: usize = 4;
@@ -25,7 +24,7 @@ const SETTINGS: &str = "\
     warn warning";
 
 /// Whether the value of a variable is a secret.
-pub(super) fn is_secret(value: &str) -> bool {
+pub fn is_secret(value: &str) -> bool {
     let is_number = value.trim().parse::<f64>().is_ok();
     let is_setting = has_word(SETTINGS, &value.to_ascii_lowercase());
     let is_word = is_setting || is_number && value.len() < NUMBER_CHARS_MIN;
@@ -36,15 +35,17 @@ pub(super) fn is_secret(value: &str) -> bool {
 }
 
 /// Whether it is a secret that could stand as a number in JSON.
-pub(super) fn is_long_number(value: &str) -> bool {
+pub fn is_long_number(value: &str) -> bool {
     is_secret(value) && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Adds every form of a value, if it is a secret. How each of its characters may be written is the business of
 /// `spelling`.
-pub(super) fn add(value: &str, forms: &mut BTreeSet<String>) {
-    let lines = value.lines().map(str::trim);
-    let lines = lines.filter(|line| line.chars().count() >= LINE_CHARS_MIN);
+pub fn add(value: &str, forms: &mut BTreeSet<String>) {
+    let lines = value
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.chars().count() >= LINE_CHARS_MIN);
     for value in [value, value.trim()].into_iter().chain(lines) {
         if is_secret(value) {
             forms.insert(value.to_owned());

@@ -12,12 +12,11 @@ mod spelling;
 mod stream;
 mod words;
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
 use regex::{Match, Regex};
 
 use known::replaced;
+
+use crate::prelude::*;
 
 pub use forms::SECRET_CHARS_MIN;
 pub use redactor::fits;
@@ -71,8 +70,9 @@ pub fn is_secret_name(name: &str) -> bool {
         return true;
     }
     let words = words_of(name);
-    let last = words.last();
-    let ends_with_secret = last.is_some_and(|word| has_word(LAST_SECRET_WORDS, word));
+    let ends_with_secret = words
+        .last()
+        .is_some_and(|word| has_word(LAST_SECRET_WORDS, word));
     let has_session_id = words.windows(2).any(|pair| pair == ["session", "id"]);
     ends_with_secret
         || has_session_id && lower != SESSION_HEADER
@@ -133,8 +133,11 @@ pub fn redact_value(name: &str, value: &str) -> String {
 /// A command line without the values of flags, variables and headers that are secrets.
 pub fn redact_arguments(arguments: &[String]) -> Vec<String> {
     let found = in_words(arguments.iter().map(String::as_str));
-    let pairs = arguments.iter().zip(found);
-    pairs.map(|(word, found)| without(word, found)).collect()
+    arguments
+        .iter()
+        .zip(found)
+        .map(|(word, found)| without(word, found))
+        .collect()
 }
 
 /// A text that may hold a whole command line, or addresses, without the secrets in it.
@@ -152,8 +155,9 @@ fn without(text: &str, found: Vec<Range<usize>>) -> String {
 }
 
 fn shifted(ranges: Vec<Range<usize>>, by: usize) -> impl Iterator<Item = Range<usize>> {
-    let ranges = ranges.into_iter();
-    ranges.map(move |range| range.start + by..range.end + by)
+    ranges
+        .into_iter()
+        .map(move |range| range.start + by..range.end + by)
 }
 
 /// Where the secrets are in a text that may hold a whole command line, or addresses.
@@ -164,8 +168,9 @@ fn in_text(text: &str) -> Vec<Range<usize>> {
         return in_pair(text).map_or_else(|| in_address(text), |value| vec![value]);
     }
     let found = in_words(words.iter().map(Match::as_str)).zip(&words);
-    let found = found.flat_map(|(found, word)| shifted(found, word.start()));
-    found.collect()
+    found
+        .flat_map(|(found, word)| shifted(found, word.start()))
+        .collect()
 }
 
 /// Where the secrets are in each word of a command line.
@@ -263,8 +268,8 @@ fn is_user_key(user: &str) -> bool {
 /// Where the user, the password and the host of an address end. A password may have marks that should be encoded.
 fn authority_end(rest: &str) -> usize {
     let end = |from: usize| {
-        let behind = rest.get(from..).unwrap_or_default();
-        behind
+        rest.get(from..)
+            .unwrap_or_default()
             .find(['/', '?', '#'])
             .map_or(rest.len(), |at| from + at)
     };

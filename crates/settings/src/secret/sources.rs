@@ -7,18 +7,13 @@
 //! | arguments and addresses | values of flags and parameters with names of secrets, passwords, what looks like a key |
 //! | `--env`, `--header` | all of these, and every other value that [`is_given_secret`] |
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::ops::Range;
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 
 use super::redactor::names;
 use super::{forms, in_address, in_text, in_words, is_named_secret, is_scheme, is_secret_name};
+use crate::prelude::*;
 
 /// Shorter values of inherited variables, and of variables without the name of a secret, are no secrets.
 const UNNAMED_CHARS_MIN: usize = 8;
@@ -33,8 +28,11 @@ fn parts(value: &str) -> Vec<String> {
     let is_secret = |(place, word): &(usize, &&str)| {
         word.chars().count() >= UNNAMED_CHARS_MIN && (*place == last || is_given_secret(word))
     };
-    let words = words.iter().enumerate().filter(is_secret);
-    let words = words.map(|(_, word)| (*word).to_owned());
+    let words = words
+        .iter()
+        .enumerate()
+        .filter(is_secret)
+        .map(|(_, word)| (*word).to_owned());
     std::iter::once(value.to_owned()).chain(words).collect()
 }
 
@@ -54,9 +52,12 @@ pub fn is_path(value: &str) -> bool {
 
 /// The secrets in a variable that is no text: the parts of it that are.
 fn texts_of(name: &str, value: &[u8]) -> Vec<String> {
-    let texts = value.utf8_chunks().map(|chunk| chunk.valid());
-    let texts = texts.filter(|text| is_inherited_secret(name, text));
-    texts.map(str::to_owned).collect()
+    value
+        .utf8_chunks()
+        .map(|chunk| chunk.valid())
+        .filter(|text| is_inherited_secret(name, text))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The secrets in the environment of this process.
@@ -148,8 +149,10 @@ pub fn within(value: &str) -> Vec<String> {
     {
         let credentials = rest.trim();
         found.push(credentials.to_owned());
-        let decoded = STANDARD.decode(credentials).ok();
-        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded = STANDARD
+            .decode(credentials)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         if let Some((_, password)) = decoded.as_deref().and_then(|text| text.split_once(':')) {
             found.push(password.to_owned());
         }
@@ -209,8 +212,10 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
                     Value::Array(values) => values.as_slice(),
                     value => std::slice::from_ref(value),
                 };
-                let texts = own.iter().filter_map(Value::as_str);
-                let texts = texts.filter(|text| is_secret(name, text));
+                let texts = own
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .filter(|text| is_secret(name, text));
                 found.extend(texts.map(str::to_owned));
                 for value in own {
                     within_json(value, is_secret, found);
@@ -229,8 +234,10 @@ fn within_json(json: &Value, is_secret: &dyn Fn(&str, &str) -> bool, found: &mut
 fn taken_out(text: &str, found: Vec<Range<usize>>) -> impl Iterator<Item = String> {
     found.into_iter().flat_map(|range| {
         let secret = &text[range];
-        let decoded = percent_decode_str(secret).decode_utf8().ok();
-        let decoded = decoded.filter(|decoded| decoded != secret);
+        let decoded = percent_decode_str(secret)
+            .decode_utf8()
+            .ok()
+            .filter(|decoded| decoded != secret);
         std::iter::once(secret.to_owned()).chain(decoded.map(Cow::into_owned))
     })
 }

@@ -4,7 +4,7 @@
 //! Letters and digits are mostly written as they are, or by their number.
 
 /// A character that may be meant from some place of a text on, and where what stands for it ends.
-pub(super) type Reading = (char, usize);
+pub type Reading = (char, usize);
 
 /// No escape has as many backslashes: whoever sends a megabyte of them is not waited for.
 const BACKSLASHES: [u8; 65] = [b'\\'; 65];
@@ -36,7 +36,7 @@ const fn is_escape(byte: u8) -> bool {
 }
 
 /// How a text that means these two characters first may begin: a byte, or two where few others do.
-pub(super) fn beginnings(one: char, two: char) -> Vec<Vec<u8>> {
+pub fn beginnings(one: char, two: char) -> Vec<Vec<u8>> {
     let firsts = first_bytes(one);
     if !one.is_ascii_alphanumeric() {
         return firsts.into_iter().map(|byte| vec![byte]).collect();
@@ -57,12 +57,14 @@ pub(super) fn beginnings(one: char, two: char) -> Vec<Vec<u8>> {
 /// The bytes that a text may begin with that means this character, its own last.
 fn first_bytes(letter: char) -> Vec<u8> {
     let own = own_first(letter);
-    let others = (0..=u8::MAX).filter(|byte| *byte != own && may_begin(letter, *byte));
-    others.chain([own]).collect()
+    (0..=u8::MAX)
+        .filter(|byte| *byte != own && may_begin(letter, *byte))
+        .chain([own])
+        .collect()
 }
 
 /// Whether a text that means this character may begin with this byte.
-pub(super) fn may_begin(letter: char, byte: u8) -> bool {
+pub fn may_begin(letter: char, byte: u8) -> bool {
     let is_other = match letter {
         ' ' => byte == b'+',
         letter if letter.is_control() => matches!(byte, b' ' | b'+' | b'\r'),
@@ -78,7 +80,7 @@ fn own_first(letter: char) -> u8 {
 }
 
 /// Whether what is left at the end of a text may be the beginning of what stands for a character.
-pub(super) fn may_be_cut(letter: char, rest: &[u8]) -> bool {
+pub fn may_be_cut(letter: char, rest: &[u8]) -> bool {
     let is_of_escape = |byte: &u8| {
         is_escape(*byte)
             || byte.is_ascii_alphanumeric()
@@ -94,7 +96,7 @@ pub(super) fn may_be_cut(letter: char, rest: &[u8]) -> bool {
 }
 
 /// Everything that may be meant from here on.
-pub(super) fn readings(text: &[u8], from: usize) -> Vec<Reading> {
+pub fn readings(text: &[u8], from: usize) -> Vec<Reading> {
     let mut found = Vec::new();
     found.extend(joined(text, from, as_it_is));
     let rest = text.get(from..).unwrap_or_default();
@@ -190,8 +192,9 @@ fn on_page(text: &[u8], at: Option<usize>, found: &mut Vec<Reading>) {
         .take_while(|it| it.is_ascii_hexdigit())
         .count();
     let (digits, behind) = digits.split_at(length);
-    let letter = number(digits, radix).and_then(char::from_u32);
-    let letter = letter.filter(|_| behind.starts_with(b";"));
+    let letter = number(digits, radix)
+        .and_then(char::from_u32)
+        .filter(|_| behind.starts_with(b";"));
     found.extend(letter.map(|letter| (letter, text.len() - behind.len() + 1)));
 }
 
@@ -210,7 +213,7 @@ fn again(
 }
 
 /// What comes behind the backslashes of an escape: `n`, `u00e4`, `u{e4}`, `xe4`, `U000000e4`.
-pub(super) fn behind_backslashes(text: &[u8], at: usize, found: &mut Vec<Reading>) {
+pub fn behind_backslashes(text: &[u8], at: usize, found: &mut Vec<Reading>) {
     let Some(kind) = text.get(at) else { return };
     let short = SHORT_ESCAPES.iter().filter(|(own, _)| own == kind);
     found.extend(short.map(|(_, letter)| (*letter, at + 1)));

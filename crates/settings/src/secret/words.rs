@@ -71,7 +71,7 @@ const OF_OURS: &str = "\
     zombies";
 
 /// Whether a value is a part of a word of the formats.
-pub(super) fn is_of_formats(value: &str) -> bool {
+pub fn is_of_formats(value: &str) -> bool {
     // Words are parted by spaces, so that nothing is found across two.
     !value.contains(' ') && (OF_PROVIDERS.contains(value) || OF_OURS.contains(value))
 }

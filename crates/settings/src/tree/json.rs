@@ -3,11 +3,10 @@
 //! YAML takes nearly all JSON, and knows where values stand; what only JSON has (characters written as
 //! two escapes, keys such as `<<`) is read without places.
 
-use serde_json::Value;
+use super::{Parsed, Source, SyntaxError, yaml};
+use crate::prelude::*;
 
-use super::{Data, Field, Node, Parsed, Source, SyntaxError, yaml};
-
-pub(super) fn parse(source: &Source) -> Parsed {
+pub fn parse(source: &Source) -> Parsed {
     let value: Value = serde_json::from_str(&source.text).map_err(|error| {
         let start = source.offset(error.line() as u64, error.column() as u64);
         vec![SyntaxError {
@@ -17,8 +16,7 @@ pub(super) fn parse(source: &Source) -> Parsed {
             gist: "not valid JSON",
         }]
     })?;
-    let placed = yaml::parse(source).ok();
-    let placed = placed.filter(|(root, repeats)| {
+    let placed = yaml::parse(source).ok().filter(|(root, repeats)| {
         repeats.is_empty() && root.to_json().is_ok_and(|same| same == value)
     });
     Ok(placed.unwrap_or_else(|| (Node::new(value.into()), Vec::new())))
@@ -39,8 +37,10 @@ impl From<Value> for Data {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Boolean(value),
             Value::Number(number) => {
-                let whole = number.as_i64().map(i128::from);
-                let whole = whole.or_else(|| number.as_u64().map(i128::from));
+                let whole = number
+                    .as_i64()
+                    .map(i128::from)
+                    .or_else(|| number.as_u64().map(i128::from));
                 let fraction = || Self::Number(number.as_f64().unwrap_or(f64::NAN));
                 whole.map_or_else(fraction, Self::Integer)
             }

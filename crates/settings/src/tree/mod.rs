@@ -14,14 +14,8 @@ mod yaml;
 #[cfg(not(feature = "files"))]
 use {unread as toml, unread as yaml};
 
-use std::ops::Range;
-
-use serde_json::Value;
-
-use crate::setting::Setting;
-
-use super::error::{ConfigError, ConfigErrors, Excerpt, Place, Problems};
-use crate::message::Message;
+use super::error::{Excerpt, Problems};
+use crate::prelude::*;
 
 pub use read::{Wanted, not_text, read_text, too_large};
 
@@ -161,8 +155,9 @@ impl Document {
             let mut problems = Problems::default();
             for error in errors {
                 problems.push(|| {
-                    let told = source.error(file, &error.span, error.message, error.hint);
-                    told.with_gist(error.gist)
+                    source
+                        .error(file, &error.span, error.message, error.hint)
+                        .with_gist(error.gist)
                 });
             }
             problems.into_errors(file)
@@ -200,11 +195,13 @@ impl Document {
         let file_end = self.source.text.len();
         self.end += 1;
         let root = self.root.fields_mut();
-        let within = root.iter().position(|field| field.name == table);
-        let within = within.unwrap_or_else(|| {
-            root.push(Field::given(table, Data::Table(Vec::new()), self.end));
-            root.len() - 1
-        });
+        let within = root
+            .iter()
+            .position(|field| field.name == table)
+            .unwrap_or_else(|| {
+                root.push(Field::given(table, Data::Table(Vec::new()), self.end));
+                root.len() - 1
+            });
         let fields = root[within].value.fields_mut();
         for (setting, data) in values {
             // Another flag of the same meaning stays, and is a problem.
@@ -219,19 +216,23 @@ impl Document {
         let file_end = self.source.text.len();
         let mut tables = self.root.fields_mut().iter_mut();
         if let Some(within) = tables.find(|field| field.name == table) {
-            let fields = within.value.fields_mut();
-            fields.retain(|field| field.span.start > file_end || field.name != name);
+            within
+                .value
+                .fields_mut()
+                .retain(|field| field.span.start > file_end || field.name != name);
         }
     }
 
     /// Adds values that were given besides the file to a list at its top.
     pub fn append(&mut self, list: &str, values: impl IntoIterator<Item = Data>) {
-        let added = values.into_iter().map(|data| {
-            self.end += 1;
-            let span = self.end..self.end;
-            Node { data, span }
-        });
-        let added: Vec<Node> = added.collect();
+        let added: Vec<Node> = values
+            .into_iter()
+            .map(|data| {
+                self.end += 1;
+                let span = self.end..self.end;
+                Node { data, span }
+            })
+            .collect();
         let root = self.root.fields_mut();
         let list_there = root.iter_mut().find(|field| field.name == list);
         match list_there.map(|field| &mut field.value.data) {
@@ -270,8 +271,11 @@ impl Document {
 impl Document {
     /// Whether a key stands alone, without `:`, as what follows a comma in `{ prompt: Hello, world }`.
     pub(super) fn is_bare(&self, field: &Field) -> bool {
-        let rest = self.source.text.get(field.span.end..);
-        let next = rest.and_then(|rest| rest.trim_start().chars().next());
+        let next = self
+            .source
+            .text
+            .get(field.span.end..)
+            .and_then(|rest| rest.trim_start().chars().next());
         self.is_yaml && field.value.data == Data::Null && matches!(next, Some(',' | '}'))
     }
 }
@@ -460,10 +464,11 @@ impl Node {
     pub fn beyond_json(&self) -> Vec<&Node> {
         match &self.data {
             Data::List(nodes) => nodes.iter().flat_map(Self::beyond_json).collect(),
-            Data::Table(fields) => {
-                let values = fields.iter().map(|field| &field.value);
-                values.flat_map(Self::beyond_json).collect()
-            }
+            Data::Table(fields) => fields
+                .iter()
+                .map(|field| &field.value)
+                .flat_map(Self::beyond_json)
+                .collect(),
             _ if self.to_json().is_err() => vec![self],
             _ => Vec::new(),
         }
@@ -522,8 +527,13 @@ impl Source {
             return self.text.len();
         };
         let skipped = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
-        let rest = self.text.get(*begin..).unwrap_or_default();
-        let line = rest.split('\n').next().unwrap_or_default();
+        let line = self
+            .text
+            .get(*begin..)
+            .unwrap_or_default()
+            .split('\n')
+            .next()
+            .unwrap_or_default();
         let within = line.char_indices().nth(skipped);
         begin + within.map_or(line.len(), |(index, _)| index)
     }

@@ -1,11 +1,8 @@
 //! A file on disk as text, and what is said of one that cannot be read.
 
-use std::io;
-use std::path::Path;
-
-use super::{Document, FILE_BYTES_MAX};
-use crate::error::{ConfigError, ConfigErrors, Place};
+use super::FILE_BYTES_MAX;
 use crate::input;
+use crate::prelude::*;
 use crate::message::Message;
 
 /// A text of a format, and its name in messages, to a document.

@@ -1,16 +1,15 @@
 //! TOML as positioned values.
 
-use std::ops::Range;
-
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ERRORS_MAX;
 use crate::outside::OTHER;
 
-use super::{Data, Field, Node, Parsed, Source, SyntaxError};
+use super::{Parsed, Source, SyntaxError};
+use crate::prelude::*;
 
-pub(super) fn parse(source: &Source) -> Parsed {
+pub fn parse(source: &Source) -> Parsed {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let errors = errors.iter().enumerate().map(|(index, error)| {
         let span = error.span().unwrap_or(0..0);

@@ -99,6 +99,7 @@ pub struct Tool {
     #[sparse]
     pub output_schema: Option<Value>,
     /// What the server says of its effects.
+    #[serde(default, deserialize_with = "read_annotations")]
     pub annotations: Option<ToolAnnotations>,
     /// How it runs.
     pub execution: Option<ToolExecution>,
@@ -106,7 +107,7 @@ pub struct Tool {
 
 /// What a server says of a tool's effects.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "ListedAnnotations")]
+#[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// What people call the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,32 +123,20 @@ pub struct ToolAnnotations {
 }
 
 /// Annotations as they are listed. Hints in snake case are no part of the protocol; they count where they are stricter.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct ListedAnnotations {
-    title: Option<String>,
-    read_only_hint: Option<bool>,
-    destructive_hint: Option<bool>,
-    idempotent_hint: Option<bool>,
-    open_world_hint: Option<bool>,
-    #[serde(rename = "read_only_hint")]
-    snake_read_only: Value,
-    #[serde(rename = "destructive_hint")]
-    snake_destructive: Value,
-}
-
-impl From<ListedAnnotations> for ToolAnnotations {
-    fn from(listed: ListedAnnotations) -> Self {
-        let is_writing = (listed.snake_read_only == false).then_some(false);
-        let is_destructive = (listed.snake_destructive == true).then_some(true);
-        Self {
-            title: listed.title,
-            read_only_hint: is_writing.or(listed.read_only_hint),
-            destructive_hint: is_destructive.or(listed.destructive_hint),
-            idempotent_hint: listed.idempotent_hint,
-            open_world_hint: listed.open_world_hint,
+fn read_annotations<'de, D: Deserializer<'de>>(
+    source: D,
+) -> Result<Option<ToolAnnotations>, D::Error> {
+    let listed = Value::deserialize(source)?;
+    let mut own = Option::<ToolAnnotations>::deserialize(&listed).map_err(D::Error::custom)?;
+    if let Some(own) = &mut own {
+        if listed["read_only_hint"] == false {
+            own.read_only_hint = Some(false);
+        }
+        if listed["destructive_hint"] == true {
+            own.destructive_hint = Some(true);
         }
     }
+    Ok(own)
 }
 
 /// How a tool runs.
@@ -205,8 +194,12 @@ impl RpcError {
     /// The revisions that the server offers instead of the one it refused.
     pub fn supported_versions(&self) -> Vec<String> {
         let supported = self.data.as_ref().and_then(|data| data.get("supported"));
-        let versions = supported.and_then(Value::as_array).into_iter().flatten();
-        let versions = versions.filter_map(Value::as_str);
-        versions.map(str::to_owned).collect()
+        supported
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     }
 }

@@ -1,6 +1,5 @@
 //! The revisions of the protocol, and what each of them asks of a client.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::prelude::*;
@@ -53,6 +52,15 @@ impl Era {
     }
 }
 
+/// The dates of the revisions, in their order.
+const DATES: [&str; Revision::ALL.len()] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+];
+
 impl Revision {
     /// Every revision, oldest first.
     pub const ALL: [Self; 5] = [
@@ -71,13 +79,7 @@ impl Revision {
 
     /// The date by which the revision is known.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V2024_11_05 => "2024-11-05",
-            Self::V2025_03_26 => "2025-03-26",
-            Self::V2025_06_18 => "2025-06-18",
-            Self::V2025_11_25 => "2025-11-25",
-            Self::V2026_07_28 => "2026-07-28",
-        }
+        DATES[self as usize]
     }
 
     /// How this revision is agreed on.

@@ -53,8 +53,9 @@ pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<Message> 
         let members = result.as_object()?;
         let mut blocks = members.get("content")?.as_array()?.iter();
         let is_known = |name: &str| {
-            let mut kinds = CONTENT_KINDS.iter();
-            kinds.any(|(known, _, since)| *known == name && *since <= revision)
+            CONTENT_KINDS
+                .iter()
+                .any(|(known, _, since)| *known == name && *since <= revision)
         };
         let foreign = blocks.find_map(|block| {
             let name = block.get("type")?.as_str()?;

@@ -348,9 +348,10 @@ impl Metrics {
 
     /// How long a call of a phase must have taken to be among its slowest.
     pub(super) fn slow_from(&self, phase: u16) -> Duration {
-        let slowest = self.slowest.get(&phase);
-        let fastest = slowest.and_then(|slowest| slowest.get(SLOWEST_MAX - 1));
-        fastest.map_or(Duration::ZERO, |fastest| fastest.duration)
+        self.slowest
+            .get(&phase)
+            .and_then(|slowest| slowest.get(SLOWEST_MAX - 1))
+            .map_or(Duration::ZERO, |fastest| fastest.duration)
     }
 
     pub(super) fn consider(&mut self, phase: u16, slow: SlowCall) {

@@ -56,8 +56,11 @@ impl MetricsSink {
 
     /// The memory of the server's processes when it was last looked at, in MB.
     pub fn last_rss_mb(&self) -> Option<f64> {
-        let merged = lock(&self.merged);
-        merged.metrics.usage.last().map(|usage| usage.rss_mb)
+        lock(&self.merged)
+            .metrics
+            .usage
+            .last()
+            .map(|usage| usage.rss_mb)
     }
 }
 

@@ -20,16 +20,11 @@ use mcprove_settings::own_limits::LimitWatch;
 use crate::contained::contain_call;
 use crate::prelude::*;
 
-pub use fact::{Fact, FactError};
-pub use fault_metrics::{
-    FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact, StruckMetrics,
-};
-pub use metrics::new_histogram;
-pub use metrics::{CallMetrics, Metrics, Note, ProcessSample, SecondMetrics, SlowCall};
+pub use fact::*;
+pub use fault_metrics::*;
+pub use metrics::*;
 pub use metrics_sink::MetricsSink;
-pub use trace_file::{
-    TRACE_BYTES_MAX, TRACE_FORMAT, TRACE_VALUE_BYTES_MAX, TraceFile, TraceSummary,
-};
+pub use trace_file::*;
 
 /// The note of a limit of our own that was met.
 pub const OWN_LIMIT: &str = "own_limit";

@@ -13,7 +13,7 @@ use crate::prelude::*;
 const PARAMS_BYTES_MAX: usize = 64 * 1024;
 
 /// Appends one event as a line; returns whether a value in it was cut.
-pub(super) fn write_line(
+pub fn write_line(
     line: &mut Vec<u8>,
     event: &Event<'_>,
     value_bytes_max: usize,

@@ -80,12 +80,12 @@ pub fn generator(report: &Report) -> Section {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = report.generator_advice();
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
-        limit = limit.paragraph(was_limit.and(Line::of(&sentence!(
-            ": {}. The server may be faster than these numbers. To find out: {advice}.",
-            generator.reasons.join(" and ")
-        ))));
+        limit = limit.paragraph(was_limit.and(format!(
+            ": {}. The server may be faster than these numbers. To find out: {}.",
+            generator.reasons.join(" and "),
+            report.generator_advice().text()
+        )));
     }
     limit.with(Section::default().list(lines).detail())
 }

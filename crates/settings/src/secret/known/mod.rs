@@ -4,15 +4,12 @@
 //! [`AhoCorasick`] finds where a text may have one, in one pass; what is written there is compared with the secret
 //! letter by letter, as [`readings`] has them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::sync::{Arc, LazyLock};
-
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::redactor::plain;
 use super::spelling::{beginnings, behind_backslashes, may_be_cut, may_begin, readings};
 use super::{REDACTED, forms};
+use crate::prelude::*;
 
 /// What stands where a text was cut.
 const CUT: &str = "…";
@@ -31,7 +28,7 @@ const SPELLED_BYTES_MAX: usize = 12;
 type Letters = Vec<char>;
 
 /// Knows secrets, and finds them.
-pub(super) struct KnownSecrets {
+pub struct KnownSecrets {
     /// As they were given, with those that are too short to be secrets.
     pub values: BTreeSet<String>,
     /// In all their forms.
@@ -49,8 +46,7 @@ pub(super) struct KnownSecrets {
 }
 
 /// None.
-pub(super) static NONE: LazyLock<Arc<KnownSecrets>> =
-    LazyLock::new(|| Arc::new(KnownSecrets::new([])));
+pub static NONE: LazyLock<Arc<KnownSecrets>> = LazyLock::new(|| Arc::new(KnownSecrets::new([])));
 
 /// How far a text goes along with a secret.
 #[derive(Default)]
@@ -123,8 +119,7 @@ impl KnownSecrets {
     /// Whether one may be in a text, or something that shows by itself that it is a secret: fast, and sure where it says
     /// no.
     pub fn may_have(&self, text: &[u8]) -> bool {
-        let mut candidates = self.beginnings.find_overlapping_iter(text);
-        candidates.any(|it| {
+        self.beginnings.find_overlapping_iter(text).any(|it| {
             let owners = &self.owners[it.pattern()];
             owners.is_empty() || owners.iter().any(|own| self.end(*own, text, it.start()).is_some())
         })
@@ -144,8 +139,9 @@ impl KnownSecrets {
     pub fn pending(&self, text: &[u8]) -> usize {
         let from = text.len().saturating_sub(self.span_max);
         let goes_on = |at: &usize| {
-            let mut own = self.by_first[usize::from(text[*at])].iter();
-            own.any(|own| along(&self.secrets[*own], text, *at, 0).is_cut)
+            self.by_first[usize::from(text[*at])]
+                .iter()
+                .any(|own| along(&self.secrets[*own], text, *at, 0).is_cut)
         };
         (from..text.len()).find(goes_on).unwrap_or(text.len())
     }
@@ -161,12 +157,14 @@ impl KnownSecrets {
         text: &'a [u8],
         is_meant: &'a dyn Fn(&Letters) -> bool,
     ) -> impl Iterator<Item = Range<usize>> + 'a {
-        let candidates = self.beginnings.find_overlapping_iter(text);
-        candidates.flat_map(move |it| {
-            let own = self.owners[it.pattern()].iter();
-            let own = own.filter(|own| is_meant(&self.secrets[**own]));
-            own.filter_map(move |own| Some(it.start()..self.end(*own, text, it.start())?))
-        })
+        self.beginnings
+            .find_overlapping_iter(text)
+            .flat_map(move |it| {
+                self.owners[it.pattern()]
+                    .iter()
+                    .filter(|own| is_meant(&self.secrets[**own]))
+                    .filter_map(move |own| Some(it.start()..self.end(*own, text, it.start())?))
+            })
     }
 
     /// Where the secrets that are meant are, whole or in part.
@@ -180,8 +178,9 @@ impl KnownSecrets {
             return Vec::new();
         }
         let mut found: Vec<Range<usize>> = self.whole_in(text, is_meant).collect();
-        let cuts = memchr::memmem::find_iter(text, CUT.as_bytes()).map(|at| at..at + CUT.len());
-        let cuts = cuts.chain(is_cut.then_some(text.len()..text.len()));
+        let cuts = memchr::memmem::find_iter(text, CUT.as_bytes())
+            .map(|at| at..at + CUT.len())
+            .chain(is_cut.then_some(text.len()..text.len()));
         // What stands before a cut begins behind the one before, so that no part is looked at often.
         let mut begin = 0;
         for cut in cuts {
@@ -275,7 +274,7 @@ fn along(secret: &[char], text: &[u8], from: usize, chars_min: usize) -> Along {
 }
 
 /// The ranges in order; those that have something in common are one.
-pub(super) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -288,7 +287,7 @@ pub(super) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 /// Bytes with `<redacted>` in these ranges.
-pub(super) fn replaced_bytes(bytes: &[u8], ranges: Vec<Range<usize>>) -> Vec<u8> {
+pub fn replaced_bytes(bytes: &[u8], ranges: Vec<Range<usize>>) -> Vec<u8> {
     let mut changed = Vec::with_capacity(bytes.len());
     // How far they are copied.
     let mut done = 0;
@@ -302,7 +301,7 @@ pub(super) fn replaced_bytes(bytes: &[u8], ranges: Vec<Range<usize>>) -> Vec<u8>
 }
 
 /// The text with `<redacted>` in these ranges, if there are any.
-pub(super) fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
+pub fn replaced(text: &str, ranges: Vec<Range<usize>>) -> Option<String> {
     // A spelling that was cut may end within a character.
     let whole =
         |it: Range<usize>| text.floor_char_boundary(it.start)..text.ceil_char_boundary(it.end);

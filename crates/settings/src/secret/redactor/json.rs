@@ -1,25 +1,25 @@
 //! Secrets in JSON: in its texts, under the names of its fields, and in JSON within its texts. Whatever has
 //! none keeps its bytes.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use super::{Redactor, Rules, names, note};
+use crate::prelude::*;
 use crate::secret::REDACTED;
 
 /// Whether a text is an object or a list.
-pub(super) fn is_json(text: &str) -> bool {
+pub fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 /// Whether a character of ASCII is written by its number, in which nothing would be seen from outside.
-pub(super) fn has_escaped_ascii(text: &str) -> bool {
+pub fn has_escaped_ascii(text: &str) -> bool {
     let escapes = memchr::memmem::find_iter(text.as_bytes(), b"\\u00");
-    let mut digits = escapes.filter_map(|at| text.as_bytes().get(at + 4));
-    digits.any(|digit| matches!(digit, b'2'..=b'7'))
+    escapes
+        .filter_map(|at| text.as_bytes().get(at + 4))
+        .any(|digit| matches!(digit, b'2'..=b'7'))
 }
 
 /// An object or a list that the reader is in.
@@ -39,7 +39,7 @@ struct Reader<'a, 'r> {
 }
 
 /// What a text that is JSON becomes, if it has secrets.
-pub(super) fn redact(
+pub fn redact(
     redactor: &Redactor,
     text: &str,
     path: &str,

@@ -10,23 +10,17 @@
 //! [`StreamRedactor`](super::StreamRedactor)'s.
 
 mod json;
-pub(super) mod names;
-pub(super) mod plain;
+pub mod names;
+pub mod plain;
 
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-use std::fmt;
-use std::ops::Range;
-use std::sync::Arc;
-
-use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde_json::Value;
 
 use super::known::{KnownSecrets, NONE, replaced};
 use super::{REDACTED, shifted, sources};
+use crate::prelude::*;
 
 /// How deep JSON in texts of JSON is looked into.
 const NESTED_MAX: usize = 6;

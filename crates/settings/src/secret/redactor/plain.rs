@@ -1,12 +1,10 @@
 //! Secrets that show by themselves in a text: keys of known services, `Bearer …`, `password=…`, and
 //! passwords in addresses.
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
 use regex::{Match, Regex};
 
 use super::names;
+use crate::prelude::*;
 use crate::secret::known::replaced;
 use crate::secret::{SECRET_PREFIXES, has_secret_prefix, is_scheme};
 
@@ -16,12 +14,12 @@ const KEY_CHARS_MIN: usize = 12;
 const BEARER_CHARS_MIN: usize = 8;
 
 /// The text without them, if it has any.
-pub(super) fn redact(text: &str) -> Option<String> {
+pub fn redact(text: &str) -> Option<String> {
     replaced(text, ranges(text))
 }
 
 /// Where they are, in order.
-pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
+pub fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut before = None;
     for word in WORD.find_iter(text) {
@@ -38,7 +36,7 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
 const BEHIND_CUT_MAX: usize = 8 * 1024;
 
 /// Where they are before a cut, with those that go on behind it.
-pub(super) fn ranges_to(text: &str, end: usize) -> Vec<Range<usize>> {
+pub fn ranges_to(text: &str, end: usize) -> Vec<Range<usize>> {
     let whole = text.floor_char_boundary(end.saturating_add(BEHIND_CUT_MAX));
     let mut found = ranges(text.get(..whole).unwrap_or(text));
     found.retain_mut(|range| {
@@ -58,9 +56,12 @@ pub fn pending(text: &[u8]) -> usize {
         .rposition(|byte| !is_of_value(*byte))
         .map_or(0, |at| at + 1);
     // The word before may announce it.
-    let before = text.get(line..word).unwrap_or_default().trim_ascii_end();
-    let before = before.iter().rposition(|byte| !is_of_value(*byte));
-    before.map_or(line, |at| line + at + 1)
+    text.get(line..word)
+        .unwrap_or_default()
+        .trim_ascii_end()
+        .iter()
+        .rposition(|byte| !is_of_value(*byte))
+        .map_or(line, |at| line + at + 1)
 }
 
 /// What a text with such secrets has, in any case: how words begin that are secrets, and what announces one.

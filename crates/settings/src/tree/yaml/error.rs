@@ -6,7 +6,7 @@ use serde_saphyr::granit_parser::ErrorKind;
 use serde_saphyr::{Error, ExternalMessageSource};
 
 use super::{DEPTH_MAX, SyntaxError, flow};
-use crate::text::shorten;
+use crate::prelude::*;
 
 /// How much of a wrong name is repeated.
 const SHOWN_MAX: usize = 60;
@@ -18,7 +18,7 @@ const BRACKETS: &str =
 const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put texts that begin with `*` or `&` in quotes";
 
 /// What is wrong with the text at this place, and what to try.
-pub(super) fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) -> SyntaxError {
+pub fn describe(error: &Error, text: &str, span: Range<usize>) -> SyntaxError {
     let cut = may_be_cut(error).then(|| flow::cut_text(text, span.start));
     let (span, message, hint) = cut.flatten().unwrap_or_else(|| {
         let (message, hint) = match error.without_snippet() {
@@ -30,6 +30,10 @@ pub(super) fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) 
         };
         (span, message, hint.into())
     });
+    invalid(span, &message, hint)
+}
+
+fn invalid(span: Range<usize>, message: &str, hint: String) -> SyntaxError {
     SyntaxError {
         span,
         message: format!("not valid YAML: {message}"),
@@ -40,9 +44,11 @@ pub(super) fn describe(error: &Error, text: &str, span: std::ops::Range<usize>) 
 
 /// Whether a tag stands before what is at this place.
 fn is_tagged(text: &str, start: usize) -> bool {
-    let before = text.get(..start).unwrap_or_default();
-    let word = before.split_whitespace().next_back();
-    word.is_some_and(|word| word.starts_with('!'))
+    text.get(..start)
+        .unwrap_or_default()
+        .split_whitespace()
+        .next_back()
+        .is_some_and(|word| word.starts_with('!'))
 }
 
 /// Whether it may be that a bracket ended a text too early.
@@ -63,7 +69,7 @@ fn may_be_cut(error: &Error) -> bool {
 }
 
 /// Whether it is a key that is there twice.
-pub(super) fn is_repeat(error: &Error) -> bool {
+pub fn is_repeat(error: &Error) -> bool {
     match error.without_snippet() {
         Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => is_repeat(error),
         error => matches!(error, Error::DuplicateMappingKey { .. }),
@@ -71,13 +77,8 @@ pub(super) fn is_repeat(error: &Error) -> bool {
 }
 
 /// A key that is there twice.
-pub(super) fn twice(key: &str, span: std::ops::Range<usize>) -> SyntaxError {
-    SyntaxError {
-        span,
-        message: format!("not valid YAML: {}", is_twice(Some(key))),
-        hint: "leave one of them out".to_owned(),
-        gist: "not valid YAML",
-    }
+pub fn twice(key: &str, span: Range<usize>) -> SyntaxError {
+    invalid(span, &is_twice(Some(key)), "leave one of them out".into())
 }
 
 fn is_twice(key: Option<&str>) -> String {

@@ -1,18 +1,18 @@
 //! Texts without quotes between `{ }` or `[ ]`: there they end at brackets and commas, which is not what whoever
 //! wrote `{ target: tool_calls[0].name }` or `{ query: ${NAME} }` had in mind.
 
-use std::ops::Range;
+use crate::prelude::*;
 
 /// How much of a text is repeated in a hint.
 const SHOWN_MAX: usize = 60;
 
 /// What to try where it is not known which text is meant.
-pub(super) const QUOTES: &str =
+pub const QUOTES: &str =
     "put a text that holds `[`, `]`, `{`, `}` or `,` in quotes when it stands between brackets";
 
 /// A text that a bracket cuts off, where the parser stopped at this byte: its place, what is wrong with it, and
 /// what to try.
-pub(super) fn cut_text(text: &str, stopped: usize) -> Option<(Range<usize>, String, String)> {
+pub fn cut_text(text: &str, stopped: usize) -> Option<(Range<usize>, String, String)> {
     let (before, rest) = text.split_at_checked(stopped)?;
     let bracket = rest.chars().next()?;
     let before_line = before.rsplit('\n').next().unwrap_or_default();
@@ -30,8 +30,9 @@ pub(super) fn cut_text(text: &str, stopped: usize) -> Option<(Range<usize>, Stri
     }
     let begun = text_before(before_line)?;
     let start = stopped.saturating_sub(begun.len());
-    let whole = text.get(start..start + begun.len() + length_from_bracket(rest))?;
-    let whole = whole.trim_end();
+    let whole = text
+        .get(start..start + begun.len() + length_from_bracket(rest))?
+        .trim_end();
     let message = format!("a text without quotes cannot hold `{bracket}` between brackets");
     let hint = if whole.len() <= SHOWN_MAX && !whole.contains(['"', '\\']) {
         format!("put it in quotes: \"{whole}\"")

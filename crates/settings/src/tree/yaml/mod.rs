@@ -4,16 +4,13 @@ mod error;
 mod flow;
 mod number;
 
-use std::collections::BTreeSet;
-use std::fmt;
-use std::ops::Range;
-
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Spanned};
 
-use super::{Data, Field, Node, Parsed, Source, SyntaxError};
+use super::{Parsed, Source, SyntaxError};
 use crate::own_limits::OwnLimit;
+use crate::prelude::*;
 
 /// How deep lists and tables may be in each other.
 const DEPTH_MAX: usize = 64;
@@ -33,7 +30,7 @@ enum Raw {
 }
 
 /// Reads YAML.
-pub(super) fn parse(source: &Source) -> Parsed {
+pub fn parse(source: &Source) -> Parsed {
     let unread = |limit: Option<OwnLimit>| {
         let (message, hint) = match limit {
             Some(limit) => (format!("it cannot be read: {limit}"), limit.hint().text()),
@@ -50,10 +47,12 @@ pub(super) fn parse(source: &Source) -> Parsed {
         }]
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let reading = thread.spawn_scoped(scope, || read_all(source));
-        let reading = reading.map_err(|error| unread(OwnLimit::of_start(&error)))?;
-        reading.join().unwrap_or_else(|_| Err(unread(None)))
+        std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || read_all(source))
+            .map_err(|error| unread(OwnLimit::of_start(&error)))?
+            .join()
+            .unwrap_or_else(|_| Err(unread(None)))
     })
 }
 
@@ -64,8 +63,7 @@ fn read_all(source: &Source) -> Parsed {
         Err((error, false)) => return Err(vec![error]),
     };
     // Once more, with both of them, so that nothing else that is wrong is hidden.
-    let again = read(source, DuplicateKeyPolicy::LastWins);
-    let mut root = again.map_err(|(error, _)| vec![error])?;
+    let mut root = read(source, DuplicateKeyPolicy::LastWins).map_err(|(error, _)| vec![error])?;
     let mut repeats = Vec::new();
     drop_repeats(&mut root, &mut repeats);
     if repeats.is_empty() {
@@ -183,14 +181,6 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Raw, E> {
-        Ok(Raw::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
-        Raw::deserialize(deserializer)
-    }
-
     fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
         Ok(Raw::Boolean(value))
     }
@@ -201,15 +191,6 @@ impl<'de> Visitor<'de> for RawVisitor {
 
     fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
         Ok(Raw::Integer(value.into()))
-    }
-
-    fn visit_i128<E>(self, value: i128) -> Result<Raw, E> {
-        Ok(Raw::Integer(value))
-    }
-
-    fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Raw, E> {
-        let value = i128::try_from(value).map_err(|_| E::custom("the number is too large"))?;
-        Ok(Raw::Integer(value))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {

@@ -1,13 +1,11 @@
 //! Numbers as YAML 1.2 has them (core schema): `10`, `010`, `0o17`, `0x1F`, `1.5`, `1e3`, `.inf`, `.nan`. What only
 //! looks like one, as `1_000` or `0b11`, is a text.
 
-use std::ops::Range;
-
-use crate::tree::Data;
+use crate::prelude::*;
 
 /// What a plain scalar at this place is by the core schema: a whole number, or a text that other versions take for
 /// a number. None where the parser knows it as well as we do, or where it is no plain scalar.
-pub(super) fn written(source: &str, span: &Range<usize>) -> Option<Data> {
+pub fn written(source: &str, span: &Range<usize>) -> Option<Data> {
     let text = source.get(span.clone())?.trim_end();
     if !text.starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first))
         || !is_plain(source.get(..span.start)?)
@@ -22,8 +20,9 @@ pub(super) fn written(source: &str, span: &Range<usize>) -> Option<Data> {
 
 /// Whether what follows has neither a tag nor stands in a block (`|`, `>`).
 fn is_plain(before: &str) -> bool {
-    let mut words = before.rsplit(char::is_whitespace);
-    let word = words.find(|word| !word.is_empty() && !word.starts_with('&'));
+    let word = before
+        .rsplit(char::is_whitespace)
+        .find(|word| !word.is_empty() && !word.starts_with('&'));
     !word.is_some_and(|word| word.starts_with(['!', '|', '>']))
 }
 

@@ -58,7 +58,7 @@ pub struct EventTooLarge {
 /// assert_eq!((&event.data[..], event.id.as_deref()), (&b"{}"[..], Some(&b"7"[..])));
 /// assert_eq!(parser.next_event().unwrap(), None);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct EventParser {
     limit: usize,
     /// What was pushed and not read yet.
@@ -87,13 +87,8 @@ impl EventParser {
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
-            chunk: Bytes::new(),
-            partial: BytesMut::new(),
-            after_return: false,
             at_start: true,
-            block: Event::default(),
-            data: Data::None,
-            failed: None,
+            ..Self::default()
         }
     }
 

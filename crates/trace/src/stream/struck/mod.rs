@@ -13,7 +13,7 @@ const SESSIONS_MAX: usize = 100_000;
 
 /// What a thread knows of faults.
 #[derive(Default)]
-pub(super) struct StruckCalls {
+pub struct StruckCalls {
     /// Whether the run has faults at all.
     pub is_watching: bool,
     /// A call that a fault struck, and that counts as any other from now on: what became of it is none of
@@ -39,7 +39,7 @@ struct StruckCall {
 
 /// Whose an event is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Attribution {
+pub enum Attribution {
     /// Of a fault: it is counted there.
     Fault,
     /// Of a call that was lost with a connection that a fault ended.
