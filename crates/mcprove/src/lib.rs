@@ -50,8 +50,6 @@ pub use in_memory::InMemory;
 /// ```
 #[doc(inline)]
 pub use mcprove_client::server::Server;
-#[doc(inline)]
-pub use mcprove_client::server::Transport;
 pub use mcprove_servers::fixture;
 
 // Load
@@ -111,14 +109,6 @@ pub use mcprove_load::drive::Scenario;
 /// ```
 #[doc(inline)]
 pub use mcprove_load::drive::Stop;
-#[doc(inline)]
-pub use mcprove_load::drive::{ErrorBehavior, Step};
-#[doc(inline)]
-pub use mcprove_load::drive::{LoadSettings, ScenarioKind, ToolCall};
-#[doc(inline)]
-pub use mcprove_load::run::Progress;
-#[doc(inline)]
-pub use mcprove_load::run::Run;
 /// ```
 /// use mcprove::{Thresholds, ToolThresholds};
 /// use std::time::Duration;
@@ -133,8 +123,6 @@ pub use mcprove_load::run::Run;
 /// ```
 #[doc(inline)]
 pub use mcprove_load::run::Thresholds;
-#[doc(inline)]
-pub use mcprove_load::run::ToolThresholds;
 
 /// The settings of each scenario, as [`ScenarioKind`] has them.
 ///
@@ -203,10 +191,6 @@ pub mod scenario {
 /// ```
 #[doc(inline)]
 pub use mcprove_trace::stream::EventStream;
-#[doc(inline)]
-pub use mcprove_trace::stream::{Recorder, Shard, Sink, SinkError};
-#[doc(inline)]
-pub use mcprove_trace::{Event, EventKind};
 
 // Scenarios of one's own
 pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall, RunContext, ScenarioType};
@@ -226,8 +210,6 @@ pub mod settings {
 
 // Reports
 
-#[doc(inline)]
-pub use hdrhistogram::Histogram;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{
@@ -272,13 +254,6 @@ pub use hdrhistogram::Histogram;
 /// ```
 #[doc(inline)]
 pub use mcprove_load::run::Report;
-#[doc(inline)]
-pub use mcprove_load::run::report::{
-    ErrorStats, FaultsReport, LatencyStats, PhaseReport, ProcessSample, ProcessStats, RunOutcome,
-    ServerInfo, SlowCall, ThroughputStats, ToolReport,
-};
-#[doc(inline)]
-pub use mcprove_score::breaking_point::BreakingKind;
 /// ```
 /// use mcprove::{
 ///     BreakingKind, BreakingPoint, ColdStartReport, DriftReport, FuzzReport, HeadOfLineReport,
@@ -315,8 +290,6 @@ pub use mcprove_score::breaking_point::BreakingKind;
 /// ```
 #[doc(inline)]
 pub use mcprove_score::breaking_point::BreakingPoint;
-#[doc(inline)]
-pub use mcprove_score::cold_start::ColdStartReport;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{CallOutcome, DeadlockKind, DeadlockReport, InMemory, ProbeOutcome, ProbeSeverity, Run, Scenario};
@@ -336,28 +309,6 @@ pub use mcprove_score::cold_start::ColdStartReport;
 /// ```
 #[doc(inline)]
 pub use mcprove_score::deadlock::DeadlockReport;
-#[doc(inline)]
-pub use mcprove_score::deadlock::{CallOutcome, ProbeOutcome, ProbeSeverity};
-#[doc(inline)]
-pub use mcprove_score::drift::DriftReport;
-#[doc(inline)]
-pub use mcprove_score::fuzz::FuzzReport;
-#[doc(inline)]
-pub use mcprove_score::head_of_line::HeadOfLineReport;
-#[doc(inline)]
-pub use mcprove_score::leak::LeakReport;
-#[doc(inline)]
-pub use mcprove_score::race::RaceReport;
-#[doc(inline)]
-pub use mcprove_score::spike_recovery::SpikeReport;
-#[doc(inline)]
-pub use mcprove_score::threshold::{ThresholdKind, ThresholdViolation};
-#[doc(inline)]
-pub use mcprove_score::verdict::{Outcome, Severity, Verdict};
-#[doc(inline)]
-pub use mcprove_trace::ErrorCategory;
-#[doc(inline)]
-pub use mcprove_trace::hang::DeadlockKind;
 
 // Errors
 
@@ -388,21 +339,9 @@ pub use mcprove_trace::hang::DeadlockKind;
 /// ```
 #[doc(inline)]
 pub use mcprove_client::session::CallError;
-#[doc(inline)]
-pub use mcprove_client::session::ConnectError;
-#[doc(inline)]
-pub use mcprove_client::transport::Failure;
-#[doc(inline)]
-pub use mcprove_load::run::RunError;
-#[doc(inline)]
-pub use mcprove_settings::message::{Diagnostic, Message};
-#[doc(inline)]
-pub use mcprove_trace::protocol::RpcError;
 
 // Sessions
 
-#[doc(inline)]
-pub use mcprove_client::process::Closing;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{
@@ -449,12 +388,6 @@ pub use mcprove_client::process::Closing;
 /// ```
 #[doc(inline)]
 pub use mcprove_client::session::Session;
-#[doc(inline)]
-pub use mcprove_client::session::{
-    Call, Reply, Request, Responder, ServerFacts, SessionOptions, Violation,
-};
-#[doc(inline)]
-pub use mcprove_trace::protocol::{Revision, Tool};
 
 // Arguments that a schema allows
 pub use mcprove_arguments as arguments;
@@ -476,14 +409,6 @@ pub use mcprove_arguments as arguments;
 /// ```
 #[doc(inline)]
 pub use mcprove_fault::FaultSpec;
-#[doc(inline)]
-pub use mcprove_fault::{FaultCount, FaultWindow};
-#[doc(inline)]
-pub use mcprove_load::faulty::Faults;
-#[doc(inline)]
-pub use mcprove_load::run::LoadFault;
-#[doc(inline)]
-pub use mcprove_trace::FaultKind;
 
 // Mock servers
 
@@ -535,15 +460,9 @@ pub use mcprove_servers::hosting::Behaviour;
 /// ```
 #[doc(inline)]
 pub use mcprove_servers::hosting::Listening;
-#[doc(inline)]
-pub use mcprove_servers::hosting::{Exchange, async_trait};
-#[doc(inline)]
-pub use mcprove_servers::mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec};
 
 // Checks
 
-#[doc(inline)]
-pub use mcprove_check::diagnosis::Item as DiagnosisItem;
 pub use mcprove_check::health::ProbeReport;
 pub use mcprove_check::negative_path;
 
@@ -564,8 +483,6 @@ pub use mcprove_check::negative_path;
 /// ```
 #[doc(inline)]
 pub use mcprove_load::run::Comparer;
-#[doc(inline)]
-pub use mcprove_load::run::ComparisonReport;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{InMemory, Run, RunDirectory, Scenario, SideBySide, list_runs, recompute};
@@ -586,8 +503,6 @@ pub use mcprove_load::run::ComparisonReport;
 /// ```
 #[doc(inline)]
 pub use mcprove_load::run::RunDirectory;
-#[doc(inline)]
-pub use mcprove_load::run::{SideBySide, list_runs, recompute};
 
 /// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
 pub mod eval {
@@ -639,6 +554,65 @@ pub use mcprove_lab as lab;
 mod session_caller;
 #[cfg(feature = "lab")]
 pub use session_caller::SessionCaller;
+
+// What those take and give, by crate
+
+#[doc(inline)]
+pub use hdrhistogram::Histogram;
+#[doc(inline)]
+pub use mcprove_check::diagnosis::Item as DiagnosisItem;
+#[doc(inline)]
+pub use mcprove_client::{
+    process::Closing,
+    server::Transport,
+    session::{
+        Call, ConnectError, Reply, Request, Responder, ServerFacts, SessionOptions, Violation,
+    },
+    transport::Failure,
+};
+#[doc(inline)]
+pub use mcprove_fault::{FaultCount, FaultWindow};
+#[doc(inline)]
+pub use mcprove_load::{
+    drive::{ErrorBehavior, LoadSettings, ScenarioKind, Step, ToolCall},
+    faulty::Faults,
+    run::report::{
+        ErrorStats, FaultsReport, LatencyStats, PhaseReport, ProcessSample, ProcessStats,
+        RunOutcome, ServerInfo, SlowCall, ThroughputStats, ToolReport,
+    },
+    run::{
+        ComparisonReport, LoadFault, Progress, Run, RunError, SideBySide, ToolThresholds,
+        list_runs, recompute,
+    },
+};
+#[doc(inline)]
+pub use mcprove_score::{
+    breaking_point::BreakingKind,
+    cold_start::ColdStartReport,
+    deadlock::{CallOutcome, ProbeOutcome, ProbeSeverity},
+    drift::DriftReport,
+    fuzz::FuzzReport,
+    head_of_line::HeadOfLineReport,
+    leak::LeakReport,
+    race::RaceReport,
+    spike_recovery::SpikeReport,
+    threshold::{ThresholdKind, ThresholdViolation},
+    verdict::{Outcome, Severity, Verdict},
+};
+#[doc(inline)]
+pub use mcprove_servers::{
+    hosting::{Exchange, async_trait},
+    mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec},
+};
+#[doc(inline)]
+pub use mcprove_settings::message::{Diagnostic, Message};
+#[doc(inline)]
+pub use mcprove_trace::{
+    ErrorCategory, Event, EventKind, FaultKind,
+    hang::DeadlockKind,
+    protocol::{Revision, RpcError, Tool},
+    stream::{Recorder, Shard, Sink, SinkError},
+};
 
 /// Calls every tool of a server that may be called, once, with generated arguments.
 ///

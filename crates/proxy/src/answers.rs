@@ -1,19 +1,7 @@
 //! Answers of a server as they pass: who waits for them on a stream, and what is wanted of them, to write them down
 //! and to leave tools out of lists.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Mutex;
-
-use bytes::Bytes;
-use http::StatusCode;
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::lock;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::split_batch;
-use tokio::sync::oneshot;
-
-use super::message::{IdKey, Seen};
-use super::watch::{Session, Watch};
+use crate::prelude::*;
 
 /// How a stream or a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,21 +166,21 @@ impl Answers {
         }
     }
 
-    /// From now on the next answer with this id is for the one who waits at the returned end.
-    pub fn take_answer(&self, key: &IdKey, serial: u64) -> oneshot::Receiver<Bytes> {
+    /// From now on the next answer with the id of this call is for the one who waits at the returned end.
+    pub fn take_answer(&self, call: &PendingCall) -> oneshot::Receiver<Bytes> {
         let (sender, receiver) = oneshot::channel();
         let mut state = lock(&self.state);
-        state.retain(key, is_awaited);
-        state.push(key, Waiting::Fault(serial, Some(sender)));
+        state.retain(&call.key.1, is_awaited);
+        state.push(&call.key.1, Waiting::Fault(call.serial, Some(sender)));
         receiver
     }
 
-    /// The fault waits no more for that answer; if it is to be lost, it still does not go on.
-    pub fn stop_taking(&self, key: &IdKey, serial: u64, is_lost: bool) {
-        lock(&self.state).retain(key, |waiting| match waiting {
-            Waiting::Fault(other, sender) if *other == serial => {
+    /// The fault waits no more for the answer to its call; if it is to be lost, it still does not go on.
+    pub fn stop_taking(&self, call: &PendingCall) {
+        lock(&self.state).retain(&call.key.1, |waiting| match waiting {
+            Waiting::Fault(serial, sender) if *serial == call.serial => {
                 *sender = None;
-                is_lost
+                call.is_lost
             }
             _ => true,
         });

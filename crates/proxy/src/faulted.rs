@@ -2,16 +2,10 @@
 //!
 //! A [`FaultTransport`] is the way of a call to the server, and of what is said in its place to the client.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-use bytes::Bytes;
-use mcprove_fault::{FaultedCall, Injection, status_reply};
+use mcprove_fault::{FaultedCall, status_reply};
 use mcprove_servers::hosting::exchange::{SMALL_ANSWER_BYTES, kept_with};
-use mcprove_trace::{BoxFuture, ErrorCategory};
-use serde_json::Value;
 
-use super::faulted_calls::PendingCall;
+use crate::prelude::*;
 
 /// What is told where too much is held.
 const CROWDED: &str = "too many bytes of answers waited to be read: some were replaced by errors";

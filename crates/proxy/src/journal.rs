@@ -1,14 +1,7 @@
 //! What a proxy remembers of the calls that passed, for its summary: bounded, however many there are.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
-
-use mcprove_fault::{Injection, KnownCall};
-use mcprove_servers::hosting::lock;
-use mcprove_settings::text::shorten;
-
-use super::summary::{SeenCall, SeenCalls, SeenFault};
+use super::summary::{SeenCall, SeenFault};
+use crate::prelude::*;
 
 /// How many calls are remembered one by one; later ones are counted only.
 pub const CALLS_MAX: usize = 100_000;

@@ -13,6 +13,7 @@ pub mod http;
 mod journal;
 mod listing;
 mod message;
+mod prelude;
 mod report;
 #[cfg(test)]
 mod said;
@@ -21,7 +22,7 @@ pub mod summary;
 mod watch;
 
 pub use journal::CALLS_MAX;
-pub use report::{ProxySummary, Traffic, summary_document};
+pub use report::{Ended, ProxySummary, Traffic, summary_document};
 pub use watch::Settings;
 
 /// How many bytes of a message are looked at; a longer one passes as it is.

@@ -1,19 +1,14 @@
 //! The summary of a proxy, for programs and for people.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcprove_document::block::{Document, Limit, Line, Section, Table, Tone, Verdict};
 use mcprove_document::figure::counted;
-use mcprove_recording::{Recording, RecordingSummary};
-use mcprove_settings::quantity::{as_milliseconds, describe_duration, from_milliseconds};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_recording::RecordingSummary;
+use mcprove_settings::quantity::from_milliseconds;
 
 use super::summary::{CallSummary, FaultedCallReport, NextStep, SUMMARY_FORMAT, summarise};
-use super::watch::Watch;
+use crate::prelude::*;
 
 /// How many faulted calls are shown to people.
 const SHOWN_MAX: usize = 20;
@@ -33,7 +28,7 @@ pub struct Traffic {
 
 /// What goes one way.
 #[derive(Default)]
-pub(crate) struct Count {
+pub struct Count {
     bytes: AtomicU64,
     messages: AtomicU64,
 }
@@ -47,7 +42,7 @@ impl Count {
 
 /// What goes both ways.
 #[derive(Default)]
-pub(crate) struct TrafficCount {
+pub struct TrafficCount {
     pub to_server: Arc<Count>,
     pub to_client: Arc<Count>,
 }
@@ -66,7 +61,7 @@ impl TrafficCount {
 }
 
 /// The status after the fault `crash`.
-pub(crate) const CRASHED: u8 = 1;
+pub const CRASHED: u8 = 1;
 
 /// How a proxy ended.
 #[derive(Debug, Clone, PartialEq)]

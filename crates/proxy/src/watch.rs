@@ -1,26 +1,16 @@
 //! What becomes of what passes: both kinds of proxies hand what clients and servers say to a [`Watch`], which writes
 //! it down, lets faults strike calls, and says what goes on.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use mcprove_fault::{CallSite, FaultSpec, Injector};
+use mcprove_trace::protocol::META_PROTOCOL_VERSION;
 
-use bytes::Bytes;
-use mcprove_fault::{CallSite, FaultSpec, Injection, Injector, KnownCall};
-use mcprove_recording::{Peer, RecordedRequest, RecordedSession, Recording};
-use mcprove_servers::hosting::lock;
-use mcprove_trace::budget::Budget;
-use mcprove_trace::protocol::{META_PROTOCOL_VERSION, split_batch};
-use mcprove_trace::{Execution, FaultKind, Special};
-use serde_json::Value;
-
-use super::answers::{Answers, Expected, Observer};
-use super::faulted_calls::{FaultedCalls, PendingCall};
+use super::answers::Expected;
+use super::faulted_calls::FaultedCalls;
 use super::journal::Journal;
 use super::listing;
-use super::message::{IdKey, Request, Seen, ToolCall};
+use super::message::{Request, ToolCall};
 use super::report::TrafficCount;
-use super::summary::SeenCalls;
+use crate::prelude::*;
 
 /// What a proxy does besides passing things on.
 #[derive(Clone, Default)]
@@ -129,7 +119,7 @@ impl Watch {
         seen: &Seen<'_>,
         message: &[u8],
     ) -> Decision {
-        seen.note(Peer::Client, session.recorded.as_ref());
+        seen.note(Peer::Client, session);
         if let Some(id) = seen.cancelled()
             && !self.cancel(&(Arc::clone(&session.name), id))
         {
@@ -217,7 +207,7 @@ impl Watch {
         let mut all = Vec::new();
         for member in split_batch(batch).unwrap_or_default() {
             let seen = Seen::of(member.as_bytes());
-            seen.note(Peer::Client, session.recorded.as_ref());
+            seen.note(Peer::Client, session);
             let Seen::Request(request) = seen else {
                 continue;
             };
@@ -290,7 +280,7 @@ impl Watch {
     /// A server says something on a stream on which answers come.
     pub fn hear(&self, session: &Session, answers: &Answers, message: &[u8]) -> Verdict {
         let seen = Seen::of(message);
-        seen.note(Peer::Server, session.recorded.as_ref());
+        seen.note(Peer::Server, session);
         match seen {
             Seen::Answer { id } => match answers.answer(&IdKey::new(id), message) {
                 Expected::Taken => return Verdict::Hold,

@@ -18,9 +18,6 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
-    /// As `std` calls it.
-    pub const SUCCESS: Self = Self::Passed;
-
     /// The number that the process ends with.
     pub const fn number(self) -> u8 {
         match self {
@@ -68,6 +65,6 @@ mod tests {
             }
         }
         let none = ExitCode::worst([(false, ExitCode::Interrupted)]);
-        assert_eq!(none, ExitCode::SUCCESS);
+        assert_eq!(none, ExitCode::Passed);
     }
 }

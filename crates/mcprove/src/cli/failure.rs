@@ -1,26 +1,28 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
-use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
-
 use mcprove_client::process::SpawnError;
 use mcprove_client::session::ConnectError;
-use mcprove_lab::audit::{AuditError, ReplayError};
-use mcprove_load::run::{CompareError, FormatError, RecomputeError, RecordingError};
+use mcprove_lab::audit::ReplayError;
+use mcprove_load::run::{RecomputeError, RecordingError};
 use mcprove_proxy::http::ListenError;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::{Diagnostic, Message};
-use mcprove_settings::own_limits::OwnLimit;
-use mcprove_settings::printable::printable;
-use mcprove_suite::TestError;
+use mcprove_servers::hosting;
 
-use crate::{ExitCode, terminal};
+use crate::prelude::*;
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;
 /// The longest line of a server's stderr that is shown whole.
 const LINE_MAX: usize = 500;
+/// How many lines of it are shown, the last.
+const STDERR_LINES_MAX: usize = 10;
+
+/// What a command, or a part of it, comes to: by default, an exit code.
+pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
+
+/// Ends a command with what is wrong, and what to try next.
+pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
+    Err(Failure::new(message, hint))
+}
 
 /// A command that could not do its work.
 #[derive(Debug)]
@@ -50,12 +52,14 @@ impl Failure {
         }
     }
 
-    /// A file that cannot be written.
-    pub fn unwritten(path: &Path, error: &io::Error) -> Self {
-        Self::new(
-            format!("cannot write {}: {error}", path.display()),
-            "check that the folder exists and can be written to",
-        )
+    /// Makes a failure of what keeps a file from being written.
+    pub fn unwritten(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| {
+            Self::new(
+                format!("cannot write {}: {error}", path.display()),
+                "check that the folder exists and can be written to, and the disk space",
+            )
+        }
     }
 
     /// The user interrupted before there was anything to report.
@@ -93,14 +97,14 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         // What a reader of files says is many lines, each made printable, and says "error" itself.
         let mut text = if self.message.starts_with("error: ") {
-            let lines = self.message.lines();
-            lines.map(|line| printable(line, LINE_MAX) + "\n").collect()
+            printable_lines(&self.message, LINE_MAX)
         } else {
             format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
         };
         if !self.stderr.trim().is_empty() {
             text.push_str("the server's stderr ends with:\n");
-            for line in last_lines(&self.stderr, 10) {
+            let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+            for line in &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..] {
                 let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
             }
         }
@@ -166,15 +170,17 @@ impl From<TestError> for Failure {
     }
 }
 
+/// A server of ours cannot listen.
+impl From<hosting::ListenError> for Failure {
+    fn from(error: hosting::ListenError) -> Self {
+        let hint = "check that the address is one of this machine and that its port is free; port 0 takes any";
+        Self::new(error.to_string(), hint)
+    }
+}
+
 /// That of a server, with what it said.
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
         Self::new(error.to_string(), error.hint()).with_stderr(error.stderr())
     }
-}
-
-/// The last `count` lines of a text.
-pub fn last_lines(text: &str, count: usize) -> Vec<&str> {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(count)..].to_vec()
 }

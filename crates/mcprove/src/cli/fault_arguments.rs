@@ -1,21 +1,10 @@
 //! What the commands that inject faults share: the kinds of faults in their help, reading those that are given, and
 //! the recording of what passes.
 
-use std::fmt::Write as _;
-use std::io;
-use std::path::Path;
+use mcprove_fault::{FaultKind, file, kinds, settings_of};
 
-use mcprove_document::terminal::wrap;
-use mcprove_fault::{FaultKind, FaultSpec, file, kinds, settings_of};
-use mcprove_recording::{Origin, Recording};
-use mcprove_settings::secret::Redactor;
-
-use crate::Failure;
-
-/// The widest line.
-const COLUMNS: usize = 80;
-/// Where explanations begin.
-const INDENT: usize = 30;
+use crate::explain::explained;
+use crate::prelude::*;
 
 const AIMING: &str = "\
 Aim with tool=NAME, server=NAME, calls=1-3,7 (in order of arrival), rate=0.2,
@@ -27,47 +16,66 @@ A hang ends after ten minutes.";
 pub fn kinds_of_faults() -> String {
     let mut help = String::from("Faults, as after --fault:\n");
     for kind in kinds() {
-        let mut start = format!("  {}", written(kind));
-        for line in wrap(kind.about(), COLUMNS - INDENT, ("", "")).lines() {
-            if start.len() >= INDENT {
-                help.push_str(&start);
-                help.push('\n');
-                start.clear();
-            }
-            // Writing to a text cannot fail.
-            let _ = writeln!(help, "{start:<INDENT$}{line}");
-            start.clear();
-        }
+        help.push_str(&explained(&written(kind), 30, kind.about()));
     }
     help.push_str(AIMING);
     help
 }
 
-/// The faults of a file, then those of flags.
-pub fn read_faults(
-    path: Option<&Path>,
-    texts: &[String],
-    hint: &'static str,
-) -> Result<Vec<FaultSpec>, Failure> {
-    let mut all = path.map(file::read_file).transpose()?.unwrap_or_default();
-    for text in texts {
-        let fault = text.parse();
-        all.push(fault.map_err(|error| Failure::new(format!("--fault {text:?}: {error}"), hint))?);
-    }
-    Ok(all)
+/// The faults that a command injects.
+#[derive(Debug, Args)]
+pub struct FaultArguments {
+    /// A fault, such as slow:1000, hang,tool=search or error,calls=1-3,rate=0.5; repeatable
+    #[arg(long, value_name = "FAULT")]
+    pub fault: Vec<String>,
+
+    /// A file with faults (YAML or TOML, format faults.v1), before those of --fault
+    #[arg(long, value_name = "FILE")]
+    pub faults: Option<PathBuf>,
+
+    /// The seed for faults that are injected at random
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
 }
 
-/// The file of a recording, new or gone on with.
-pub fn open_recording(
-    path: &Path,
-    is_appended: bool,
-    origin: &Origin,
-    redactor: &Redactor,
-) -> io::Result<Recording> {
-    if is_appended {
-        Recording::append(path, origin, redactor)
-    } else {
-        Recording::create(path, origin, redactor)
+impl FaultArguments {
+    /// The faults of the file, then those of flags.
+    pub fn read(&self) -> Result<Vec<FaultSpec>> {
+        let of_file = self.faults.as_deref().map(file::read_file).transpose()?;
+        let mut all = of_file.unwrap_or_default();
+        for text in &self.fault {
+            let fault = text.parse().map_err(|error| {
+                Failure::new(
+                    format!("--fault {text:?}: {error}"),
+                    "--help lists the faults, and how to aim them",
+                )
+            });
+            all.push(fault?);
+        }
+        Ok(all)
+    }
+
+    /// Opens a recording, if there is to be one, new or gone on with, of what `origin` says, with these faults.
+    pub fn open_recording(
+        &self,
+        (path, is_appended): (Option<&Path>, bool),
+        origin: Origin,
+        faults: &[FaultSpec],
+        redactor: &Redactor,
+    ) -> Result<Option<Recording>> {
+        let Some(path) = path else { return Ok(None) };
+        let origin = Origin {
+            seed: Some(self.seed),
+            faults: faults.iter().map(ToString::to_string).collect(),
+            ..origin
+        };
+        let open = if is_appended {
+            Recording::append
+        } else {
+            Recording::create
+        };
+        let recording = open(path, &origin, redactor);
+        recording.map(Some).map_err(Failure::unwritten(path))
     }
 }
 

@@ -2,12 +2,10 @@
 //! ends everything at once. Server processes end either way: with us their supervisors end them.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::{ExitCode, Failure};
+use crate::prelude::*;
 
 /// How long a command may take to write what it has when it is to stop at once.
 const WRITING_TIME: Duration = Duration::from_secs(5);
@@ -20,9 +18,7 @@ pub fn requested() -> impl Future<Output = ()> {
 }
 
 /// What some work gives, unless the user interrupts it.
-pub fn unless_requested<T>(
-    work: impl Future<Output = T>,
-) -> impl Future<Output = Result<T, Failure>> {
+pub fn unless_requested<T>(work: impl Future<Output = T>) -> impl Future<Output = Result<T>> {
     let work = Box::pin(work);
     async move {
         tokio::select! {

@@ -4,21 +4,18 @@
 // These are help texts: names stand in them as they are typed.
 #![allow(clippy::doc_markdown)]
 
-use std::path::{Path, PathBuf};
-
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use mcprove_client::server::Server;
+use clap::{Arg, Command, Error, FromArgMatches};
+use mcprove_load::config::OutputSettings;
 use mcprove_load::config::sections::{
     SECTIONS, TOOL_CALL, about, defaults, owners, scenario_settings,
 };
-use mcprove_load::config::{LoadConfig, OutputSettings};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::Thresholds;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::{Fallback, Setting, Settings};
+use mcprove_settings::setting::Fallback;
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
-use crate::Failure;
+use crate::prelude::*;
 
 /// The scenario of `mcprove deadlock-probe`.
 pub const DEADLOCK_PROBE: &str = "deadlock_probe";
@@ -424,7 +421,7 @@ impl LoadArguments {
     }
 
     /// The seed, if it is given.
-    pub fn seed(&self) -> Result<Option<u64>, Failure> {
+    pub fn seed(&self) -> Result<Option<u64>> {
         let parse = |text: &str| {
             text.parse().map_err(|_| {
                 let range = format!("a whole number from 0 to {}", u64::MAX);
@@ -443,7 +440,7 @@ impl LoadArguments {
 
 impl LoadFlags<'_> {
     /// The config that these flags amount to, for this server.
-    pub fn config(&self, server: &Server) -> Result<LoadConfig, Failure> {
+    pub fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut document = Document::empty(COMMAND_LINE);
         if !self.load.settings.has("type") {
             let kind = Field::new("type", Data::Text("sustained".to_owned()));
@@ -455,23 +452,23 @@ impl LoadFlags<'_> {
     }
 
     /// The config of a file, with the values that were given here in place of its own.
-    pub fn over(&self, file: &Path) -> Result<LoadConfig, Failure> {
+    pub fn over(&self, file: &Path) -> Result<LoadConfig> {
         let mut document = LoadConfig::document(file)?;
         if let Some(other) = self.load.settings.text("type") {
             let own = LoadConfig::from_document(&document)?;
             let name = own.scenario.kind.name();
             if find(other).is_none_or(|entry| entry.name != name) {
-                return Err(Failure::new(
+                return refuse(
                     format!("the file is about the scenario {name}, and --scenario about {other}"),
                     "leave --scenario out, or leave the file out and give its settings as flags",
-                ));
+                );
             }
         }
         self.overlay(&mut document)?;
         checked(LoadConfig::from_document(&document)?)
     }
 
-    fn overlay(&self, document: &mut Document) -> Result<(), Failure> {
+    fn overlay(&self, document: &mut Document) -> Result<()> {
         self.load.settings.overlay(document);
         for table in &self.others {
             table.overlay(document);
@@ -485,12 +482,12 @@ impl LoadFlags<'_> {
     }
 
     /// The tables of the tools that were named, each with its arguments.
-    fn tool_calls(&self) -> Result<Vec<Node>, Failure> {
+    fn tool_calls(&self) -> Result<Vec<Node>> {
         if self.load.args.len() > self.load.tool.len() {
-            return Err(Failure::new(
+            return refuse(
                 "--args was given without a --tool to go with it",
                 "name the tool: --tool NAME --args JSON",
-            ));
+            );
         }
         let mut calls = Vec::new();
         for (place, name) in self.load.tool.iter().enumerate() {
@@ -511,10 +508,10 @@ impl LoadFlags<'_> {
 }
 
 /// In a file a setting of another scenario may stay for later; a flag is meant now.
-fn checked(config: LoadConfig) -> Result<LoadConfig, Failure> {
+fn checked(config: LoadConfig) -> Result<LoadConfig> {
     let mut about_flags = config.warnings.iter().filter(|warning| warning.is_besides);
     match about_flags.next() {
-        Some(warning) => Err(Failure::new(warning.message.text(), SETTINGS_HINT)),
+        Some(warning) => refuse(warning.message.text(), SETTINGS_HINT),
         None => Ok(config),
     }
 }

@@ -1,18 +1,10 @@
 //! Doing a load and telling how it went, the same for every command that does one.
 
-use std::sync::Arc;
-
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_load::config::LoadConfig;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::{Files, document, progress_line};
+use mcprove_load::report::{Files, document};
+use mcprove_load::run::RunError;
 use mcprove_load::run::report::{Report, RunOutcome};
-use mcprove_load::run::{RunDirectory, RunError};
-use mcprove_settings::own_limits::OwnLimit;
 
-use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine};
-use crate::{drawn, interrupt, losses, terminal};
+use crate::prelude::*;
 
 /// A handle that the user's Ctrl-C pulls.
 pub fn stop_on_interrupt() -> Stop {
@@ -46,12 +38,7 @@ pub async fn perform(
     let status = Arc::new(StatusLine::default());
     status.show(&format!("connecting to {} …", server.describe()));
     let shown = Arc::clone(&status);
-    let described = LoadConfig {
-        server: server.clone(),
-        ..config.clone()
-    };
-    let run = config
-        .run(server, &described)
+    let run = run_on(&config, server)
         .with_session(session)
         .with_stop(stop.clone())
         .on_progress(Arc::new(move |progress| {
@@ -64,6 +51,15 @@ pub async fn perform(
     made
 }
 
+/// The run of a load on a server, which its `config.toml` names.
+pub fn run_on(config: &LoadConfig, server: Server) -> Run {
+    let described = LoadConfig {
+        server: server.clone(),
+        ..config.clone()
+    };
+    config.run(server, &described)
+}
+
 /// Writes the reports of a run, and prints one of them, if it is to be shown.
 pub fn show(report: &Report, directory: Option<&RunDirectory>, reports: &Reports, is_shown: bool) {
     for warning in &report.warnings {
@@ -73,16 +69,11 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, reports: &Reports
         place: directory.path().to_owned(),
         names: directory.files(),
     });
-    let draw = |format, style| {
+    reports.show_if(is_shown, |format, style| {
         // A report in a file of its own may be anywhere.
         let files = files.as_ref().filter(|_| format == ReportFormat::Terminal);
         drawn(&document(report, files), &report.to_json(), format, style)
-    };
-    if is_shown {
-        reports.show_all(draw);
-    } else {
-        reports.write(draw);
-    }
+    });
     if let Some(limit) = report.own_limit() {
         ran_out_in_load(limit).report();
     }

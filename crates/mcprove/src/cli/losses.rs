@@ -1,14 +1,8 @@
 //! What a command could not write: noted when it happens, printed at the end, and an exit code of 2.
 
-use std::io;
-use std::path::Path;
 use std::sync::LazyLock;
 
-use mcprove_settings::loss::{Loss, Losses};
-use mcprove_settings::printable::printable;
-use mcprove_settings::whole_file::write_whole;
-
-use crate::{ExitCode, terminal};
+use crate::prelude::*;
 
 /// The longest message that is shown whole.
 const MESSAGE_MAX: usize = 2000;

@@ -7,12 +7,12 @@ mod explain;
 mod failure;
 mod fault_arguments;
 mod interrupt;
-mod listen_address;
 mod load_arguments;
 mod load_run;
 mod losses;
 mod output_file;
 mod patient_stderr;
+mod prelude;
 mod reports;
 mod serving;
 mod target;
@@ -20,21 +20,13 @@ mod terminal;
 
 use std::io::Write as _;
 
-use clap::{ArgMatches, FromArgMatches as _};
+use clap::FromArgMatches as _;
 use mcprove_client::process;
 use mcprove_settings::message::{Spelling, spell_as};
-use mcprove_settings::own_limits::{self, OwnLimit};
+use mcprove_settings::own_limits;
 
-// What most commands need, by short names.
 use crate::arguments::Cli;
-use crate::exit::ExitCode;
-use crate::failure::Failure;
-use crate::fault_arguments::kinds_of_faults;
-use crate::load_arguments::{LoadArguments, LoadFlags, OutputArguments, SettingFlags};
-use crate::output_file::{OutputFile, keep_apart};
-use crate::reports::{ReportArguments, ReportFormat, Reports, drawn, json};
-use crate::target::{ServerArguments, SessionArguments, supervised};
-use crate::terminal::StatusLine;
+use crate::prelude::*;
 
 /// The exit code after a panic, as of every Rust program.
 const PANICKED: i32 = 101;
@@ -49,7 +41,7 @@ fn main() -> std::process::ExitCode {
     let matches = matches.unwrap_or_else(|error| leave(&error));
     if let Some(explanation) = explain::asked_for(&matches) {
         terminal::print(&explanation);
-        return losses::report(ExitCode::SUCCESS).number().into();
+        return losses::report(ExitCode::Passed).number().into();
     }
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| leave(&error));
     own_limits::raise_descriptor_limit();

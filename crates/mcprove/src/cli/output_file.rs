@@ -2,12 +2,8 @@
 //! starts, and what they hold is lost only when there is something to put in its place.
 
 use std::fs::{self, OpenOptions};
-use std::io;
-use std::path::{Path, PathBuf};
 
-use mcprove_settings::private_file;
-
-use crate::Failure;
+use crate::prelude::*;
 
 /// A file that can be written, as far as can be told. One that is new is taken away again, unless it is used.
 pub struct OutputFile {
@@ -64,15 +60,15 @@ impl Drop for OutputFile {
 pub fn keep_apart(
     (flag, path): (&str, Option<&Path>),
     others: &[(&str, Option<&Path>)],
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let place = resolved(path);
     for (other, others) in others {
         if others.is_some_and(|others| resolved(others) == place) {
-            return Err(Failure::new(
+            return refuse(
                 format!("{flag} {} is the file of {other}", path.display()),
                 format!("give {flag} a file of its own"),
-            ));
+            );
         }
     }
     Ok(())

@@ -3,12 +3,12 @@
 //! A task of its own writes. What it has not written yet waits in a queue of [`QUEUE_MAX`] pieces; what
 //! comes when that is full is dropped, and how much that was is said once there is room again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::mpsc;
+
+use crate::prelude::*;
 
 /// How many pieces wait; a server's stderr comes in pieces of 64 KiB at most.
 const QUEUE_MAX: usize = 256;

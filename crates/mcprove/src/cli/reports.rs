@@ -1,17 +1,9 @@
 //! Where reports go: files, and standard output for one of them. Whether files can be written is found
 //! out before anything runs.
 
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
-
-use clap::{Args, ValueEnum};
 use mcprove_document::block::Document;
-use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable_json};
-use mcprove_settings::registry::nearest;
-use serde::Serialize;
 
-use crate::{Failure, OutputFile, keep_apart, losses, terminal};
+use crate::prelude::*;
 
 /// What stands for standard output.
 const STDOUT: &str = "-";
@@ -88,7 +80,7 @@ impl ReportArguments {
     }
 
     /// The reports of a command that has the four formats of every report.
-    pub fn resolve(&self, as_json: bool) -> Result<Reports, Failure> {
+    pub fn resolve(&self, as_json: bool) -> Result<Reports> {
         self.resolve_with(as_json, &[], &[])
     }
 
@@ -99,7 +91,7 @@ impl ReportArguments {
         as_json: bool,
         others: &[ReportFormat],
         read: &[PathBuf],
-    ) -> Result<Reports, Failure> {
+    ) -> Result<Reports> {
         let mut reports = Reports {
             printed: as_json.then_some(ReportFormat::Json),
             ..Reports::default()
@@ -107,21 +99,21 @@ impl ReportArguments {
         for ReportTarget { format, file } in &self.report {
             let name = format.name();
             if !ReportFormat::COMMON.contains(format) && !others.contains(format) {
-                return Err(Failure::new(
+                return refuse(
                     format!("this report has no format {name}"),
                     "the formats are terminal, markdown, html and json",
-                ));
+                );
             }
             match (file, reports.printed) {
                 (Some(file), _) => reports = reports.and(*format, file, read)?,
                 (None, Some(first)) if first != *format => {
-                    return Err(Failure::new(
+                    return refuse(
                         format!(
                             "{} and {name} cannot both go to standard output",
                             first.name()
                         ),
                         format!("write one of them to a file: --report {name}=FILE"),
-                    ));
+                    );
                 }
                 (None, _) => reports.printed = Some(*format),
             }
@@ -146,12 +138,7 @@ pub struct Reports {
 
 impl Reports {
     /// The same with one more file, unless it cannot be written or is one that is read.
-    pub fn and(
-        mut self,
-        format: ReportFormat,
-        file: &Path,
-        read: &[PathBuf],
-    ) -> Result<Self, Failure> {
+    pub fn and(mut self, format: ReportFormat, file: &Path, read: &[PathBuf]) -> Result<Self> {
         let flag = format!("--report {}", format.name());
         for path in read {
             let within = RUN_FILES.map(|name| path.join(name));
@@ -163,8 +150,8 @@ impl Reports {
             keep_apart((&flag, Some(file)), &[(&other.name(), Some(path))])?;
         }
         let reserved = OutputFile::reserve(file);
-        let reserved = reserved.map_err(|error| Failure::unwritten(file, &error))?;
-        self.reserved.push(reserved);
+        self.reserved
+            .push(reserved.map_err(Failure::unwritten(file))?);
         self.written.push((format, file.to_owned()));
         Ok(self)
     }
@@ -187,9 +174,16 @@ impl Reports {
 
     /// Writes and prints what is drawn.
     pub fn show_all(&self, draw: impl Fn(ReportFormat, Style) -> String) {
+        self.show_if(true, draw);
+    }
+
+    /// Writes what is drawn, and prints it if it is to be shown.
+    pub fn show_if(&self, is_shown: bool, draw: impl Fn(ReportFormat, Style) -> String) {
         self.write(&draw);
-        let format = self.printed.unwrap_or(ReportFormat::Terminal);
-        terminal::print(&draw(format, terminal::style()));
+        if is_shown {
+            let format = self.printed.unwrap_or(ReportFormat::Terminal);
+            terminal::print(&draw(format, terminal::style()));
+        }
     }
 
     /// Writes the files of one format, and takes the others away: what an earlier run left is not of this one.
@@ -223,6 +217,6 @@ pub fn drawn(document: &Document, json: &str, format: ReportFormat, style: Style
 }
 
 /// JSON on lines.
-pub fn json(value: &impl Serialize) -> Result<String, Failure> {
+pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }

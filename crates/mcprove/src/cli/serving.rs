@@ -1,19 +1,12 @@
 //! What the commands that are servers share: where they listen, and what they tell whoever started them.
 
-use std::io::IsTerminal;
-use std::net::SocketAddr;
+use std::num::ParseIntError;
 
-use clap::Args;
 use mcprove_servers::hosting::host::Eras;
 use mcprove_servers::hosting::listener::Kind;
-use mcprove_servers::hosting::names::PublicHost;
 use mcprove_settings::own_limits::LimitWatch;
 
-use crate::{Failure, listen_address, terminal};
-
-/// What to try where nobody can listen.
-const LISTEN_HINT: &str =
-    "check that the address is one of this machine and that its port is free; port 0 takes any";
+use crate::prelude::*;
 
 /// What a server says on a terminal, where somebody would wait in vain for it to say anything.
 const STDIO_NOTICE: &str = "\
@@ -23,65 +16,76 @@ speaking MCP on stdin and stdout, for a client that starts this command;
 
 /// How a server of ours is reached.
 #[derive(Debug, Args)]
-pub struct ListenArguments {
+pub struct AddressArguments {
     /// Serve streamable HTTP on this address, at /mcp; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
-    http: Option<String>,
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"], value_parser = parse_address)]
+    http: Option<SocketAddr>,
 
     /// Serve HTTP+SSE on this address, at /sse; only for protocol revisions before 2026-07-28
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
-    sse: Option<String>,
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws", value_parser = parse_address)]
+    sse: Option<SocketAddr>,
 
     /// Serve WebSocket on this address
-    #[arg(long, value_name = "ADDRESS")]
-    ws: Option<String>,
-
-    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
-    #[arg(long = "public-host", value_name = "NAME")]
-    pub public_hosts: Vec<PublicHost>,
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    ws: Option<SocketAddr>,
 
     /// The eras to speak: handshake, stateless or both
     #[arg(long, default_value = "both")]
     pub era: Eras,
 }
 
-impl ListenArguments {
+/// The same for a server that others may reach.
+#[derive(Debug, Args)]
+pub struct ListenArguments {
+    #[command(flatten)]
+    pub address: AddressArguments,
+
+    /// Accept this name in Host and Origin, besides loopback names and the address that is listened on; repeatable
+    #[arg(long = "public-host", value_name = "NAME")]
+    pub public_hosts: Vec<PublicHost>,
+}
+
+impl AddressArguments {
     /// The address that was given, if any; what does not go with it is refused.
-    pub fn address(&self) -> Result<Option<(Kind, SocketAddr)>, Failure> {
-        let mut given = None;
-        for (flag, text, kind) in [
-            ("--http", &self.http, Kind::Http),
-            ("--sse", &self.sse, Kind::Sse),
-            ("--ws", &self.ws, Kind::WebSocket),
-        ] {
-            let Some(text) = text else { continue };
-            let address = listen_address::parse(text).ok_or_else(|| {
-                Failure::new(
-                    format!("{flag} {text:?} is not an address"),
-                    format!("write {flag} 127.0.0.1:8080, or port 0 for any free one"),
-                )
-            });
-            given = Some((kind, address?));
-        }
-        if given.is_none() && !self.public_hosts.is_empty() {
-            return Err(Failure::new(
-                "--public-host is for a server over the network",
-                "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
-            ));
-        }
+    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
         if self.sse.is_some() && self.era == Eras::Stateless {
-            return Err(Failure::new(
+            return refuse(
                 "--sse and --era stateless cannot be combined: HTTP+SSE is only for protocol revisions before 2026-07-28",
                 "serve the stateless era with --http, or leave out --era",
-            ));
+            );
+        }
+        let all = [
+            (Kind::Http, self.http),
+            (Kind::Sse, self.sse),
+            (Kind::WebSocket, self.ws),
+        ];
+        let mut given = all.into_iter().filter_map(|(kind, it)| Some((kind, it?)));
+        Ok(given.next())
+    }
+}
+
+impl ListenArguments {
+    /// As [`AddressArguments::given`].
+    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
+        let given = self.address.given()?;
+        if given.is_none() && !self.public_hosts.is_empty() {
+            return refuse(
+                "--public-host is for a server over the network",
+                "add --http 127.0.0.1:8080, --sse or --ws; or leave --public-host out",
+            );
         }
         Ok(given)
     }
 }
 
-/// The failure of a command that cannot listen.
-pub fn cannot_listen(error: &impl ToString) -> Failure {
-    Failure::new(error.to_string(), LISTEN_HINT)
+/// An address, `localhost:8080`, or a port alone (`8080`, `:8080`), which is one of this machine.
+pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    let port = port.strip_prefix(':').unwrap_or(port);
+    let local = |_| Ok(SocketAddr::from(([127, 0, 0, 1], port.parse()?)));
+    let address = text.parse().or_else(local);
+    address
+        .map_err(|_: ParseIntError| "write 127.0.0.1:8080, or port 0 for any free one".to_owned())
 }
 
 /// Says where it listens, and when this process runs out of something; it goes on, and what needs that waits.
@@ -100,5 +104,25 @@ pub fn announce(url: &str, limits: &LimitWatch) {
 pub fn explain_stdio() {
     if std::io::stdin().is_terminal() {
         terminal::print_error(STDIO_NOTICE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for text in ["8080", ":8080", "localhost:8080", "127.0.0.1:8080"] {
+            assert_eq!(
+                parse_address(text),
+                Ok(([127, 0, 0, 1], 8080).into()),
+                "{text}"
+            );
+        }
+        assert_eq!(parse_address("[::1]:0"), Ok("[::1]:0".parse().unwrap()));
+        for text in ["", "example.com", "example.com:80", "70000", "::"] {
+            assert!(parse_address(text).is_err(), "{text}");
+        }
     }
 }

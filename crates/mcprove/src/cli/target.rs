@@ -1,19 +1,22 @@
 //! Naming a server on the command line, the same way for every command.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::{Args, ValueEnum};
-use mcprove_client::server::Server;
-use mcprove_client::session::{Accept, ProtocolChoice, SessionOptions};
+use mcprove_client::session::Accept;
 use mcprove_client::transport::BytesHandler;
 use mcprove_load::config::SessionSettings;
-use mcprove_settings::printable::printable;
-use mcprove_settings::quantity::{parse_duration, parse_size};
-use mcprove_settings::secret::{Redactor, is_given_secret, redact_text, redact_urls};
+use mcprove_settings::quantity::parse_size;
+use mcprove_settings::secret::{is_given_secret, redact_text, redact_urls};
 
-use crate::{Failure, losses, terminal};
+use crate::prelude::*;
+
+/// A server, and how to talk to it.
+#[derive(Debug, Args)]
+pub struct TargetArguments {
+    #[command(flatten)]
+    pub server: ServerArguments,
+
+    #[command(flatten)]
+    pub session: SessionArguments,
+}
 
 /// A server: a command to start, or an address.
 #[derive(Debug, Args)]
@@ -108,90 +111,138 @@ fn parse_positive(text: &str) -> Result<Duration, String> {
     }
 }
 
-impl ServerArguments {
+impl TargetArguments {
     /// Whether a server was named at all.
     pub fn is_given(&self) -> bool {
-        !self.server.is_empty() || !self.url.is_empty() || !self.command.is_empty()
+        let given = &self.server;
+        !given.server.is_empty() || !given.url.is_empty() || !given.command.is_empty()
     }
 
     /// The one server that was named.
-    pub fn resolve(&self, session: &SessionArguments) -> Result<Server, Failure> {
-        let mut servers = self.resolve_all(session)?;
+    pub fn resolve(&self) -> Result<Server> {
+        let mut servers = self.resolve_all()?;
         match (servers.pop(), servers.is_empty()) {
             (Some(server), true) => Ok(server),
-            _ => Err(Failure::new(
+            _ => refuse(
                 "this command takes one server",
                 "give one --server or --url; `mcprove run` and `mcprove compare` take several",
-            )),
+            ),
         }
     }
 
     /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some.
-    fn redactor(&self, session: &SessionArguments) -> Redactor {
-        let variables = self.env.iter().filter_map(|pair| pair.split_once('='));
-        let headers = self.header.iter().filter_map(|pair| pair.split_once(':'));
-        let given = variables.chain(headers).map(|(_, value)| value.trim());
-        let given = given.filter(|value| is_given_secret(value));
+    fn redactor(&self) -> Redactor {
+        let variables = given_secrets(&self.server.env, '=');
+        let given = variables.chain(given_secrets(&self.server.header, ':'));
         // Whoever asks has looked at the problems with them.
-        let servers = self.resolve_all(session).unwrap_or_default();
+        let servers = self.resolve_all().unwrap_or_default();
         let secrets = servers.iter().flat_map(Server::secrets);
-        Redactor::of_process().with_secrets(given.map(str::to_owned).chain(secrets))
+        Redactor::of_process().with_secrets(given.chain(secrets))
     }
 
     /// All servers that were named: commands first, then addresses.
-    pub fn resolve_all(&self, session: &SessionArguments) -> Result<Vec<Server>, Failure> {
+    pub fn resolve_all(&self) -> Result<Vec<Server>> {
+        let given = &self.server;
         let mut servers = Vec::new();
-        for text in &self.server {
+        for text in &given.server {
             servers.push(started_by(&split_command(text)?)?);
         }
-        for url in &self.url {
-            servers.push(self.at_address(url)?);
+        for url in &given.url {
+            servers.push(given.at_address(url)?);
         }
-        if !self.command.is_empty() {
-            servers.push(started_by(&self.command)?);
+        if !given.command.is_empty() {
+            servers.push(started_by(&given.command)?);
         }
         if servers.is_empty() {
-            return Err(Failure::new(
+            return refuse(
                 "no server given",
                 "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
-            ));
+            );
         }
-        servers
-            .into_iter()
-            .map(|server| self.complete(server, session))
-            .collect()
+        let complete = |server| self.complete(server);
+        servers.into_iter().map(complete).collect()
     }
 
-    fn complete(&self, mut server: Server, session: &SessionArguments) -> Result<Server, Failure> {
-        for variable in &self.env {
+    fn complete(&self, mut server: Server) -> Result<Server> {
+        let Self {
+            server: given,
+            session,
+        } = self;
+        for variable in &given.env {
             let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
             server = server.env(name, value);
         }
         // clap lets these pass beside --server, with which they would do nothing.
-        if self.url.is_empty() && (!self.header.is_empty() || self.transport.is_some()) {
-            return Err(Failure::new(
+        if given.url.is_empty() && (!given.header.is_empty() || given.transport.is_some()) {
+            return refuse(
                 "--header and --transport are for a server at an address",
                 "leave them out, or give --url instead of a command",
-            ));
+            );
         }
-        for header in &self.header {
+        for header in &given.header {
             let (name, value) = split_header(header)?;
             if !is_header(name, value) {
                 let untrimmed = header.split(':').next().unwrap_or_default();
-                return Err(Failure::new(
+                return refuse(
                     format!("--header {untrimmed:?} holds what HTTP does not allow in a header"),
                     "write --header \"Name: value\", in visible characters",
-                ));
+                );
             }
             server = server.header(name, value);
         }
-        server.working_dir.clone_from(&self.working_dir);
+        server.working_dir.clone_from(&given.working_dir);
         Ok(supervised(server)
             .startup_timeout(session.startup_timeout)
             .shutdown_timeout(session.shutdown_timeout))
     }
 
-    fn at_address(&self, url: &str) -> Result<Server, Failure> {
+    /// How the session behaves.
+    pub fn options(&self) -> SessionOptions {
+        self.over(self.settings().options(), &[])
+    }
+
+    /// The same for a config file.
+    pub fn settings(&self) -> SessionSettings {
+        let given = &self.session;
+        SessionSettings {
+            protocol: given.protocol,
+            strict_protocol: given.strict_protocol,
+            call_timeout: given.call_timeout,
+            max_frame: Some(given.max_frame),
+            accept_requests: given.accept_requests.then_some(true),
+            fall_back_to_sse: self.server.transport.is_none(),
+        }
+    }
+
+    /// What a config file says, with the flags that were given over it. What is printed has no secret of these servers
+    /// from now on.
+    pub fn over(&self, mut options: SessionOptions, servers: &[Server]) -> SessionOptions {
+        let given = &self.session;
+        if given.protocol != ProtocolChoice::Auto {
+            options.protocol = given.protocol;
+        }
+        options.strict_protocol |= given.strict_protocol;
+        if let Some(timeout) = given.call_timeout {
+            options.call_timeout = timeout;
+        }
+        if given.accept_requests {
+            options.responder = Arc::new(Accept);
+        }
+        options.stderr_file.clone_from(&given.stderr_log);
+        options.losses = losses::list();
+        options.on_stderr = given
+            .tee_stderr
+            .then(|| Arc::new(show_stderr) as BytesHandler);
+        let secrets = servers.iter().flat_map(Server::secrets);
+        let redactor = self.redactor().with_secrets(secrets);
+        terminal::redact(&redactor);
+        options.redactor = Some(redactor);
+        options
+    }
+}
+
+impl ServerArguments {
+    fn at_address(&self, url: &str) -> Result<Server> {
         let shown = redact_urls(url);
         let scheme = url
             .split_once("://")
@@ -201,81 +252,31 @@ impl ServerArguments {
             Some("http" | "https") => false,
             Some("ws" | "wss") => true,
             _ => {
-                return Err(Failure::new(
+                return refuse(
                     format!("--url {shown:?} is not an address that mcprove supports"),
                     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
-                ));
+                );
             }
         };
         match (self.transport, is_websocket) {
             (None | Some(TransportName::Ws), true) => Ok(Server::websocket(url)),
             (None | Some(TransportName::Http), false) => Ok(Server::http(url)),
             (Some(TransportName::Sse), false) => Ok(Server::sse(url)),
-            (Some(TransportName::Ws), false) => Err(Failure::new(
+            (Some(TransportName::Ws), false) => refuse(
                 format!("--transport ws does not fit the address {shown:?}"),
                 "use ws:// or wss://",
-            )),
-            (Some(_), true) => Err(Failure::new(
+            ),
+            (Some(_), true) => refuse(
                 format!("the address {shown:?} is for WebSocket only"),
                 "leave out --transport, or use http://",
-            )),
+            ),
         }
-    }
-}
-
-impl SessionArguments {
-    /// How the session behaves.
-    pub fn options(&self, server: &ServerArguments) -> SessionOptions {
-        self.over(self.settings(server).options(), &[], server)
-    }
-
-    /// The same for a config file.
-    pub fn settings(&self, server: &ServerArguments) -> SessionSettings {
-        SessionSettings {
-            protocol: self.protocol,
-            strict_protocol: self.strict_protocol,
-            call_timeout: self.call_timeout,
-            max_frame: Some(self.max_frame),
-            accept_requests: self.accept_requests.then_some(true),
-            fall_back_to_sse: server.transport.is_none(),
-        }
-    }
-
-    /// What a config file says, with the flags that were given over it. What is printed has no secret of these servers
-    /// from now on.
-    pub fn over(
-        &self,
-        mut options: SessionOptions,
-        servers: &[Server],
-        given: &ServerArguments,
-    ) -> SessionOptions {
-        if self.protocol != ProtocolChoice::Auto {
-            options.protocol = self.protocol;
-        }
-        options.strict_protocol |= self.strict_protocol;
-        if let Some(timeout) = self.call_timeout {
-            options.call_timeout = timeout;
-        }
-        if self.accept_requests {
-            options.responder = Arc::new(Accept);
-        }
-        options.stderr_file.clone_from(&self.stderr_log);
-        options.losses = losses::list();
-        options.on_stderr = self
-            .tee_stderr
-            .then(|| Arc::new(show_stderr) as BytesHandler);
-        let secrets = servers.iter().flat_map(Server::secrets);
-        let redactor = given.redactor(self).with_secrets(secrets);
-        terminal::redact(&redactor);
-        options.redactor = Some(redactor);
-        options
     }
 }
 
 fn show_stderr(lines: &[u8]) {
     let text = String::from_utf8_lossy(lines);
-    let lines = text.lines().map(|line| printable(line, usize::MAX) + "\n");
-    terminal::print_error(&lines.collect::<String>());
+    terminal::print_error(&printable_lines(&text, usize::MAX));
 }
 
 /// The server, which this very program ends with all it started, whatever ends us.
@@ -302,7 +303,7 @@ fn is_header(name: &str, value: &str) -> bool {
     name.bytes().all(is_in_name) && value.chars().all(is_in_value)
 }
 
-pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
+pub fn split_command(text: &str) -> Result<Vec<String>> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
             format!(
@@ -314,20 +315,27 @@ pub fn split_command(text: &str) -> Result<Vec<String>, Failure> {
     })
 }
 
-fn started_by(words: &[String]) -> Result<Server, Failure> {
+fn started_by(words: &[String]) -> Result<Server> {
     match words.split_first() {
         Some((program, rest)) if !program.trim().is_empty() => {
             Ok(Server::stdio(program).args(rest.iter().cloned()))
         }
-        _ => Err(Failure::new(
+        _ => refuse(
             "the command that starts the server is empty",
             "give a program: -s \"python -m my_mcp\"",
-        )),
+        ),
     }
 }
 
+/// The values of pairs as they are given that may be secrets.
+pub fn given_secrets(pairs: &[String], separator: char) -> impl Iterator<Item = String> {
+    let pairs = pairs.iter().filter_map(move |it| it.split_once(separator));
+    let values = pairs.map(|(_, value)| value.trim().to_owned());
+    values.filter(|value| is_given_secret(value))
+}
+
 /// A header as it is given, in two.
-pub fn split_header(text: &str) -> Result<(&str, &str), Failure> {
+pub fn split_header(text: &str) -> Result<(&str, &str)> {
     let (name, value) = split_pair(text, ':', "--header", "\"Name: value\"")?;
     Ok((name.trim(), value.trim()))
 }
@@ -337,7 +345,7 @@ fn split_pair<'a>(
     separator: char,
     flag: &str,
     form: &str,
-) -> Result<(&'a str, &'a str), Failure> {
+) -> Result<(&'a str, &'a str)> {
     text.split_once(separator)
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| {

@@ -1,16 +1,8 @@
 //! What standard output is: how wide, and whether it takes colours.
 
 use std::fmt::Display;
-use std::io::IsTerminal;
-use std::path::Path;
-use std::sync::Mutex;
 
-use mcprove_document::style::Style;
-use mcprove_settings::printable::{escape_hidden, printable, printable_json};
-use mcprove_settings::secret::Redactor;
-use mcprove_settings::sync::lock;
-
-use crate::losses;
+use crate::prelude::*;
 
 /// The width assumed where none can be found out.
 const WIDTH: usize = 80;
@@ -74,6 +66,12 @@ pub fn print_error(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// A text whose lines are printable, each no longer than this.
+pub fn printable_lines(text: &str, line_max: usize) -> String {
+    let lines = text.lines().map(|line| printable(line, line_max) + "\n");
+    lines.collect()
+}
+
 /// Tells what is odd, but harmless.
 pub fn warn(warning: &dyn Display) {
     print_error(&format!("warning: {warning}\n"));
@@ -87,20 +85,18 @@ pub fn print_json(json: &str) {
 /// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
 /// full disk is.
 pub fn print(text: &str) {
-    use std::io::Write;
-    let text = escape_hidden(text);
-    let mut output = std::io::stdout().lock();
-    let written = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush());
-    printed(written);
+    losses::written(Path::new("standard output"), try_print(text).map(drop));
 }
 
-/// Notes that standard output did not take all that was printed.
-pub fn printed(written: std::io::Result<()>) {
-    match written {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        written => losses::written(Path::new("standard output"), written),
+/// As [`print`]; false where the reader went away.
+pub fn try_print(text: &str) -> io::Result<bool> {
+    use std::io::Write;
+    let text = escape_hidden(text);
+    let mut output = io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
     }
 }
 

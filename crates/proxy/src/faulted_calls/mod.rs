@@ -1,20 +1,11 @@
 //! The calls that faults act on at this moment, each in a task of its own.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
-
-use bytes::Bytes;
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::lock;
-use mcprove_trace::ErrorCategory;
-use serde_json::Value;
 use tokio::task::AbortHandle;
 
 use super::journal::CallLogId;
-use super::watch::{CallKey, Watch};
+use super::watch::CallKey;
 use super::{HELD_BYTES_MAX, HELD_CALLS_MAX};
+use crate::prelude::*;
 
 /// How many names of calls that never went on are remembered, for their cancellations.
 const UNFORWARDED_MAX: usize = 10_000;

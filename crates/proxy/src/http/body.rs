@@ -1,26 +1,12 @@
 //! The bodies that a proxy passes on or makes: what is there already, then what a peer sends, looked at where that is
 //! asked for, and what faults say in between.
 
-use std::collections::VecDeque;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
-
-use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1::SendRequest;
-use mcprove_servers::hosting::http_limits::{BODY_PAUSE_MAX, Gathered};
-use tokio::sync::mpsc;
+use hyper::body::{Frame, SizeHint};
+use mcprove_servers::hosting::http_limits::BODY_PAUSE_MAX;
 use tokio::time::Sleep;
 
-use super::faulted::Presence;
-use super::tap::Tap;
-use super::upstream::Upstream;
-use crate::LOOK_BYTES_MAX;
-use crate::answers::Ending;
-use crate::report::Count;
+use super::prelude::*;
 
 /// Why a body breaks off.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
@@ -68,15 +54,13 @@ pub struct ProxyBody {
 }
 
 impl ProxyBody {
-    fn with(set: impl FnOnce(&mut Self)) -> Self {
-        let mut body = Self::default();
-        set(&mut body);
-        body
-    }
-
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
-        let bytes = Some(bytes.into()).filter(|bytes| !bytes.is_empty());
-        Self::with(|body| body.ready.extend(bytes))
+        let mut body = Self::default();
+        let bytes = bytes.into();
+        if !bytes.is_empty() {
+            body.ready.push_back(bytes);
+        }
+        body
     }
 
     /// What was read of a client's body already, then the rest.
@@ -84,10 +68,6 @@ impl ProxyBody {
         let mut body = Self::whole(read);
         body.incoming = Some(rest);
         body
-    }
-
-    pub fn made(said: mpsc::Receiver<Said>) -> Self {
-        Self::with(|body| body.said = Some(said))
     }
 
     /// These bytes, then the connection breaks.
@@ -103,15 +83,14 @@ impl ProxyBody {
         sender: SendRequest<Self>,
         upstream: Arc<Upstream>,
     ) -> Self {
-        Self::with(|body| {
-            let is_over = incoming.is_end_stream();
-            body.incoming = Some(incoming);
-            body.home = Some((sender, upstream));
-            // A body that is empty may never be asked for.
-            if is_over {
-                body.finish(Ending::Whole);
-            }
-        })
+        let is_over = incoming.is_end_stream();
+        let mut body = Self::client(Bytes::new(), incoming);
+        body.home = Some((sender, upstream));
+        // A body that is empty may never be asked for.
+        if is_over {
+            body.finish(Ending::Whole);
+        }
+        body
     }
 
     pub fn with_tap(mut self, mut tap: Tap) -> Self {
@@ -228,6 +207,11 @@ impl ProxyBody {
         }
     }
 
+    /// Whether it may become more or less than what arrives.
+    const fn may_change(&self) -> bool {
+        self.tap.is_some() || self.said.is_some() || self.is_cut
+    }
+
     /// Whether that much time has passed since it was first asked.
     fn poll_timer(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<()> {
         let timer = || Box::pin(tokio::time::sleep(time));
@@ -272,15 +256,13 @@ impl Body for ProxyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        let is_untouched = self.tap.is_none() && self.said.is_none() && !self.is_cut;
         let is_received = self.incoming.as_ref().is_none_or(Body::is_end_stream);
-        self.ready.is_empty() && (self.is_over || is_untouched && is_received)
+        self.ready.is_empty() && (self.is_over || !self.may_change() && is_received)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let is_changed = self.tap.is_some() || self.said.is_some() || self.is_cut;
         match &self.incoming {
-            _ if is_changed => SizeHint::default(),
+            _ if self.may_change() => SizeHint::default(),
             None => {
                 let sizes = self.ready.iter().map(Bytes::len);
                 SizeHint::with_exact(sizes.sum::<usize>() as u64)

@@ -2,14 +2,11 @@
 //!
 //! Which headers go on, and which are between two neighbours only.
 
-use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use http::header::{
-    CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
-};
-use mcprove_trace::protocol::sse::{Event, EventParser};
+use http::header::{CONTENT_ENCODING, TE, UPGRADE};
+use mcprove_trace::protocol::sse::EventParser;
 
-use crate::LOOK_BYTES_MAX;
+use super::prelude::*;
 
 /// Cuts a stream into events, keeping their bytes.
 #[derive(Debug, Default)]
@@ -17,8 +14,8 @@ pub struct RawEvents {
     buffer: BytesMut,
     /// Bytes at the start of the buffer that were looked at.
     searched: usize,
-    /// Whether the line that ends at `searched` is empty so far.
-    is_line_empty: bool,
+    /// Whether the line that ends at `searched` has any text so far.
+    has_text: bool,
     /// The last byte looked at was a carriage return.
     after_return: bool,
     /// An event that is too long is on its way, and its end has not come yet.
@@ -37,13 +34,6 @@ pub enum Piece {
 }
 
 impl RawEvents {
-    pub fn new() -> Self {
-        Self {
-            is_line_empty: true,
-            ..Self::default()
-        }
-    }
-
     /// Whether the stream is between two events.
     pub fn is_between(&self) -> bool {
         self.buffer.is_empty() && !self.is_passing_long
@@ -68,7 +58,6 @@ impl RawEvents {
         };
         let raw = self.buffer.split_to(end).freeze();
         self.searched = 0;
-        self.is_line_empty = true;
         if std::mem::take(&mut self.is_passing_long) {
             return Some(Piece::Long(raw));
         }
@@ -100,7 +89,7 @@ impl RawEvents {
             }
             if matches!(byte, b'\n' | b'\r') {
                 self.after_return = *byte == b'\r';
-                if self.is_line_empty {
+                if !std::mem::take(&mut self.has_text) {
                     let next = self.buffer.get(position);
                     if self.after_return && next == Some(&b'\n') {
                         position += 1;
@@ -109,9 +98,8 @@ impl RawEvents {
                     self.searched = position;
                     return Some(position);
                 }
-                self.is_line_empty = true;
             } else {
-                self.is_line_empty = false;
+                self.has_text = true;
             }
         }
         self.searched = position;
@@ -120,18 +108,16 @@ impl RawEvents {
 }
 
 /// An event that carries this message; `id` and `retry` are those of the event in whose place it is.
-pub fn encode(message: &[u8], like: Option<&Event>) -> Bytes {
+pub fn encode(message: &[u8], like: &Event) -> Bytes {
     let mut event = Vec::with_capacity(message.len() + 64);
-    if let Some(like) = like {
-        if !like.event.is_empty() {
-            field(&mut event, b"event", &like.event);
-        }
-        if let Some(id) = &like.id {
-            field(&mut event, b"id", id);
-        }
-        if let Some(retry) = like.retry_ms {
-            field(&mut event, b"retry", retry.to_string().as_bytes());
-        }
+    if !like.event.is_empty() {
+        field(&mut event, b"event", &like.event);
+    }
+    if let Some(id) = &like.id {
+        field(&mut event, b"id", id);
+    }
+    if let Some(retry) = like.retry_ms {
+        field(&mut event, b"retry", retry.to_string().as_bytes());
     }
     for line in message.split(|byte| matches!(byte, b'\n' | b'\r')) {
         field(&mut event, b"data", line);
@@ -213,7 +199,7 @@ mod tests {
     use super::*;
 
     fn pieces(stream: &[u8], chunk: usize) -> (Vec<u8>, Vec<Event>) {
-        let mut events = RawEvents::new();
+        let mut events = RawEvents::default();
         let (mut raw, mut seen) = (Vec::new(), Vec::new());
         for part in stream.chunks(chunk.max(1)) {
             events.push(part);
@@ -259,7 +245,7 @@ mod tests {
             id: Some("7".into()),
             ..Event::default()
         };
-        let event = encode(b"{\"a\":\n1}", Some(&like));
+        let event = encode(b"{\"a\":\n1}", &like);
         let read = parsed(&event);
         assert_eq!(&read[0].data[..], b"{\"a\":\n1}");
         assert_eq!(read[0].id.as_deref(), Some(&b"7"[..]));

@@ -1,29 +1,11 @@
 //! One request, from the client to the server and back.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::request::Parts;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
-use hyper::body::{Body, Incoming};
-use mcprove_client::transport::Failure;
+use http::Method;
 use mcprove_servers::hosting::exchange::kept_with;
-use mcprove_servers::hosting::http_limits::{Read, Unread, read};
+use mcprove_servers::hosting::http_limits::{Read, read};
 use mcprove_servers::hosting::names::Refused;
-use mcprove_trace::ErrorCategory;
-use tokio::sync::mpsc;
 
-use super::body::{self, ProxyBody};
-use super::events::{BodyKind, body_kind, remove_hop_by_hop};
-use super::faulted::{Answered, answer_struck};
-use super::hub::SESSION_ID;
-use super::hub::{Hub, OldStream};
-use super::tap::{TOO_LONG, Tap};
-use crate::LOOK_BYTES_MAX;
-use crate::answers::{Ending, Observer};
-use crate::message::Seen;
-use crate::watch::Decision;
+use super::prelude::*;
 
 /// How many things faults may say on a stream that nobody reads.
 const SAID_MAX: usize = 1024;
@@ -84,7 +66,7 @@ impl Hub {
             self.pass(parts, body, None).await
         } else {
             let read = match read(body, LOOK_BYTES_MAX, &self.bodies).await {
-                Err(Unread::Late) => return Ok(late()),
+                Err(http_limits::Unread::Late) => return Ok(late()),
                 read => read?,
             };
             match read {
@@ -231,12 +213,12 @@ impl Hub {
                 }
                 None => ProxyBody::whole(body),
             },
-            Err(body::Unread::Broken(beginning)) => {
+            Err(Unread::Broken(beginning)) => {
                 // What the server broke off is broken off here too.
                 look.end_without(Ending::Broken);
                 ProxyBody::cut(beginning)
             }
-            Err(body::Unread::Long(body)) => {
+            Err(Unread::Long(body)) => {
                 let remark = "a list of tools was too long to be looked at, and passed unchanged";
                 self.watch.journal.remark(remark);
                 look.fail(ErrorCategory::Malformed, TOO_LONG);

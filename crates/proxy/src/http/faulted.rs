@@ -2,26 +2,11 @@
 //! an event stream where the server answers with one or the fault says more than one thing. Over the transport of
 //! 2024-11-05 the answer comes on the stream that the client opened.
 
-use std::sync::Arc;
+use http::header::{CACHE_CONTROL, RETRY_AFTER};
+use http::response;
+use tokio::sync::{Mutex, MutexGuard};
 
-use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
-use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, response};
-use mcprove_fault::Injection;
-use mcprove_trace::protocol::sse::Event;
-use mcprove_trace::{ErrorCategory, Special};
-use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
-
-use super::body::{BodyError, ProxyBody, Said, Unread};
-use super::events::{BodyKind, body_kind, remove_hop_by_hop};
-use super::events::{Piece, RawEvents, encode};
-use super::exchange::{bad_gateway, plain};
-use super::hub::{Hub, OldStream};
-use super::tap::TOO_LONG;
-use crate::faulted::{FaultTransport, strike};
-use crate::faulted_calls::PendingCall;
-use crate::message::Seen;
+use super::prelude::*;
 
 /// How many pieces of a stream wait for a client that does not read.
 const SAID_MAX: usize = 64;
@@ -115,7 +100,7 @@ impl Answer {
             let mut parts = self.head_of("text/event-stream");
             let no_cache = HeaderValue::from_static("no-cache");
             parts.headers.entry(CACHE_CONTROL).or_insert(no_cache);
-            self.respond(parts, ProxyBody::made(receiver));
+            self.respond(parts, ProxyBody::default().with_said(receiver));
             self.said = Some(said);
         }
         self.said.clone()
@@ -215,7 +200,7 @@ impl Exchange {
                 answer.begin_stream()
             }
         };
-        let mut events = RawEvents::new();
+        let mut events = RawEvents::default();
         let mut has_long = false;
         while let Some(chunk) = body.next_chunk().await {
             let Ok(chunk) = chunk else {
@@ -262,7 +247,7 @@ impl FaultTransport for Exchange {
         let body = ProxyBody::whole(call.message.clone());
         let request = Request::from_parts(self.parts.clone(), body);
         let stream = self.stream.as_ref();
-        let reply = stream.map(|stream| stream.answers.take_answer(&call.key.1, call.serial));
+        let reply = stream.map(|stream| stream.answers.take_answer(call));
         match (self.hub.upstream.send(request).await, reply) {
             (Ok(response), None) => self.reply_in(call, response).await,
             (Ok(response), Some(reply)) if response.status().is_success() => reply.await.ok(),
@@ -281,7 +266,7 @@ impl FaultTransport for Exchange {
         let mut answer = self.answer().await;
         if let Some(said) = answer.said.take() {
             let like = answer.like.as_ref().unwrap_or(&answer.usual);
-            let event = encode(&message, Some(like));
+            let event = encode(&message, like);
             let _ = said.send(Said::Bytes(event)).await;
         } else {
             let parts = answer.head_of("application/json");
@@ -292,7 +277,7 @@ impl FaultTransport for Exchange {
     async fn send(&self, message: Bytes) {
         let (said, event) = {
             let mut answer = self.answer().await;
-            (answer.begin_stream(), encode(&message, Some(&answer.usual)))
+            (answer.begin_stream(), encode(&message, &answer.usual))
         };
         if let Some(said) = said {
             let _ = said.send(Said::Bytes(event)).await;
@@ -325,7 +310,7 @@ impl FaultTransport for Exchange {
 
     async fn crash(&self) {
         self.answer().await.close();
-        self.hub.crash();
+        let _ = self.hub.crashed.set(());
     }
 
     async fn refuse(&self, call: &PendingCall, status: u16, retry_after_s: u64) -> bool {
@@ -346,8 +331,7 @@ impl FaultTransport for Exchange {
 
     fn over(&self, call: &PendingCall) {
         if let Some(stream) = &self.stream {
-            let (key, serial) = (&call.key.1, call.serial);
-            stream.answers.stop_taking(key, serial, call.is_lost);
+            stream.answers.stop_taking(call);
         }
         call.fail_recorded(ErrorCategory::Disconnected, BROKE_OFF);
     }

@@ -7,22 +7,11 @@
 //! are one session in the recording and the summary, for a client that tries again may come on another
 //! connection; but their ids are those of their connection, so that nobody cancels what is not theirs.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::AtomicU32;
 
-use http::request::Parts;
-use http::uri::PathAndQuery;
-use mcprove_recording::Recording;
 use mcprove_servers::hosting::http_limits::REQUEST_BYTES_MAX;
-use mcprove_servers::hosting::lock;
-use mcprove_trace::budget::Budget;
-use tokio::sync::{mpsc, watch};
 
-use super::body::Said;
-use super::upstream::Upstream;
-use crate::answers::Answers;
-use crate::watch::{Session, Watch};
+use super::prelude::*;
 
 /// How many streams are told apart.
 const STREAMS_MAX: usize = 10_000;
@@ -35,9 +24,12 @@ pub struct Hub {
     pub upstream: Arc<Upstream>,
     /// Bodies of requests that are held.
     pub bodies: Budget,
-    pub sessions: Sessions,
+    sessions: Mutex<Sessions>,
+    next_session: AtomicU32,
+    next_connection: AtomicU64,
     streams: Mutex<HashMap<String, Arc<OldStream>>>,
-    has_crashed: watch::Sender<bool>,
+    /// Set when a fault ended it all.
+    pub crashed: SetOnce<()>,
 }
 
 /// An event stream of the transport of 2024-11-05, or one that only listens.
@@ -52,9 +44,11 @@ impl Hub {
             watch,
             upstream,
             bodies: Budget::new(REQUEST_BYTES_MAX),
-            sessions: Sessions::default(),
+            sessions: Mutex::default(),
+            next_session: AtomicU32::default(),
+            next_connection: AtomicU64::default(),
             streams: Mutex::default(),
-            has_crashed: watch::Sender::new(false),
+            crashed: SetOnce::new(),
         })
     }
 
@@ -73,17 +67,6 @@ impl Hub {
 
     pub fn close_stream(&self, endpoint: &str) {
         lock(&self.streams).remove(endpoint);
-    }
-
-    /// A fault ends it all.
-    pub fn crash(&self) {
-        self.has_crashed.send_replace(true);
-    }
-
-    /// Resolves when a fault ended it all.
-    pub async fn crashed(&self) {
-        let mut crashed = self.has_crashed.subscribe();
-        let _ = crashed.wait_for(|has_crashed| *has_crashed).await;
     }
 }
 
@@ -111,14 +94,7 @@ pub struct Connection(Arc<str>);
 
 /// The sessions that were seen.
 #[derive(Default)]
-pub struct Sessions {
-    known: Mutex<Known>,
-    next: AtomicU32,
-    next_connection: AtomicU64,
-}
-
-#[derive(Default)]
-struct Known {
+struct Sessions {
     named: HashMap<Arc<str>, Session>,
     /// That of requests without a name.
     nameless: Option<Session>,
@@ -128,13 +104,26 @@ struct Known {
     overflow: Option<Session>,
 }
 
+impl Sessions {
+    /// Gives a session its name, under which it is known from now on, if there is room and no other has it.
+    fn name(&mut self, name: &str, session: Session) -> Session {
+        let name: Arc<str> = name.into();
+        let session = Session {
+            name: Arc::clone(&name),
+            ..session
+        };
+        if self.named.len() < SESSIONS_MAX {
+            let known = self.named.entry(name);
+            known.or_insert_with(|| session.clone());
+        }
+        session
+    }
+}
+
 impl Hub {
     /// A client connects.
     pub fn connection(&self) -> Connection {
-        let number = self
-            .sessions
-            .next_connection
-            .fetch_add(1, Ordering::Relaxed);
+        let number = self.next_connection.fetch_add(1, Ordering::Relaxed);
         // No header and no path begins so.
         Connection(format!("\n{number}").into())
     }
@@ -155,7 +144,7 @@ impl Hub {
     }
 
     fn nameless_session(&self, is_opening: bool) -> Session {
-        let mut known = lock(&self.sessions.known);
+        let mut known = lock(&self.sessions);
         known.is_nameless_for_good |= !is_opening;
         let is_shared = known.is_nameless_for_good;
         match &known.nameless {
@@ -172,7 +161,7 @@ impl Hub {
 
     /// The session of this name.
     pub fn named_session(&self, name: &str) -> Session {
-        let mut known = lock(&self.sessions.known);
+        let mut known = lock(&self.sessions);
         if let Some(session) = known.named.get(name) {
             return session.clone();
         }
@@ -184,20 +173,12 @@ impl Hub {
             let overflow = known.overflow.get_or_insert_with(|| self.new_session());
             overflow.clone()
         };
-        let name: Arc<str> = name.into();
-        let session = Session {
-            name: Arc::clone(&name),
-            ..session
-        };
-        if known.named.len() < SESSIONS_MAX {
-            known.named.insert(name, session.clone());
-        }
-        session
+        known.name(name, session)
     }
 
     /// The server has answered the one that opens a session, and named it or not.
     pub fn name_session(&self, session: &Session, name: Option<&str>) {
-        let mut known = lock(&self.sessions.known);
+        let mut known = lock(&self.sessions);
         let Some(name) = name else {
             known.is_nameless_for_good = true;
             return;
@@ -208,14 +189,7 @@ impl Hub {
         {
             known.nameless = None;
         }
-        if known.named.len() < SESSIONS_MAX && !known.named.contains_key(name) {
-            let name: Arc<str> = name.into();
-            let session = Session {
-                name: Arc::clone(&name),
-                ..session.clone()
-            };
-            known.named.insert(name, session);
-        }
+        known.name(name, session.clone());
     }
 
     fn new_session(&self) -> Session {
@@ -223,7 +197,7 @@ impl Hub {
         let recorded = recording.map(Recording::session);
         let number = match &recorded {
             Some(recorded) => recorded.number(),
-            None => self.sessions.next.fetch_add(1, Ordering::Relaxed),
+            None => self.next_session.fetch_add(1, Ordering::Relaxed),
         };
         Session {
             number,

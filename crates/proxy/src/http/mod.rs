@@ -13,6 +13,7 @@ mod events;
 mod exchange;
 mod faulted;
 mod hub;
+mod prelude;
 mod tap;
 mod upstream;
 
@@ -20,34 +21,21 @@ mod upstream;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
 
-use http::Request;
-use http::header::{HeaderName, HeaderValue};
-use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use mcprove_recording::RecordedRequest;
-use mcprove_servers::hosting::http_limits::{self, CONNECTIONS_MAX};
+use mcprove_servers::hosting::http_limits::CONNECTIONS_MAX;
 use mcprove_servers::hosting::{PublicHost, names};
-use mcprove_settings::message::{Message, assignment, message};
-use mcprove_settings::own_limits::LimitWatch;
+use mcprove_settings::message::assignment;
 use mcprove_settings::secret::redact_urls;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use self::hub::Hub;
-use self::upstream::Upstream;
-use super::faulted_calls::GRACE;
-use super::report::{CRASHED, ProxySummary};
-use super::watch::{Settings, Watch};
+use self::prelude::*;
 
-pub use super::report::Ended;
-
-/// The most headers of a request. Room for all of them is made each time.
+/// The most headers of a request or a response. Room for all of them is made each time.
 const HEADERS_MAX: usize = 256;
+
 /// Why a proxy cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -85,14 +73,8 @@ impl ListenError {
     }
 }
 
-/// A proxy that listens.
+/// A proxy that listens, and is about to serve.
 pub struct HttpProxy {
-    bound: Bound,
-    hub: Arc<Hub>,
-}
-
-/// An address that is listened on, for a proxy that is about to start.
-pub struct Bound {
     listener: TcpListener,
     addr: SocketAddr,
     upstream: Arc<Upstream>,
@@ -101,11 +83,11 @@ pub struct Bound {
 }
 
 /// Listens on `addr` for the server at `url`, to which `headers` are added.
-pub async fn bind(
+pub async fn listen(
     addr: SocketAddr,
     url: &str,
     headers: Vec<(String, String)>,
-) -> Result<Bound, ListenError> {
+) -> Result<HttpProxy, ListenError> {
     let headers = headers.into_iter().map(header);
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let upstream =
@@ -113,38 +95,13 @@ pub async fn bind(
     let bind = |source| ListenError::Bind { addr, source };
     let listener = TcpListener::bind(addr).await.map_err(bind)?;
     let addr = listener.local_addr().map_err(bind)?;
-    Ok(Bound {
+    Ok(HttpProxy {
         listener,
         addr,
         upstream,
         target: redact_urls(url),
         public_hosts: Arc::default(),
     })
-}
-
-/// Listens on `addr` for the server at `url`: as [`bind`], with what the proxy is to do besides.
-pub async fn listen(
-    addr: SocketAddr,
-    url: &str,
-    headers: Vec<(String, String)>,
-    settings: Settings,
-) -> Result<HttpProxy, ListenError> {
-    Ok(bind(addr, url, headers).await?.proxy(settings))
-}
-
-impl Bound {
-    /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
-    #[must_use]
-    pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
-        self.public_hosts = hosts.into();
-        self
-    }
-
-    /// The proxy, ready to serve.
-    pub fn proxy(self, settings: Settings) -> HttpProxy {
-        let hub = Hub::new(Watch::new(settings), Arc::clone(&self.upstream));
-        HttpProxy { bound: self, hub }
-    }
 }
 
 fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {
@@ -154,33 +111,35 @@ fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), 
 }
 
 impl HttpProxy {
-    /// The address, with the port that was chosen.
-    pub fn addr(&self) -> SocketAddr {
-        self.bound.addr
+    /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
+    #[must_use]
+    pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
+        self.public_hosts = hosts.into();
+        self
     }
 
     /// Where a client connects instead of the server's own address.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.bound.addr, self.hub.upstream.path())
+        format!("http://{}{}", self.addr, self.upstream.path())
     }
 
     /// What the proxy itself ran out of.
     pub fn limits(&self) -> &LimitWatch {
-        &self.hub.upstream.limits
+        &self.upstream.limits
     }
 
     /// Serves until `stop` resolves, or a fault ends it all.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Ended {
+    pub async fn run(self, settings: Settings, stop: impl Future<Output = ()>) -> Ended {
+        let hub = Hub::new(Watch::new(settings), Arc::clone(&self.upstream));
         let was_stopped = {
             // Dropping the set closes every connection.
             let mut connections = JoinSet::new();
             tokio::select! {
-                () = self.accept(&mut connections) => false,
-                () = self.hub.crashed() => false,
+                () = self.accept(&hub, &mut connections) => false,
+                () = hub.crashed.wait() => false,
                 () = stop => true,
             }
         };
-        let hub = &self.hub;
         if !was_stopped {
             hub.watch.journal.ended_by_fault();
         }
@@ -191,23 +150,23 @@ impl HttpProxy {
         faulted.settle(|_| Some(ended + GRACE)).await;
         hub.watch.end_open(RecordedRequest::cancel);
         Ended {
-            summary: ProxySummary::new(&self.bound.target, &hub.watch),
+            summary: ProxySummary::new(&self.target, &hub.watch),
             status: if was_stopped { 0 } else { CRASHED },
             was_stopped,
         }
     }
 
-    async fn accept(&self, connections: &mut JoinSet<()>) {
+    async fn accept(&self, hub: &Arc<Hub>, connections: &mut JoinSet<()>) {
         loop {
             tokio::select! {
                 Some(_) = connections.join_next() => {}
-                accepted = self.bound.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
+                accepted = self.listener.accept(), if connections.len() < CONNECTIONS_MAX => {
                     match accepted {
                         Ok((stream, _)) => {
                             // Only slower without.
                             let _ = stream.set_nodelay(true);
-                            let public_hosts = Arc::clone(&self.bound.public_hosts);
-                            connections.spawn(serve(Arc::clone(&self.hub), stream, public_hosts));
+                            let public_hosts = Arc::clone(&self.public_hosts);
+                            connections.spawn(serve(Arc::clone(hub), stream, public_hosts));
                         }
                         Err(error) => self.limits().accept_failed(&error).await,
                     }

@@ -1,25 +1,10 @@
 //! Looking at responses of the server as they pass: at the answer to what a client posted, and at the streams that
 //! were opened by GET.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use bytes::Bytes;
-use http::StatusCode;
 use http::uri::Authority;
 use mcprove_client::transport::http::address::resolve;
-use mcprove_recording::Peer;
-use mcprove_servers::hosting::http_limits::Gathered;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::protocol::sse::Event;
 
-use super::events::BodyKind;
-use super::events::{Piece, RawEvents, encode};
-use super::hub::{Hub, OldStream};
-use crate::LOOK_BYTES_MAX;
-use crate::answers::{Ending, Observer};
-use crate::message::Seen;
-use crate::watch::{Session, Verdict};
+use super::prelude::*;
 
 /// Why the end of a request that is written down is not known.
 pub const TOO_LONG: &str = "the answer was too long to be looked at";
@@ -86,7 +71,7 @@ impl Tap {
     fn new(hub: Arc<Hub>, subject: Subject) -> Self {
         Self {
             hub,
-            events: RawEvents::new(),
+            events: RawEvents::default(),
             subject,
         }
     }
@@ -187,8 +172,7 @@ impl Tap {
         let changed = match &self.subject {
             Subject::Events(look) if look.is_answer(&event.data) => look.answer(watch, &event.data),
             Subject::Events(look) => {
-                let session = look.session.recorded.as_ref();
-                Seen::of(&event.data).note(Peer::Server, session);
+                Seen::of(&event.data).note(Peer::Server, &look.session);
                 None
             }
             Subject::Stream {
@@ -200,7 +184,7 @@ impl Tap {
             },
             Subject::Stream { .. } | Subject::Body { .. } => None,
         };
-        Some(changed.map_or(raw, |changed| encode(&changed, Some(event))))
+        Some(changed.map_or(raw, |changed| encode(&changed, event)))
     }
 
     /// The server says where to post: that must lead here.
@@ -238,7 +222,7 @@ impl Tap {
         let remark = "the server named its endpoint by a whole address, which was changed \
                       to a path so that it leads to the proxy";
         journal.remark(remark);
-        encode(local.as_bytes(), Some(event))
+        encode(local.as_bytes(), event)
     }
 }
 

@@ -1,25 +1,17 @@
 //! The server behind the proxy: connections to it, kept while they are good.
 
-use std::sync::{Arc, Mutex};
-
-use http::header::{HOST, HeaderName, HeaderValue};
-use http::uri::{Authority, PathAndQuery};
-use http::{Request, Response, Uri, Version};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
-use mcprove_client::transport::Failure;
+use http::header::HOST;
+use http::uri::Authority;
+use http::{Uri, Version};
+use hyper::client::conn::http1;
 use mcprove_client::transport::http::HttpOptions;
 use mcprove_client::transport::http::address::Address;
-use mcprove_servers::hosting::lock;
-use mcprove_settings::own_limits::LimitWatch;
 
-use super::body::ProxyBody;
+use super::HEADERS_MAX;
+use super::prelude::*;
 
 /// How many connections are kept that nobody uses.
 const IDLE_MAX: usize = 1024;
-/// The most headers of a response. Room for all of them is made each time.
-const HEADERS_MAX: usize = 256;
 
 /// The server behind the proxy.
 pub struct Upstream {

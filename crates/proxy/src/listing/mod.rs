@@ -1,10 +1,9 @@
 //! Lists of tools on their way to the client: which tools only read, and which are not to be listed.
 
 use mcprove_trace::ToolHints;
-use mcprove_trace::protocol::{Envelope, VALUES_MAX, count_values};
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use mcprove_trace::protocol::{VALUES_MAX, count_values};
+
+use crate::prelude::*;
 
 /// The tools of an answer to `tools/list` that say that they only read, or that a repetition changes nothing more.
 pub fn repeatable(answer: &[u8]) -> Vec<String> {

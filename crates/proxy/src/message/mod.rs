@@ -2,12 +2,7 @@
 //!
 //! Only what may matter is read at all ([`may_matter`]); the rest passes as bytes.
 
-use std::borrow::Cow;
-
-use mcprove_recording::{Peer, RecordedSession};
-use mcprove_trace::protocol::Envelope;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use crate::prelude::*;
 
 /// An id as it is compared: the same id may be written in several ways, and an answer may write it
 /// otherwise than the request.
@@ -131,8 +126,8 @@ impl<'a> Seen<'a> {
     }
 
     /// Writes down what one side says by itself, and what a client answers.
-    pub fn note(&self, from: Peer, session: Option<&RecordedSession>) {
-        match (self, session) {
+    pub fn note(&self, from: Peer, session: &Session) {
+        match (self, &session.recorded) {
             (Self::Request(request), Some(session)) if from == Peer::Server => {
                 session.server_request(request.id, &request.method, request.params);
             }

@@ -1,12 +1,6 @@
 //! How long things pass, and how what is still open ends.
 
-use std::time::Duration;
-
-use mcprove_recording::RecordedRequest;
-use mcprove_trace::ErrorCategory;
-
-use super::flow::Flow;
-use crate::watch::Watch;
+use super::prelude::*;
 
 /// How long the output of a server that has exited may be silent before it counts as over: something else
 /// may hold it open. Also, how long a server whose output is over may take to exit before it counts as one

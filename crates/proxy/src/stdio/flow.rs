@@ -5,19 +5,10 @@
 //! Where that is in doubt, an answer is still owed: waiting too long does less harm than cutting an
 //! honest answer off.
 
-use std::collections::{HashMap, VecDeque};
-use std::io;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
-use std::time::Duration;
-
-use mcprove_servers::hosting::lock;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::ReadBuf;
 
 use super::outline::{Outline, Scanner};
-use crate::message::IdKey;
+use super::prelude::*;
 
 /// What is known of a server's streams.
 #[derive(Default)]

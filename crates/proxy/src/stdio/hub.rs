@@ -1,21 +1,10 @@
 //! What both directions of one stdio proxy and the calls that met faults share. The requests of the server to the
 //! client have ids of their own, and are never looked up here.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use bytes::Bytes;
-use mcprove_recording::{Peer, RecordedRequest, Recording};
 use mcprove_servers::hosting::serve_stdio::DRAIN_TIME;
-use tokio::sync::watch;
 
-use super::ending::End;
-use super::lane::Lane;
-use crate::answers::Answers;
-use crate::faulted::{FaultTransport, strike};
-use crate::faulted_calls::{GRACE, PendingCall};
-use crate::message::{Seen, id_in_head, may_matter};
-use crate::watch::{Decision, Session, Verdict, Watch};
+use super::prelude::*;
+use crate::message::{id_in_head, may_matter};
 
 /// How many requests are remembered until they are answered.
 const OPEN_MAX: usize = 100_000;
@@ -27,7 +16,8 @@ pub struct Hub {
     pub to_server: Lane,
     pub to_client: Lane,
     answers: Answers,
-    end: watch::Sender<Option<End>>,
+    /// Set when a fault ended it all.
+    pub end: SetOnce<End>,
 }
 
 impl Hub {
@@ -43,7 +33,7 @@ impl Hub {
             to_server,
             to_client,
             answers: Answers::new(OPEN_MAX),
-            end: watch::Sender::new(None),
+            end: SetOnce::new(),
         })
     }
 
@@ -98,25 +88,6 @@ impl Hub {
         }
     }
 
-    /// A fault ends it all.
-    fn end(&self, end: End) {
-        self.end.send_modify(|ended| {
-            ended.get_or_insert(end);
-        });
-    }
-
-    /// Resolves when a fault ended it all.
-    pub async fn ended(&self) -> End {
-        let mut ended = self.end.subscribe();
-        let end = ended.wait_for(Option::is_some).await;
-        let end = end.ok().and_then(|end| *end);
-        match end {
-            Some(end) => end,
-            // The sender is held by `self`, so this is never.
-            None => std::future::pending().await,
-        }
-    }
-
     /// The client has left: what waits before it goes on gets a moment, as long as a server of ours gives it;
     /// what is due later is not executed. What is never answered ends now.
     pub async fn client_left(&self) {
@@ -157,23 +128,11 @@ impl Hub {
 /// The way of calls that met faults, by lines.
 struct Lines(Arc<Hub>);
 
-/// Gives back the claim on an answer, when it came or nobody waits for it any more.
-struct Claim<'a>(&'a Hub, &'a PendingCall);
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        let Self(hub, call) = self;
-        hub.answers
-            .stop_taking(&call.key.1, call.serial, call.is_lost);
-    }
-}
-
 impl FaultTransport for Lines {
     async fn execute(&self, call: &PendingCall) -> Option<Bytes> {
         let hub = &self.0;
         hub.watch.faulted.forget(&call.key);
-        let answer = hub.answers.take_answer(&call.key.1, call.serial);
-        let _claim = Claim(hub, call);
+        let answer = hub.answers.take_answer(call);
         if !hub.to_server.write_apart(&call.message).await {
             return None;
         }
@@ -184,11 +143,17 @@ impl FaultTransport for Lines {
         self.0.to_client.write_line(&message).await;
     }
 
+    // The first fault that ends it all decides how.
+
     async fn disconnect(&self) {
-        self.0.end(End::Disconnected);
+        let _ = self.0.end.set(End::Disconnected);
     }
 
     async fn crash(&self) {
-        self.0.end(End::Crashed);
+        let _ = self.0.end.set(End::Crashed);
+    }
+
+    fn over(&self, call: &PendingCall) {
+        self.0.answers.stop_taking(call);
     }
 }

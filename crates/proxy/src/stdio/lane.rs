@@ -1,12 +1,9 @@
 //! One direction's way out, shared by what passes and by what faults say: never two of them within one
 //! line.
 
-use std::sync::Arc;
+use tokio::sync::{Mutex, MutexGuard};
 
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Mutex, MutexGuard, watch};
-
-use crate::report::Count;
+use super::prelude::*;
 
 /// Counts what passed.
 pub fn count_lines(count: &Count, bytes: &[u8]) {
@@ -20,7 +17,7 @@ pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 /// A way out.
 pub struct Lane {
     output: Mutex<Way>,
-    is_closed: watch::Sender<bool>,
+    is_closed: SetOnce<()>,
     count: Arc<Count>,
 }
 
@@ -43,7 +40,7 @@ impl Lane {
                 output: Some(output),
                 is_within_line: false,
             }),
-            is_closed: watch::Sender::new(false),
+            is_closed: SetOnce::new(),
             count: Arc::clone(count),
         }
     }
@@ -85,7 +82,7 @@ impl Lane {
 
     /// Ends it, whoever is writing: nothing more is written.
     pub async fn close(&self) {
-        self.is_closed.send_replace(true);
+        let _ = self.is_closed.set(());
         let output = self.output.lock().await.output.take();
         if let Some(mut output) = output {
             // Who is gone needs no farewell.
@@ -103,18 +100,14 @@ impl LaneGuard<'_> {
         let Some(output) = self.way.output.as_mut() else {
             return false;
         };
-        let mut closed = self.lane.is_closed.subscribe();
         let written = async {
             output.write_all(bytes).await?;
             output.flush().await
         };
-        let is_closed = async {
-            let _ = closed.wait_for(|is_closed| *is_closed).await;
-        };
         let is_written = tokio::select! {
             biased;
             written = written => written.is_ok(),
-            () = is_closed => false,
+            () = self.lane.is_closed.wait() => false,
         };
         if is_written {
             self.way.is_within_line = bytes.last() != Some(&b'\n');

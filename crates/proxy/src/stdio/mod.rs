@@ -10,37 +10,27 @@ mod flow;
 mod hub;
 mod lane;
 mod outline;
+mod prelude;
 mod pump;
 
 #[cfg(test)]
 mod tests;
 
 use std::process::ExitStatus;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use mcprove_client::process::{Child, SpawnError, StderrLog, Tee};
 use mcprove_client::server::Server;
-use mcprove_recording::Peer;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use self::ending::{End, both};
-use self::flow::{Flow, Scanned};
-use self::hub::Hub;
-use self::lane::{Lane, count_lines};
-use self::pump::pump;
-use super::report::{CRASHED, Count, ProxySummary};
-use super::watch::{Settings, Watch};
+use self::prelude::*;
 
-pub use super::report::Ended;
 pub use ends::{standard_input, standard_output};
 
 /// How much is copied at once where nobody looks.
 const COPY_BYTES: usize = 64 * 1024;
 /// How long a server that was asked to end may take, if it is the user who asked.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
+
 /// A server that was started, and waits for its client.
 pub struct Started {
     child: Child,
@@ -199,7 +189,7 @@ async fn relay(
         tokio::select! {
             end = both(upwards, downwards, exited, (&flow, patience)) => end,
             () = stop => End::Stopped,
-            end = hub.ended() => end,
+            end = hub.end.wait() => *end,
         }
     };
     hub.to_client.close().await;

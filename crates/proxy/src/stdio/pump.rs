@@ -4,16 +4,9 @@
 //! into it; one longer than [`LOOK_BYTES_MAX`] goes on in pieces, unseen, and holds the way out until it
 //! ends.
 
-use std::sync::Arc;
+use bytes::Buf;
 
-use bytes::{Buf, BytesMut};
-use mcprove_recording::Peer;
-use tokio::io::{AsyncRead, AsyncReadExt};
-
-use super::hub::Hub;
-use super::lane::Lane;
-use crate::LOOK_BYTES_MAX;
-use crate::watch::Verdict;
+use super::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;

@@ -6,15 +6,10 @@
 //! waiting in silence: then calls count that came [`SILENCE_MIN`] later, for those before were
 //! under way at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
-
 use mcprove_fault::FaultCount;
-use mcprove_settings::quantity::as_milliseconds;
-use mcprove_trace::{Execution, FaultKind, Heard, Special};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mcprove_trace::Heard;
+
+use crate::prelude::*;
 
 /// The format of a summary.
 pub const SUMMARY_FORMAT: &str = "proxy-summary.v1";

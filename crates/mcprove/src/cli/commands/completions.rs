@@ -1,9 +1,9 @@
 //! `mcprove completions`.
 
-use clap::Args;
 use clap_complete::Shell;
 
-use crate::{ExitCode, Failure, arguments, terminal};
+use crate::arguments;
+use crate::prelude::*;
 
 /// Arguments of `mcprove completions`.
 #[derive(Debug, Args)]
@@ -15,10 +15,10 @@ pub struct Arguments {
 
 /// Runs the command.
 #[allow(clippy::unnecessary_wraps)] // Every command has this shape.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let mut script = Vec::new();
     let mut command = arguments::command();
     clap_complete::generate(arguments.shell, &mut command, "mcprove", &mut script);
     terminal::print(&String::from_utf8_lossy(&script));
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }

@@ -1,11 +1,8 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use clap::Args;
-
 use crate::load_arguments::{DEADLOCK_PROBE, ProbeArguments};
-use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::{ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, SettingFlags};
-use crate::{ReportArguments, ServerArguments, SessionArguments};
+use crate::load_run::{describe, exit_code, perform, show};
+use crate::prelude::*;
 
 /// Arguments of `mcprove deadlock-probe`.
 #[derive(Debug, Args)]
@@ -32,16 +29,13 @@ pub struct Arguments {
     report: ReportArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.output.json)?;
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let load = LoadArguments {
         tool: arguments.tool.iter().cloned().collect(),
         args: arguments.args.iter().cloned().collect(),
@@ -53,8 +47,8 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         others: vec![&arguments.settings, &arguments.output.settings],
     };
     let mut config = flags.config(&server)?;
-    config.session = arguments.session.settings(&arguments.server);
-    let session = arguments.session.options(&arguments.server);
+    config.session = arguments.target.settings();
+    let session = arguments.target.options();
     let stop = stop_on_interrupt();
     let (report, directory) = perform(&config, server, session, &stop)
         .await

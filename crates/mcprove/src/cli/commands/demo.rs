@@ -1,24 +1,12 @@
 //! `mcprove demo`: a guided half-minute on built-in servers.
 
-use std::time::Duration;
-
-use clap::Args;
-use mcprove_check::health::{self, ProbeOptions};
-use mcprove_check::report::probe_document;
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_document::style::Style;
 use mcprove_load::drive::Scenario;
 use mcprove_load::report::document;
-use mcprove_load::run::{Run, Thresholds};
-use mcprove_score::report::{Scored, score_document};
-use mcprove_suite::gates;
-use mcprove_suite::traces::Traces;
-use mcprove_trace::stream::EventStream;
-use serde::Deserialize;
+use mcprove_load::run::Thresholds;
 
 use super::probe;
-use crate::{ExitCode, Failure, interrupt, load_run, supervised, terminal};
+use crate::load_run;
+use crate::prelude::*;
 
 /// How long a call may take in the demo: long enough for any machine, short enough to watch.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
@@ -26,10 +14,6 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 const HANG: Duration = Duration::from_millis(1500);
 /// How long the loads of the demo last.
 const LOAD: Duration = Duration::from_secs(2);
-
-/// Arguments of `mcprove demo`.
-#[derive(Debug, Args)]
-pub struct Arguments {}
 
 /// What is done to a server.
 #[derive(Clone, Copy, Deserialize)]
@@ -63,11 +47,11 @@ const LYING_AGENT: &str = r#"{
 const LYING_AGENT_GATES: &str = "narrative: {}";
 
 /// Runs the command.
-pub async fn run(_: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run() -> Result {
     interrupt::unless_requested(play()).await?
 }
 
-async fn play() -> Result<ExitCode, Failure> {
+async fn play() -> Result {
     let program = std::env::current_exe()?;
     let program = program.to_string_lossy();
     let acts: Vec<Act> = serde_json::from_str(ACTS)?;
@@ -95,7 +79,7 @@ async fn play() -> Result<ExitCode, Failure> {
          \u{20}           mcprove run -s \"python -m my_mcp\" --duration 30s --concurrent 20\n\
          \u{20}           mcprove score transcript.json --gates gates.yml\n",
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// What is printed in the demo is set in.
@@ -113,7 +97,7 @@ fn show(text: &str, lesson: &str) {
 }
 
 /// Scores the trace of an agent that lies; whether that passed.
-fn score_lying_agent(number: usize) -> Result<bool, Failure> {
+fn score_lying_agent(number: usize) -> Result<bool> {
     terminal::print(&format!(
         "{number}. An agent that claims work that it did not do.\n   \
          $ mcprove score lying.json --gates gates.yml   # gates.yml: {LYING_AGENT_GATES}\n\n"
@@ -146,7 +130,7 @@ impl Job {
     }
 
     /// Whether the server passed, and what there is to read about it.
-    async fn perform(self, server: Server, style: Style) -> Result<(bool, String), Failure> {
+    async fn perform(self, server: Server, style: Style) -> Result<(bool, String)> {
         let scenario = match self {
             Self::Probe => return probe_server(&server, style).await,
             Self::Load => Scenario::sustained().concurrent(10).duration(LOAD),
@@ -165,7 +149,7 @@ impl Job {
     }
 }
 
-async fn probe_server(server: &Server, style: Style) -> Result<(bool, String), Failure> {
+async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
     let session = SessionOptions {
         call_timeout: CALL_TIMEOUT,
         ..SessionOptions::default()

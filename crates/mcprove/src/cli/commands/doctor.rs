@@ -1,11 +1,9 @@
 //! `mcprove doctor`: what commonly goes wrong, and one fix per line.
 
-use clap::Args;
 use mcprove_check::diagnosis;
 use mcprove_check::report::doctor_document;
 
-use crate::{ExitCode, Failure, ReportArguments, ServerArguments, SessionArguments};
-use crate::{interrupt, json};
+use crate::prelude::*;
 
 /// Arguments of `mcprove doctor`.
 #[derive(Debug, Args)]
@@ -18,20 +16,17 @@ pub struct Arguments {
     report: ReportArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
-    let is_given = arguments.server.is_given();
-    let server = is_given.then(|| arguments.server.resolve(&arguments.session));
+    let is_given = arguments.target.is_given();
+    let server = is_given.then(|| arguments.target.resolve());
     let server = server.transpose()?;
     let program = std::env::current_exe()?;
-    let options = arguments.session.options(&arguments.server);
+    let options = arguments.target.options();
     let items = interrupt::unless_requested(async {
         let mut items = diagnosis::examine_machine(&program).await;
         if let Some(server) = &server {

@@ -1,17 +1,12 @@
 //! `mcprove example-config`: a load configuration to start from.
 
-use clap::Args;
 use mcprove_load::config::example;
 
-use crate::{ExitCode, Failure, terminal};
-
-/// Arguments of `mcprove example-config`.
-#[derive(Debug, Args)]
-pub struct Arguments {}
+use crate::prelude::*;
 
 /// Runs the command.
 #[allow(clippy::unnecessary_wraps)] // Every command has this shape.
-pub fn run(_: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run() -> Result {
     terminal::print(example());
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }

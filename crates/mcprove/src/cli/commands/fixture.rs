@@ -1,12 +1,9 @@
 //! `mcprove fixture` (hidden): runs a built-in server.
 
-use std::net::SocketAddr;
+use mcprove_servers::fixture::{self, ENTRIES, Options};
 
-use clap::Args;
-use mcprove_servers::fixture::{self, ENTRIES, Eras, Kind, Options};
-use serde_json::{Map, Value};
-
-use crate::{ExitCode, Failure, interrupt, serving, terminal};
+use crate::prelude::*;
+use crate::serving::AddressArguments;
 
 /// Arguments of `mcprove fixture`.
 #[derive(Debug, Args)]
@@ -14,21 +11,8 @@ pub struct Arguments {
     /// The mode; without one they are listed
     mode: Option<String>,
 
-    /// Serve streamable HTTP on this address; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["sse", "ws"])]
-    http: Option<SocketAddr>,
-
-    /// Serve HTTP+SSE on this address
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "ws")]
-    sse: Option<SocketAddr>,
-
-    /// Serve WebSocket on this address
-    #[arg(long, value_name = "ADDRESS")]
-    ws: Option<SocketAddr>,
-
-    /// The eras to speak: handshake, stateless or both
-    #[arg(long, default_value = "both")]
-    era: Eras,
+    #[command(flatten)]
+    address: AddressArguments,
 
     /// A setting of the mode, as NAME=NUMBER; repeatable
     #[arg(long = "set", value_name = "SETTING")]
@@ -36,27 +20,20 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let Some(mode) = &arguments.mode else {
         for entry in ENTRIES {
             terminal::print(&format!("{:<14} {}\n", entry.name, entry.explanation));
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Passed);
     };
     let options = Options {
-        eras: arguments.era,
+        eras: arguments.address.era,
         settings: settings(&arguments.settings)?,
     };
-    let address = [
-        (arguments.http, Kind::Http),
-        (arguments.sse, Kind::Sse),
-        (arguments.ws, Kind::WebSocket),
-    ]
-    .into_iter()
-    .find_map(|(address, kind)| address.map(|address| (address, kind)));
-    let status = match address {
+    let status = match arguments.address.given()? {
         None => fixture::serve(mode, &options).await.map_err(describe)?,
-        Some((address, kind)) => {
+        Some((kind, address)) => {
             let listening = fixture::listen_as_process(mode, kind, address, &options)
                 .await
                 .map_err(describe)?;
@@ -71,7 +48,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     std::process::exit(i32::from(status))
 }
 
-fn settings(given: &[String]) -> Result<Map<String, Value>, Failure> {
+fn settings(given: &[String]) -> Result<Map<String, Value>> {
     given
         .iter()
         .map(|text| {
@@ -93,7 +70,7 @@ fn settings(given: &[String]) -> Result<Map<String, Value>, Failure> {
 #[allow(clippy::needless_pass_by_value)]
 fn describe(error: fixture::FixtureError) -> Failure {
     match error {
-        fixture::FixtureError::Listen(error) => serving::cannot_listen(&error),
+        fixture::FixtureError::Listen(error) => error.into(),
         error @ fixture::FixtureError::Mode(_) => {
             Failure::new(error.to_string(), "`mcprove fixture` lists the modes")
         }

@@ -1,10 +1,6 @@
 //! The YAML files of a folder, and what each of them is.
 
-use std::path::{Path, PathBuf};
-
-use mcprove_suite::{FileKind, Recognised, recognise_file};
-
-use crate::{Failure, terminal};
+use crate::prelude::*;
 
 /// How many files that are skipped are named.
 const NAMED_MAX: usize = 10;
@@ -19,7 +15,7 @@ pub fn is_yaml(path: &Path) -> bool {
 }
 
 /// The YAML files of a folder, by name; not those of folders in it.
-pub fn yaml_files(folder: &Path) -> Result<Vec<Found>, Failure> {
+pub fn yaml_files(folder: &Path) -> Result<Vec<Found>> {
     let unreadable = |error: std::io::Error| {
         let message = format!("cannot read {}: {error}", folder.display());
         Failure::new(message, "check its permissions")
@@ -34,15 +30,6 @@ pub fn yaml_files(folder: &Path) -> Result<Vec<Found>, Failure> {
     }
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(found)
-}
-
-/// Whether a file of a folder is taken for a suite. What cannot be read is: it may be one that somebody
-/// writes in.
-pub fn is_suite(kind: Recognised) -> bool {
-    matches!(
-        kind,
-        Recognised::Ours(FileKind::Suite) | Recognised::Unreadable
-    )
 }
 
 /// Says which files of folders are skipped.

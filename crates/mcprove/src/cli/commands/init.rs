@@ -1,19 +1,12 @@
 //! `mcprove init`.
 
-use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::path::Component;
 
-use clap::Args;
-use mcprove_client::permission::Allowance;
 use mcprove_settings::phrase::count;
-use mcprove_settings::printable::printable;
-use mcprove_settings::whole_file::write_whole;
 use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
 
 use super::probe;
-use crate::{ExitCode, Failure, OutputFile, ServerArguments, SessionArguments};
-use crate::{interrupt, terminal};
+use crate::prelude::*;
 
 /// How long one call may take, unless said otherwise.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,26 +37,30 @@ pub struct Arguments {
     allow_writes: bool,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let server = arguments.server.resolve(&arguments.session)?;
+pub async fn run(arguments: &Arguments) -> Result {
+    let server = arguments.target.resolve()?;
     let is_printed = arguments.out == Path::new("-");
     if !is_printed {
         check_place(&arguments.out, arguments.force)?;
     }
-    let mut session = arguments.session.options(&arguments.server);
-    session.call_timeout = arguments.session.call_timeout.unwrap_or(CALL_TIMEOUT);
+    let mut session = arguments.target.options();
+    session.call_timeout = arguments
+        .target
+        .session
+        .call_timeout
+        .unwrap_or(CALL_TIMEOUT);
     let options = DraftOptions {
         probe_timeout: session.call_timeout,
         session,
-        accepts_requests: arguments.session.accept_requests,
-        place: place(&arguments.out, arguments.server.working_dir.as_deref()),
+        accepts_requests: arguments.target.session.accept_requests,
+        place: place(
+            &arguments.out,
+            arguments.target.server.working_dir.as_deref(),
+        ),
         allowance: Allowance {
             writes: arguments.allow_writes,
             names: arguments.allow.clone(),
@@ -77,8 +74,7 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         terminal::print(&draft.text);
     } else {
         check_free(&arguments.out, arguments.force)?;
-        write_whole(&arguments.out, &draft.text)
-            .map_err(|error| Failure::unwritten(&arguments.out, &error))?;
+        write_whole(&arguments.out, &draft.text).map_err(Failure::unwritten(&arguments.out))?;
         terminal::print(&summary(&draft, &arguments.out));
     }
     // Nothing was tested, because nothing may be called.
@@ -98,20 +94,18 @@ fn describe(error: DraftError) -> Failure {
 
 /// Finds out whether the file can be written. It is not left there meanwhile: an empty one would be in the way of the
 /// next try if this one is killed.
-fn check_place(path: &Path, is_forced: bool) -> Result<(), Failure> {
+fn check_place(path: &Path, is_forced: bool) -> Result<()> {
     check_free(path, is_forced)?;
     let reserved = OutputFile::reserve(path);
-    reserved
-        .map(drop)
-        .map_err(|error| Failure::unwritten(path, &error))
+    reserved.map(drop).map_err(Failure::unwritten(path))
 }
 
-fn check_free(path: &Path, is_forced: bool) -> Result<(), Failure> {
+fn check_free(path: &Path, is_forced: bool) -> Result<()> {
     if !is_forced && path.symlink_metadata().is_ok() {
-        return Err(Failure::new(
+        return refuse(
             format!("{} already exists", path.display()),
             "give another file with --out, or --force to overwrite it",
-        ));
+        );
     }
     Ok(())
 }

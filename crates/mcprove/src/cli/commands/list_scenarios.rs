@@ -1,15 +1,10 @@
 //! `mcprove list-scenarios`: what can be done to a server, and the settings of each.
 
-use std::fmt::Write as _;
-
-use clap::Args;
 use mcprove_load::drive::LoadSettings;
 use mcprove_load::drive::scenario::ENTRIES;
 use mcprove_settings::kind::properties;
-use mcprove_settings::setting::{Setting, Settings};
-use serde_json::json;
 
-use crate::{ExitCode, Failure, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove list-scenarios`.
 #[derive(Debug, Args)]
@@ -24,7 +19,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let text = if arguments.json {
         let entries: Vec<_> = ENTRIES
             .iter()
@@ -39,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         list(arguments.settings)
     };
     terminal::print(&text);
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 fn list(with_settings: bool) -> String {

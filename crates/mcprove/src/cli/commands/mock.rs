@@ -1,18 +1,9 @@
 //! `mcprove mock`: a server made of a tools file, healthy or with faults.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_fault::FaultSpec;
-use mcprove_recording::{Origin, Recording};
 use mcprove_servers::mock::{Bound, Mock, MockSpec, MockSummary, Options};
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::secret::Redactor;
 
-use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
-use crate::serving::ListenArguments;
-use crate::{ExitCode, Failure, interrupt, keep_apart, losses, serving, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove mock`.
 #[derive(Debug, Args)]
@@ -27,17 +18,8 @@ pub struct Arguments {
     )]
     tools_from: PathBuf,
 
-    /// What goes wrong, such as hang, slow:1000 or error:-32000,tool=search,calls=1-3; repeatable
-    #[arg(long = "fault", value_name = "KIND")]
-    faults: Vec<String>,
-
-    /// A file of faults (YAML or TOML, format faults.v1), before those of --fault
-    #[arg(long = "faults", value_name = "FILE")]
-    faults_file: Option<PathBuf>,
-
-    /// The seed for faults that are injected at random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    faults: FaultArguments,
 
     #[command(flatten)]
     listen: ListenArguments,
@@ -52,27 +34,26 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let file = mock::read(&arguments.tools_from)?;
     for warning in &file.warnings {
         terminal::warn(warning);
     }
-    let hint = "`mcprove mock --help` lists the faults, and how to aim them";
-    let faults = read_faults(arguments.faults_file.as_deref(), &arguments.faults, hint)?;
+    let faults = arguments.faults.read()?;
     warn_of_misses(&file.spec, &faults);
-    let address = arguments.listen.address()?;
+    let address = arguments.listen.given()?;
     keep_apart(
         ("--log", arguments.log.as_deref()),
         &[
             ("--tools-from", Some(arguments.tools_from.as_path())),
-            ("--faults", arguments.faults_file.as_deref()),
+            ("--faults", arguments.faults.faults.as_deref()),
         ],
     )?;
     let server = file.spec.name.clone();
     let options = Options {
-        eras: arguments.listen.era,
+        eras: arguments.listen.address.era,
         faults: faults.clone(),
-        seed: arguments.seed,
+        seed: arguments.faults.seed,
         public_hosts: arguments.listen.public_hosts.clone(),
         recording: None,
     };
@@ -80,13 +61,16 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::new(error.to_string(), "fix the tools file"))?;
     let bound = match address {
         None => None,
-        Some((kind, address)) => {
-            let bound = Bound::to(address).await;
-            Some((kind, bound.map_err(|error| serving::cannot_listen(&error))?))
-        }
+        Some((kind, address)) => Some((kind, Bound::to(address).await?)),
     };
     // Last, because an old log is emptied: by now nothing else can keep the mock from starting.
-    let recording = recording(arguments, &server, &faults)?;
+    let origin = Origin {
+        target: arguments.tools_from.display().to_string(),
+        ..Origin::new("mock", &server)
+    };
+    let file = (arguments.log.as_deref(), arguments.append);
+    let (flags, redactor) = (&arguments.faults, Redactor::of_process());
+    let recording = flags.open_recording(file, origin, &faults, &redactor)?;
     if let Some(recording) = &recording {
         recording.on_failure(|reason| {
             terminal::warn(&format!(
@@ -137,25 +121,6 @@ fn warn_of_misses(spec: &MockSpec, faults: &[FaultSpec]) {
             ));
         }
     }
-}
-
-fn recording(
-    arguments: &Arguments,
-    server: &str,
-    faults: &[FaultSpec],
-) -> Result<Option<Recording>, Failure> {
-    let Some(path) = &arguments.log else {
-        return Ok(None);
-    };
-    let mut origin = Origin::new("mock", server);
-    origin.target = arguments.tools_from.display().to_string();
-    origin.seed = Some(arguments.seed);
-    origin.faults = faults.iter().map(ToString::to_string).collect();
-    let redactor = Redactor::of_process();
-    let recording = open_recording(path, arguments.append, &origin, &redactor);
-    recording
-        .map(Some)
-        .map_err(|error| Failure::unwritten(path, &error))
 }
 
 /// The end, for people.

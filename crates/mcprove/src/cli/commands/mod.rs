@@ -1,35 +1,33 @@
 //! One file per command: its arguments, and what it does.
 
-pub mod compare;
-pub mod completions;
-pub mod deadlock_probe;
-pub mod demo;
-pub mod doctor;
-pub mod example_config;
-pub mod fixture;
-pub mod folder;
-pub mod init;
-pub mod lab;
-pub mod list_scenarios;
-pub mod mock;
-pub mod probe;
-pub mod proxy;
-pub mod report;
-pub mod run;
-pub mod runs;
-pub mod schema;
-pub mod score;
-pub mod validate;
+mod compare;
+mod completions;
+mod deadlock_probe;
+mod demo;
+mod doctor;
+mod example_config;
+mod fixture;
+mod folder;
+mod init;
+mod lab;
+mod list_scenarios;
+mod mock;
+mod probe;
+mod proxy;
+mod report;
+mod run;
+mod runs;
+mod schema;
+mod score;
+mod validate;
 
-use clap::{ArgMatches, Subcommand};
-
-use crate::{ExitCode, Failure};
+use crate::prelude::*;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// A guided half-minute on built-in servers: what mcprove finds and how it reports it
-    Demo(demo::Arguments),
+    Demo,
     /// Connect, list the tools, call each once with generated arguments, and show their health
     Probe(Box<probe::Arguments>),
     /// Make many first calls at the same instant, and report whether the server deadlocks
@@ -59,7 +57,7 @@ pub enum Command {
     /// Find common problems on this machine or with a server, and how to fix them
     Doctor(Box<doctor::Arguments>),
     /// Print a load configuration with every setting explained, to start from
-    ExampleConfig(example_config::Arguments),
+    ExampleConfig,
     /// Print the JSON Schema of a file format
     Schema(schema::Arguments),
     /// Print a completion script for a shell
@@ -70,20 +68,20 @@ pub enum Command {
 }
 
 /// Runs a command; `matches` is the whole command line.
-pub async fn run(command: Command, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub async fn run(command: Command, matches: &ArgMatches) -> Result {
     let typed = matches.subcommand().map_or(matches, |(_, own)| own);
     match command {
-        Command::Demo(arguments) => demo::run(&arguments).await,
+        Command::Demo => demo::run().await,
         Command::Init(arguments) => init::run(&arguments).await,
         Command::Mock(arguments) => mock::run(&arguments).await,
         Command::Probe(arguments) => probe::run(&arguments).await,
-        Command::Proxy(arguments) => proxy::run(&arguments).await,
+        Command::Proxy(arguments) => proxy::run(arguments).await,
         Command::DeadlockProbe(arguments) => deadlock_probe::run(&arguments).await,
         Command::Run(arguments) => run::run(&arguments, typed).await,
         Command::Validate(arguments) => validate::run(&arguments),
         Command::ListScenarios(arguments) => list_scenarios::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments).await,
-        Command::ExampleConfig(arguments) => example_config::run(&arguments),
+        Command::ExampleConfig => example_config::run(),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments, typed).await,

@@ -1,21 +1,10 @@
 //! `mcprove probe`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use clap::Args;
-use mcprove_check::health::{self, ProbeError, ProbeOptions, ProbeOutcome, Progress};
-use mcprove_check::report::probe_document;
-use mcprove_client::permission::Allowance;
-use mcprove_client::server::Server;
+use mcprove_check::health::{ProbeError, ProbeOutcome, Progress};
 use mcprove_client::session::CallError;
-use mcprove_settings::message::Message;
-use mcprove_settings::secret::Redactor;
-use mcprove_trace::ErrorCategory;
-use mcprove_trace::stream::{EventStream, Sink, TraceFile};
+use mcprove_trace::stream::TraceFile;
 
-use crate::{ExitCode, Failure, ReportArguments, ServerArguments, SessionArguments, StatusLine};
-use crate::{interrupt, json, losses};
+use crate::prelude::*;
 
 /// Arguments of `mcprove probe`.
 #[derive(Debug, Args)]
@@ -36,18 +25,15 @@ pub struct Arguments {
     trace: Option<PathBuf>,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let options = ProbeOptions {
-        session: arguments.session.options(&arguments.server),
+        session: arguments.target.options(),
         allowance: Allowance {
             writes: arguments.allow_writes,
             names: Vec::new(),
@@ -86,20 +72,12 @@ pub fn progress(server: &Server) -> impl FnMut(Progress<'_>) + use<> {
     }
 }
 
-fn trace_file(
-    arguments: &Arguments,
-    redactor: &Redactor,
-) -> Result<Option<Arc<TraceFile>>, Failure> {
-    let Some(path) = &arguments.trace else {
-        return Ok(None);
-    };
-    let trace = TraceFile::create(path).map_err(|error| {
-        Failure::new(
-            format!("cannot write the trace {}: {error}", path.display()),
-            "check that the folder exists and can be written to",
-        )
-    })?;
-    Ok(Some(Arc::new(trace.with_redactor(redactor.clone()))))
+fn trace_file(arguments: &Arguments, redactor: &Redactor) -> Result<Option<Arc<TraceFile>>> {
+    let trace = arguments.trace.as_ref().map(|path| {
+        let trace = TraceFile::create(path).map_err(Failure::unwritten(path))?;
+        Ok(Arc::new(trace.with_redactor(redactor.clone())))
+    });
+    trace.transpose()
 }
 
 /// Why the probe could not be done, with the hint that fits.

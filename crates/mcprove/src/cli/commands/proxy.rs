@@ -1,47 +1,23 @@
 //! `mcprove proxy`: between any client and any server, to record and to inject faults.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::Args;
-use mcprove_client::server::Server;
-use mcprove_document::style::Style;
 use mcprove_fault::file::same_name;
-use mcprove_fault::{FaultSpec, tell_apart};
-use mcprove_proxy::{ProxySummary, Settings, http, stdio, summary_document};
-use mcprove_recording::Origin;
-use mcprove_servers::hosting::PublicHost;
-use mcprove_settings::quantity::parse_duration;
-use mcprove_settings::secret::{Redactor, is_given_secret};
+use mcprove_fault::tell_apart;
+use mcprove_proxy::{Ended, Settings, http, stdio, summary_document};
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
-use crate::fault_arguments::{kinds_of_faults, open_recording, read_faults};
 use crate::patient_stderr::PatientStderr;
-use crate::target::{split_command, split_header};
-use crate::{ExitCode, Failure, OutputFile, ReportArguments, ReportFormat, Reports, drawn};
-use crate::{interrupt, keep_apart, listen_address, losses, serving, supervised, terminal};
+use crate::prelude::*;
+use crate::target::{given_secrets, split_command, split_header};
 
 /// How the summary is drawn on standard error.
 const STDERR_STYLE: Style = Style::plain(80);
 
 /// Arguments of `mcprove proxy`.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 #[command(after_help = kinds_of_faults())]
 pub struct Arguments {
-    /// A fault, such as slow:1000, hang,tool=search or error,calls=1-3,rate=0.5; repeatable
-    #[arg(long, value_name = "FAULT")]
-    fault: Vec<String>,
-
-    /// A file with faults (YAML or TOML, format faults.v1)
-    #[arg(long, value_name = "FILE")]
-    faults: Option<PathBuf>,
-
-    /// The seed for faults that are injected at random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    faults: FaultArguments,
 
     /// The name of the server, at which faults can be aimed
     #[arg(long, value_name = "NAME", default_value = "server")]
@@ -82,7 +58,7 @@ pub struct Arguments {
         value_name = "ADDRESS",
         requires = "url",
         conflicts_with_all = ["command", "server"],
-        value_parser = listen_address::parse_argument
+        value_parser = serving::parse_address
     )]
     listen: Option<SocketAddr>,
 
@@ -122,7 +98,7 @@ pub struct Arguments {
 }
 
 /// What a suite says of a server, which has no flags.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct OfSuite {
     env: BTreeMap<String, String>,
     working_dir: Option<PathBuf>,
@@ -133,39 +109,35 @@ struct OfSuite {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let arguments = &arguments.set_up().await?;
+pub async fn run(mut arguments: Box<Arguments>) -> Result {
+    arguments.set_up().await?;
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
     let reports = arguments.reports()?;
-    let (summary, code) = match arguments.listen.zip(arguments.url.as_deref()) {
-        Some(pair) => between_http(arguments, faults, pair, stop).await?,
-        None => between_pipes(arguments, faults, stop).await?,
+    let (ended, ran_out) = match arguments.listen.zip(arguments.url.as_deref()) {
+        Some(pair) => between_http(&arguments, faults, pair, stop).await?,
+        None => (between_pipes(&arguments, faults, stop).await?, false),
     };
+    let summary = &ended.summary;
     let recorded = arguments.record.as_ref().zip(summary.recording.as_ref());
     losses::add(recorded.and_then(|(path, recording)| recording.loss(path)));
-    let document = summary_document(&summary);
+    let document = summary_document(summary);
     let json = summary.to_json();
     reports.write(|format, style| drawn(&document, &json, format, style));
-    Ok(code)
-}
-
-/// The exit code of a proxy that was stopped, ran out of something itself, or whose server ended so.
-fn code(was_stopped: bool, ran_out: bool, status: u8) -> ExitCode {
-    ExitCode::worst([
-        (was_stopped, ExitCode::Interrupted),
+    Ok(ExitCode::worst([
+        (ended.was_stopped, ExitCode::Interrupted),
         (ran_out, ExitCode::CouldNotRun),
-        (status != 0, ExitCode::of_server(status)),
-    ])
+        (true, ExitCode::of_server(ended.status)),
+    ]))
 }
 
-/// The proxy over HTTP.
+/// The proxy over HTTP: how it ended, and whether it ran out of something itself.
 async fn between_http(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     (listen, url): (SocketAddr, &str),
     stop: impl Future<Output = ()>,
-) -> Result<(ProxySummary, ExitCode), Failure> {
+) -> Result<(Ended, bool)> {
     let mut headers = Vec::new();
     let mut server = Server::http(url);
     for header in &arguments.header {
@@ -174,38 +146,35 @@ async fn between_http(
         headers.push((name.to_owned(), value.to_owned()));
     }
     let file = arguments.reserve()?;
-    let bound = http::bind(listen, url, headers).await?;
+    let proxy = http::listen(listen, url, headers).await?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
     let settings = arguments.settings(faults, &server)?;
     arguments.warn_of_losses(&settings, terminal::print_error);
     file.into_iter().for_each(OutputFile::keep);
-    let proxy = bound
-        .public_hosts(arguments.public_hosts.clone())
-        .proxy(settings);
+    let proxy = proxy.public_hosts(arguments.public_hosts.clone());
     let limits = proxy.limits().clone();
     serving::announce(&proxy.url(), &limits);
-    let ended = proxy.run(stop).await;
+    let ended = proxy.run(settings, stop).await;
     if !arguments.quiet {
         terminal::print_error(&summary_document(&ended.summary).terminal(STDERR_STYLE));
     }
-    let code = code(ended.was_stopped, limits.met().is_some(), ended.status);
-    Ok((ended.summary, code))
+    Ok((ended, limits.met().is_some()))
 }
 
 async fn between_pipes(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
     stop: impl Future<Output = ()>,
-) -> Result<(ProxySummary, ExitCode), Failure> {
+) -> Result<Ended> {
     let command = match &arguments.server {
         Some(text) => split_command(text)?,
         None => arguments.command.clone(),
     };
     let Some((program, rest)) = command.split_first() else {
-        return Err(Failure::new(
+        return refuse(
             "no server given",
             "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
-        ));
+        );
     };
     let mut server = supervised(Server::stdio(program))
         .args(rest.iter().cloned())
@@ -218,13 +187,8 @@ async fn between_pipes(
     let stderr = PatientStderr::new();
     let shown = Arc::clone(&stderr);
     let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
-    let started = match stdio::start(&server, on_stderr).await {
-        Ok(started) => started,
-        Err(error) => {
-            arguments.tell_suite(&server, &error.to_string());
-            return Err(error.into());
-        }
-    };
+    let started = stdio::start(&server, on_stderr).await;
+    let started = started.inspect_err(|error| arguments.tell_suite(&server, &error.to_string()))?;
     let settings = match arguments.settings(faults, &server) {
         Ok(settings) => settings,
         Err(failure) => {
@@ -242,16 +206,14 @@ async fn between_pipes(
         stderr.write(summary.as_bytes());
     }
     stderr.finish().await;
-    let code = code(ended.was_stopped, false, ended.status);
-    Ok((ended.summary, code))
+    Ok(ended)
 }
 
 impl Arguments {
-    /// The arguments with what the file of `--setup` says.
-    async fn set_up(&self) -> Result<Self, Failure> {
-        let arguments = self.clone();
+    /// Takes over what the file of `--setup` says.
+    async fn set_up(&mut self) -> Result<()> {
         let Some(path) = &self.setup else {
-            return Ok(arguments);
+            return Ok(());
         };
         let fetched = ProxySetup::fetch(path).await;
         let (setup, report) = fetched.map_err(|error| {
@@ -260,80 +222,75 @@ impl Arguments {
                 "a suite writes this file for each run of an agent; it is gone when the run is over",
             )
         })?;
-        Ok(Self {
-            server_name: setup.server_name,
-            command: std::iter::once(setup.program).chain(setup.args).collect(),
-            shutdown_timeout: Duration::from_millis(setup.shutdown_timeout_ms),
-            fault: setup.faults,
-            seed: setup.seed,
-            record: Some(setup.record),
-            append: true,
-            quiet: true,
-            of_suite: Some(OfSuite {
-                env: setup.env,
-                working_dir: setup.working_dir,
-                secrets: setup.secrets,
-                report: Arc::new(report),
-            }),
-            ..arguments
-        })
+        self.server_name = setup.server_name;
+        self.command = std::iter::once(setup.program).chain(setup.args).collect();
+        self.shutdown_timeout = Duration::from_millis(setup.shutdown_timeout_ms);
+        self.faults.fault = setup.faults;
+        self.faults.seed = setup.seed;
+        self.record = Some(setup.record);
+        self.append = true;
+        self.quiet = true;
+        self.of_suite = Some(OfSuite {
+            env: setup.env,
+            working_dir: setup.working_dir,
+            secrets: setup.secrets,
+            report: Arc::new(report),
+        });
+        Ok(())
     }
 
-    fn all_faults(&self) -> Result<Vec<FaultSpec>, Failure> {
-        let hint = "`mcprove proxy --help` lists the kinds of faults";
-        let mut all = read_faults(self.faults.as_deref(), &self.fault, hint)?;
+    fn all_faults(&self) -> Result<Vec<FaultSpec>> {
+        let mut all = self.faults.read()?;
         tell_apart(all.iter_mut());
         match same_name(&all) {
-            Some(name) => Err(Failure::new(
+            Some(name) => refuse(
                 format!("two faults are called {name:?}"),
                 "give one of them another name: --fault slow:500,name=slower",
-            )),
+            ),
             None => Ok(all),
         }
     }
 
     /// The file of the recording, which keeps what it holds until there is something to write.
-    fn reserve(&self) -> Result<Option<OutputFile>, Failure> {
+    fn reserve(&self) -> Result<Option<OutputFile>> {
         let record = self.record.as_deref();
-        keep_apart(
-            ("--record", record),
-            &[("--faults", self.faults.as_deref())],
-        )?;
-        let file = record.map(|path| {
-            OutputFile::reserve_private(path).map_err(|error| unwritable(path, &error))
-        });
+        let faults = ("--faults", self.faults.faults.as_deref());
+        keep_apart(("--record", record), &[faults])?;
+        let file =
+            record.map(|path| OutputFile::reserve_private(path).map_err(Failure::unwritten(path)));
         file.transpose()
     }
 
     /// The reports at its end; what goes through it has standard output.
-    fn reports(&self) -> Result<Reports, Failure> {
-        let faults = ("--faults", self.faults.as_deref());
+    fn reports(&self) -> Result<Reports> {
+        let file = &self.faults.faults;
+        let faults = ("--faults", file.as_deref());
         let record = ("--record", self.record.as_deref());
         keep_apart(("--summary", self.summary.as_deref()), &[faults, record])?;
-        let read: Vec<PathBuf> = self.faults.iter().chain(&self.record).cloned().collect();
+        let read: Vec<PathBuf> = file.iter().chain(&self.record).cloned().collect();
         let reports = self.reports.resolve_with(false, &[], &read)?;
         match (reports.printed(), &self.summary) {
             (None | Some(ReportFormat::Terminal), Some(file)) => {
                 reports.and(ReportFormat::Json, file, &read)
             }
             (None | Some(ReportFormat::Terminal), None) => Ok(reports),
-            (Some(format), _) => Err(Failure::new(
+            (Some(format), _) => refuse(
                 "standard output carries messages, and no report",
                 format!("write it to a file: --report {}=FILE", format.name()),
-            )),
+            ),
         }
     }
 
-    fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings, Failure> {
-        let mut origin = Origin::new("proxy", &self.server_name);
-        origin.target = server.describe();
-        origin.seed = Some(self.seed);
-        origin.faults = faults.iter().map(ToString::to_string).collect();
-        let recording = self.record.as_ref().map(|path| {
-            open_recording(path, self.append, &origin, &self.redactor(server))
-                .map_err(|error| unwritable(path, &error))
-        });
-        let recording = recording.transpose()?;
+    fn settings(&self, faults: Vec<FaultSpec>, server: &Server) -> Result<Settings> {
+        let origin = Origin {
+            target: server.describe(),
+            ..Origin::new("proxy", &self.server_name)
+        };
+        let file = (self.record.as_deref(), self.append);
+        let redactor = self.redactor(server);
+        let recording = self
+            .faults
+            .open_recording(file, origin, &faults, &redactor)?;
         if let (Some(recording), Some(suite)) = (&recording, &self.of_suite) {
             recording.write_at_once();
             suite.report.begun();
@@ -341,7 +298,7 @@ impl Arguments {
         Ok(Settings {
             server_name: self.server_name.clone(),
             faults,
-            seed: self.seed,
+            seed: self.faults.seed,
             recording,
             counts_calls: self.summary.is_some() || self.reports.is_given(),
         })
@@ -349,11 +306,9 @@ impl Arguments {
 
     /// Knows the secrets of the server, which may come back in what passes.
     fn redactor(&self, server: &Server) -> Redactor {
-        let given = self.header.iter().filter_map(|it| it.split_once(':'));
-        let given = given.map(|(_, value)| value.trim().to_owned());
-        let given = given.filter(|value| is_given_secret(value));
         let of_suite = self.of_suite.iter().flat_map(|suite| suite.secrets.clone());
-        server.redactor().with_secrets(given.chain(of_suite))
+        let given = given_secrets(&self.header, ':').chain(of_suite);
+        server.redactor().with_secrets(given)
     }
 
     /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
@@ -370,24 +325,20 @@ impl Arguments {
 
     /// Tells at once, and not only at the end, that the recording cannot be written.
     fn warn_of_losses(&self, settings: &Settings, tell: impl Fn(&str) + Send + Sync + 'static) {
-        let suite = self.of_suite.clone();
         let Some(recording) = &settings.recording else {
             return;
         };
+        let report = self
+            .of_suite
+            .as_ref()
+            .map(|suite| Arc::clone(&suite.report));
         recording.on_failure(move |reason| {
-            if let Some(suite) = &suite {
-                suite.report.lost(reason);
+            if let Some(report) = &report {
+                report.lost(reason);
             }
             tell(&format!(
                 "mcprove: warning: the recording cannot be written: {reason}; the proxy goes on\n"
             ));
         });
     }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(
-        format!("{}: cannot be written: {error}", path.display()),
-        "check the path, its permissions and the space on the disk",
-    )
 }

@@ -1,16 +1,11 @@
 //! `mcprove report`: the report of a run, computed again from its trace.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use mcprove_load::report::recording_document;
-use mcprove_load::run::{RunDirectory, read_recording, recompute};
-use mcprove_settings::secret::Redactor;
-use serde::Serialize;
+use mcprove_load::run::{read_recording, recompute};
 use serde::de::DeserializeOwned;
 
 use crate::load_run::{exit_code, show};
-use crate::{ExitCode, Failure, ReportArguments, Reports, losses, terminal};
+use crate::prelude::*;
 
 /// Arguments of `mcprove report`.
 #[derive(Debug, Args)]
@@ -33,7 +28,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let path = &arguments.directory;
     let read = std::slice::from_ref(path);
     let reports = arguments.report.resolve_with(arguments.json, &[], read)?;
@@ -53,18 +48,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// A report without the secrets of this environment: older versions wrote traces that have them.
-pub fn redacted<T: Serialize + DeserializeOwned>(report: T) -> Result<T, Failure> {
+pub fn redacted<T: Serialize + DeserializeOwned>(report: T) -> Result<T> {
     let redacted = Redactor::of_process().report(&report)?;
     Ok(redacted.unwrap_or(report))
 }
 
 /// Tells what a recording amounts to.
-fn report_recording(path: &Path, reports: &Reports) -> Result<ExitCode, Failure> {
+fn report_recording(path: &Path, reports: &Reports) -> Result {
     let report = redacted(read_recording(path)?)?;
     if !report.is_whole {
         terminal::warn(&"the recording has no end: its writer was killed or is still running");
     }
     let document = recording_document(&report, &path.display().to_string());
     reports.show(&document, &report.to_json());
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }

@@ -1,14 +1,9 @@
 //! `mcprove runs`: the runs that there are.
 
-use std::io;
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_document::block::Section;
 use mcprove_load::report::runs_document;
-use mcprove_load::run::{FormatError, RunList, list_runs};
+use mcprove_load::run::list_runs;
 
-use crate::{ExitCode, Failure, ReportArguments};
+use crate::prelude::*;
 
 /// Where runs are unless told otherwise.
 const DIRECTORY: &str = "runs";
@@ -33,17 +28,17 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let listed = list_runs(&base, limit).or_else(|error| match error.kind() {
         // Nobody has made a run yet: that is no mistake.
         io::ErrorKind::NotFound if arguments.dir.is_none() => Ok(Vec::new()),
-        _ => Err(Failure::new(
+        _ => refuse(
             format!("{}: {error}", base.display()),
             "give the directory that holds the runs: --dir DIR",
-        )),
+        ),
     });
     let entries = listed?;
     let mut document = runs_document(&entries);
@@ -55,6 +50,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut unread = entries.iter().filter_map(|it| it.report.as_ref().err());
     match unread.find(|error| matches!(error, FormatError::Other { .. })) {
         Some(error) => Err(error.into()),
-        None => Ok(ExitCode::SUCCESS),
+        None => Ok(ExitCode::Passed),
     }
 }

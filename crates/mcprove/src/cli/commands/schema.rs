@@ -1,22 +1,19 @@
 //! `mcprove schema`: the published JSON Schemas, generated from the types.
 
-use clap::Args;
 use mcprove_check::health::ProbeReport;
 use mcprove_fault::file as faults;
-use mcprove_lab::audit::{AuditList, RowComparison};
+use mcprove_lab::audit::AuditList;
 use mcprove_load::config as load;
-use mcprove_load::run::{ComparisonReport, RecordingReport, Report, RunList, SideBySide, Summary};
+use mcprove_load::run::{RecordingReport, Report, Summary};
 use mcprove_proxy::ProxySummary;
 use mcprove_score::report::ScoreDocument;
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::registry::nearest;
 use mcprove_suite::agent::cassette::Cassette;
-use mcprove_suite::run::{SuiteList, SuiteReport};
-use mcprove_suite::{Validation, file, gates};
+use mcprove_suite::{Validation, file};
 use mcprove_trace::{AgentTraceFile, TraceRecord};
 use schemars::{Schema, schema_for};
 
-use crate::{ExitCode, Failure, json, terminal};
+use crate::prelude::*;
 
 /// The published formats: the name of each, and what it describes.
 const FORMATS: &str = include_str!("../explain/formats.txt");
@@ -58,10 +55,10 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let Some(name) = &arguments.name else {
         terminal::print(FORMATS);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Passed);
     };
     let wanted = name.strip_suffix(".v1").unwrap_or(name);
     let Some(schema) = schema(wanted) else {
@@ -70,10 +67,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Some(close) => format!("did you mean {close:?}?"),
             None => format!("known formats: {}", known.join(", ")),
         };
-        return Err(Failure::new(format!("no format is called {name:?}"), hint));
+        return refuse(format!("no format is called {name:?}"), hint);
     };
     terminal::print(&json(&schema)?);
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// The names of the formats, without their version.

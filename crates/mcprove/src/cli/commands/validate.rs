@@ -1,17 +1,9 @@
 //! `mcprove validate`: whether files are in order, without running anything.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::printable::printable;
-use mcprove_suite::plan::Environment;
-use mcprove_suite::{
-    CheckedFile, FileKind, Recognised, VALIDATION_FORMAT, Validation, check, check_empty_folder,
-};
+use mcprove_suite::{CheckedFile, VALIDATION_FORMAT, Validation, check, check_empty_folder};
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
-use crate::{ExitCode, Failure, json, terminal};
+use crate::prelude::*;
 
 /// The longest line that is shown whole.
 const LINE_MAX: usize = 1000;
@@ -29,13 +21,19 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     let mut files = Vec::new();
     for (file, errors) in checked(&arguments.files)? {
         if !arguments.json {
-            show_warnings(&file);
+            for warning in &file.warnings {
+                terminal::warn(&printable(warning, LINE_MAX));
+            }
             match errors {
-                Some(errors) => show_errors(&errors.to_string()),
+                // As their reader wrote them, and an empty line between those of two files.
+                Some(errors) => {
+                    let lines = printable_lines(&errors.to_string(), LINE_MAX);
+                    terminal::print_error(&(lines + "\n"));
+                }
                 None => terminal::print(&format!("{}\n", printable(&summary(&file), LINE_MAX))),
             }
         }
@@ -54,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// The files, and those of the folders. Files of other programs in folders are named, and left out.
-fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>, Failure> {
+fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>> {
     let environment = Environment::of_process();
     let mut files = Vec::new();
     for path in given {
@@ -72,18 +70,6 @@ fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>
         files.extend(ours.iter().map(|(path, _)| check(path, &environment)));
     }
     Ok(files)
-}
-
-fn show_warnings(file: &CheckedFile) {
-    for warning in &file.warnings {
-        terminal::print_error(&format!("warning: {}\n", printable(warning, LINE_MAX)));
-    }
-}
-
-/// Problems as their reader wrote them, and an empty line between those of two files.
-fn show_errors(errors: &str) {
-    let lines = errors.lines().map(|line| printable(line, LINE_MAX) + "\n");
-    terminal::print_error(&format!("{}\n", lines.collect::<String>()));
 }
 
 /// That a file is in order, and what is in it.

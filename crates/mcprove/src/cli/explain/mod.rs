@@ -1,12 +1,9 @@
 //! `--explain`: what a command does, without doing it. Every command has the flag; the texts are files in `explain/`.
 
-use std::fmt::Write as _;
-
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use mcprove_client::permission::RULE;
+use clap::{Arg, Command};
 use mcprove_document::terminal::wrap;
 
-use crate::kinds_of_faults;
+use crate::prelude::*;
 
 macro_rules! texts {
     ($($name:literal)*) => {
@@ -53,18 +50,25 @@ pub fn text(command: &str) -> String {
 }
 
 fn tools_of_lab() -> String {
-    /// The widest line.
-    const COLUMNS: usize = 80;
-    /// Where explanations begin.
-    const INDENT: usize = 21;
+    let tools = mcprove_lab::tools().iter();
+    tools
+        .map(|tool| explained(tool.name(), 21, tool.explanation()))
+        .collect()
+}
+
+/// A name and what it means, which begins in that column. No line is longer than 80 columns.
+pub fn explained(name: &str, indent: usize, about: &str) -> String {
     let mut text = String::new();
-    for entry in mcprove_lab::tools() {
-        let mut name = entry.name();
-        for line in wrap(entry.explanation(), COLUMNS - INDENT, ("", "")).lines() {
-            // Writing to a text cannot fail.
-            let _ = writeln!(text, "  {name:<WIDTH$}{line}", WIDTH = INDENT - 2);
-            name = "";
+    let mut start = format!("  {name}");
+    for line in wrap(about, 80 - indent, ("", "")).lines() {
+        if start.len() >= indent {
+            text.push_str(&start);
+            text.push('\n');
+            start.clear();
         }
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{start:<indent$}{line}");
+        start.clear();
     }
     text
 }

@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::Settings;
-use crate::http::{Ended, HttpProxy, listen};
+use crate::http::listen;
 pub use crate::said::{call, cancel};
+use crate::{Ended, Settings};
 
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -241,10 +241,10 @@ pub struct Running {
 impl Running {
     pub async fn start(url: &str, settings: Settings) -> Self {
         let addr = "127.0.0.1:0".parse().unwrap();
-        let proxy: HttpProxy = listen(addr, url, Vec::new(), settings).await.unwrap();
-        let addr = proxy.addr();
+        let proxy = listen(addr, url, Vec::new()).await.unwrap();
+        let addr = proxy.addr;
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(proxy.run(async {
+        let ended = tokio::spawn(proxy.run(settings, async {
             let _ = stopped.await;
         }));
         Self {

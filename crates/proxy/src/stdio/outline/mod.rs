@@ -6,7 +6,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::message::IdKey;
+use crate::prelude::*;
 
 /// How much of a key or a value is kept; longer ids are told apart by their beginnings and lengths.
 const TOKEN_BYTES: usize = 128;

@@ -1,7 +1,7 @@
 //! The proxies before the servers of one run.
 
+use mcprove_proxy::{Ended, Settings, http};
 use mcprove_settings::message::sentence;
-use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
 
 use super::setup::{Kept, ProxySetup, ProxyTask};
@@ -123,7 +123,7 @@ async fn before_address(
         counts_calls: false,
     };
     let headers = headers.clone().into_iter().collect();
-    let proxy = http::listen(ANY_PORT, url, headers, settings).await;
+    let proxy = http::listen(ANY_PORT, url, headers).await;
     let proxy = proxy.map_err(|error| {
         let message = format!("the proxy of the server {name:?} cannot listen: {error}");
         TestError::new(message, error.hint())
@@ -134,7 +134,7 @@ async fn before_address(
             // Dropped is stopped too.
             let _ = stopped.await;
         };
-        let ended = proxy.run(stopped).await;
+        let ended = proxy.run(settings, stopped).await;
         // The mock behind it goes with it.
         drop(mock);
         let failure = ended.summary.recording.and_then(|it| it.failure);

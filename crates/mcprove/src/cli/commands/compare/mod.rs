@@ -2,21 +2,12 @@
 
 mod servers;
 
-use std::path::{Path, PathBuf};
-
-use clap::{ArgMatches, Args};
-use mcprove_client::server::Server;
-use mcprove_document::block::Section;
-use mcprove_load::config::LoadConfig;
 use mcprove_load::report::comparison_document;
-use mcprove_load::run::{ComparisonReport, SIDE_BY_SIDE_SUFFIX, compare_recorded};
+use mcprove_load::run::{SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits};
-use mcprove_settings::printable::printable;
-use mcprove_suite::run::LAST_FAILED_FILE;
 
 use crate::load_arguments::HangArguments;
-use crate::{ExitCode, Failure, LoadArguments, LoadFlags, ReportArguments, Reports};
-use crate::{ServerArguments, SessionArguments, terminal};
+use crate::prelude::*;
 
 /// How long each run lasts, unless told otherwise.
 const DURATION: &str = "1s";
@@ -59,10 +50,7 @@ pub struct Arguments {
     load: LoadArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// What is allowed.
@@ -91,15 +79,15 @@ struct LimitArguments {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
     let read = &arguments.directories;
     let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
-    if arguments.server.is_given() {
+    if arguments.target.is_given() {
         if !arguments.directories.is_empty() {
-            return Err(Failure::new(
+            return refuse(
                 "directories and servers were given",
                 "compare either recorded runs (two directories) or servers (--server A --server B)",
-            ));
+            );
         }
         return servers::run(arguments, matches, reports).await;
     }
@@ -123,7 +111,7 @@ impl LimitArguments {
 
 impl Arguments {
     /// The load of one run. This is where the flags of `mcprove run` are read.
-    fn config(&self, server: &Server) -> Result<LoadConfig, Failure> {
+    fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut load = self.load.clone();
         let is_sustained = load.entry().is_some_and(|entry| entry.name == "sustained");
         if is_sustained && !load.settings.has("calls") {
@@ -143,7 +131,7 @@ impl Arguments {
 }
 
 /// The directories of both sides.
-fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Failure> {
+fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let given = [
         (arguments.runs.is_some(), "--runs"),
         (arguments.trace, "--trace"),
@@ -156,10 +144,10 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fa
         ),
     ];
     if let Some((_, name)) = given.iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::new(
+        return refuse(
             format!("{name} {NEEDS_SERVERS}"),
             "leave it out, or name two servers: --server A --server B",
-        ));
+        );
     }
     // `runs/*` names what else we write there, too.
     let given = arguments.directories.iter().cloned();
@@ -172,14 +160,14 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Fa
         Some((baseline, current)) if !current.is_empty() => {
             Ok((baseline.to_vec(), current.to_vec()))
         }
-        Some(_) => Err(Failure::new(
+        Some(_) => refuse(
             "there is nothing to compare the run with",
             "give two directories, BASELINE and CURRENT; `mcprove runs` lists what there is",
-        )),
-        None => Err(Failure::new(
+        ),
+        None => refuse(
             "nothing to compare was given",
             "give two directories of runs, or two servers: --server A --server B",
-        )),
+        ),
     }
 }
 

@@ -1,27 +1,15 @@
 //! The half of `mcprove compare` that makes runs: two servers, in turns.
 
-use std::sync::{Arc, Mutex};
-
-use clap::ArgMatches;
-use mcprove_client::server::Server;
-use mcprove_load::config::LoadConfig;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::progress_line;
-use mcprove_load::run::{CompareError, Comparer, ComparisonProgress, Run, Side};
+use mcprove_load::run::{Comparer, ComparisonProgress, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
-use mcprove_settings::sync::lock;
 
 use super::{Arguments, code, show};
-use crate::load_run::{describe, stop_on_interrupt};
-use crate::{ExitCode, Failure, Reports, StatusLine, losses};
+use crate::load_run::{describe, run_on};
+use crate::prelude::*;
 
 /// Compares the servers that were named.
-pub async fn run(
-    arguments: &Arguments,
-    matches: &ArgMatches,
-    reports: &Reports,
-) -> Result<ExitCode, Failure> {
-    let mut servers = arguments.server.resolve_all(&arguments.session)?;
+pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports) -> Result {
+    let mut servers = arguments.target.resolve_all()?;
     // Commands and addresses are different lists: what stood first is known from the place on the command line only.
     let place = |name: &str| matches.indices_of(name)?.next();
     let places = place("url").zip(place("server"));
@@ -69,13 +57,8 @@ fn template(
     live: &Arc<LiveView>,
 ) -> Run {
     let live = Arc::clone(live);
-    let described = LoadConfig {
-        server: server.clone(),
-        ..config.clone()
-    };
-    config
-        .run(server, &described)
-        .with_session(arguments.session.options(&arguments.server))
+    run_on(config, server)
+        .with_session(arguments.target.options())
         .on_progress(Arc::new(move |progress| {
             let turn = lock(&live.turn);
             let room = StatusLine::WIDTH.saturating_sub(turn.len());

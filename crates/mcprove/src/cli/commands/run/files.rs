@@ -1,25 +1,11 @@
 //! Which of the files are suites: by what is in them, since both suites and loads are YAML.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
 use mcprove_settings::tree::{Document, Wanted};
-use mcprove_suite::{FileKind, Recognised, recognise_file};
 
-use crate::Failure;
-use crate::commands::folder::{Found, is_suite, is_yaml, yaml_files};
-
-/// What the files are.
-#[derive(Debug)]
-pub enum Inputs {
-    /// Loads, or no files at all.
-    Loads,
-    /// Suites.
-    Suites(Suites),
-}
+use crate::commands::folder::{Found, is_yaml, yaml_files};
+use crate::prelude::*;
 
 /// Suites, and what was found beside them.
-#[derive(Debug)]
 pub struct Suites {
     /// The suites, each once.
     pub files: Vec<PathBuf>,
@@ -27,8 +13,9 @@ pub struct Suites {
     pub passed_over: Vec<Found>,
 }
 
-/// Finds out what the files are. A folder stands for every suite in it.
-pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Inputs, Failure> {
+/// The suites among the files; none where they are loads, or there are no files at all. A folder stands for every
+/// suite in it.
+pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Option<Suites>> {
     let mut suites: Vec<PathBuf> = Vec::new();
     let mut passed_over: Vec<Found> = Vec::new();
     let mut loads: Vec<&PathBuf> = Vec::new();
@@ -52,16 +39,16 @@ pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Inputs, Fai
         }
     }
     match (suites.first(), loads.first()) {
-        (None, _) => Ok(Inputs::Loads),
-        (Some(suite), Some(load)) => Err(Failure::new(
+        (None, _) => Ok(None),
+        (Some(suite), Some(load)) => refuse(
             format!(
                 "{} is a suite and {} is not, so they cannot be run together",
                 suite.display(),
                 load.display()
             ),
             "run them one after the other, or put the load into the suite, under `load:`",
-        )),
-        (Some(_), None) => Ok(Inputs::Suites(Suites {
+        ),
+        (Some(_), None) => Ok(Some(Suites {
             files: each_once(suites),
             passed_over,
         })),
@@ -79,16 +66,22 @@ fn no_suite(path: &Path, kind: Recognised) -> Failure {
     )
 }
 
-/// The suites of a folder by name, and the other files.
-fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>), Failure> {
-    let (suites, others): (Vec<Found>, Vec<Found>) = yaml_files(folder)?
-        .into_iter()
-        .partition(|(_, kind)| is_suite(*kind));
+/// The suites of a folder by name, and the other files. What cannot be read is taken for a suite: it may be one that
+/// somebody writes in.
+fn suites_in(folder: &Path) -> Result<(Vec<PathBuf>, Vec<Found>)> {
+    let is_suite = |(_, kind): &Found| {
+        matches!(
+            kind,
+            Recognised::Ours(FileKind::Suite) | Recognised::Unreadable
+        )
+    };
+    let (suites, others): (Vec<Found>, Vec<Found>) =
+        yaml_files(folder)?.into_iter().partition(is_suite);
     if suites.is_empty() {
-        return Err(Failure::new(
+        return refuse(
             format!("there is no suite in {}", folder.display()),
             "a suite ends in .yml or .yaml and has `servers:`; folders in it are not looked into",
-        ));
+        );
     }
     let suites = suites.into_iter().map(|(path, _)| path);
     Ok((suites.collect(), others))

@@ -4,11 +4,10 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args};
-use mcprove_suite::run::{CassetteMode, Filter, Shard, TagRule};
+use mcprove_suite::run::{Filter, Shard, TagRule};
 
-use crate::Failure;
 use crate::load_arguments::flag_of;
+use crate::prelude::*;
 
 /// The most repetitions of a test.
 const REPEAT_MAX: i64 = 100_000;
@@ -116,7 +115,7 @@ impl Given {
     }
 
     /// Refuses what suites do not have. `file` is one of them.
-    pub fn check_for_suites(&self, file: &str) -> Result<(), Failure> {
+    pub fn check_for_suites(&self, file: &str) -> Result<()> {
         let is_known = |name: &&String| has(OF_SUITES, name) || has(OF_BOTH, name);
         let Some(name) = self.0.iter().find(|it| !is_known(it)) else {
             return Ok(());
@@ -126,17 +125,17 @@ impl Given {
         } else {
             "a suite says it itself, in an entry under `load:`"
         };
-        Err(Failure::new(
+        refuse(
             format!(
                 "{} cannot be combined with a suite, and {file} is one",
                 flag(name)
             ),
             hint,
-        ))
+        )
     }
 
     /// Refuses what loads do not have. `file` is one of them, if there is any.
-    pub fn check_for_loads(&self, file: Option<&str>) -> Result<(), Failure> {
+    pub fn check_for_loads(&self, file: Option<&str>) -> Result<()> {
         let Some(name) = self.first_of(OF_SUITES) else {
             return Ok(());
         };
@@ -144,10 +143,10 @@ impl Given {
             Some(file) => format!("{file} is a load configuration"),
             None => "no suite is given".to_owned(),
         };
-        Err(Failure::new(
+        refuse(
             format!("{} is for suites, and {why}", flag(name)),
             "name a suite: mcprove run suite.yml",
-        ))
+        )
     }
 }
 

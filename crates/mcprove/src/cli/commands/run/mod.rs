@@ -5,26 +5,19 @@ mod flags;
 mod suites;
 mod watch;
 
-use std::path::PathBuf;
-
-use clap::{ArgMatches, Args};
-use mcprove_client::server::Server;
-use mcprove_client::session::SessionOptions;
-use mcprove_load::config::{Format, LoadConfig};
+use mcprove_load::config::Format;
 use mcprove_load::drive::scenario::find;
 use mcprove_load::report::side_by_side_document;
-use mcprove_load::run::{ServerRun, SideBySide};
+use mcprove_load::run::ServerRun;
 
-use self::files::{Inputs, recognise};
+use self::files::recognise;
 use self::flags::{Given, SuiteArguments};
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
+use crate::explain;
 use crate::load_arguments::ThresholdArguments;
-use crate::load_run::{describe, exit_code, perform, show, stop_on_interrupt};
-use crate::{
-    ExitCode, Failure, LoadArguments, LoadFlags, OutputArguments, ReportArguments, Reports,
-};
-use crate::{ServerArguments, SessionArguments, drawn, explain, losses, supervised, terminal};
+use crate::load_run::{describe, exit_code, perform, show};
+use crate::prelude::*;
 
 /// One command for each job, to copy.
 const EXAMPLES: &str = include_str!("../../explain/run-examples.txt");
@@ -61,10 +54,7 @@ pub struct Arguments {
     report: ReportArguments,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 impl Arguments {
@@ -82,7 +72,7 @@ struct Job {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
     let given = Given::of(matches);
     let files = arguments.all_files();
     if arguments.explain && files.is_empty() {
@@ -91,26 +81,22 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<ExitCode
         return Ok(explain(&[config]));
     }
     let first = files.first().map(|path| path.display().to_string());
-    match recognise(&files, given.has_suite_flag())? {
-        Inputs::Suites(found) => {
-            let first = found.files.first().map(|path| path.display().to_string());
-            given.check_for_suites(&first.unwrap_or_default())?;
-            tell_passed_over(&found.passed_over);
-            if arguments.explain {
-                return suites::explain(arguments, &found.files);
-            }
-            suites::run(arguments, &found.files).await
+    let Some(suites) = recognise(&files, given.has_suite_flag())? else {
+        given.check_for_loads(first.as_deref())?;
+        if arguments.explain {
+            let flags = flags(arguments);
+            let configs = files.into_iter().map(|file| flags.over(file));
+            return Ok(explain(&configs.collect::<Result<Vec<_>>>()?));
         }
-        Inputs::Loads => {
-            given.check_for_loads(first.as_deref())?;
-            if arguments.explain {
-                let flags = flags(arguments);
-                let configs = files.into_iter().map(|file| flags.over(file));
-                return Ok(explain(&configs.collect::<Result<Vec<_>, _>>()?));
-            }
-            run_loads(arguments).await
-        }
+        return run_loads(arguments).await;
+    };
+    let first = suites.files.first().map(|path| path.display().to_string());
+    given.check_for_suites(&first.unwrap_or_default())?;
+    tell_passed_over(&suites.passed_over);
+    if arguments.explain {
+        return suites::explain(arguments, &suites.files);
     }
+    suites::run(arguments, &suites.files).await
 }
 
 /// Tells what the command does, with the settings of the scenarios that were chosen.
@@ -123,7 +109,7 @@ fn explain(configs: &[LoadConfig]) -> ExitCode {
     });
     let settings: String = settings.collect();
     terminal::print(&explain::text("run").replace("{settings}", &settings));
-    ExitCode::SUCCESS
+    ExitCode::Passed
 }
 
 /// What the flags say of a load.
@@ -135,14 +121,14 @@ fn flags(arguments: &Arguments) -> LoadFlags<'_> {
 }
 
 /// Makes the loads.
-async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
+async fn run_loads(arguments: &Arguments) -> Result {
     let read: Vec<PathBuf> = arguments.all_files().into_iter().cloned().collect();
     let as_json = arguments.output.json;
     let reports = arguments.report.resolve_with(as_json, &[], &read)?;
     let jobs = jobs(arguments)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
-    let mut worst = ExitCode::SUCCESS;
+    let mut worst = ExitCode::Passed;
     let is_one = jobs.len() == 1;
     let mut is_anything_shown = false;
     for job in jobs {
@@ -191,17 +177,16 @@ async fn run_loads(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn put_side_by_side(runs: &SideBySide, reports: &Reports, is_shown: bool) {
     let written = runs.write_beside();
     let document = side_by_side_document(&runs.servers);
-    let draw = |format, style| drawn(&document, &runs.to_json(), format, style);
     let is_for_people = is_shown && reports.is_for_people();
     let has_runs = runs.servers.iter().any(|run| run.report.is_some());
     if is_for_people && has_runs {
         terminal::print("\n");
     }
-    if is_shown && (has_runs || !is_for_people) {
-        reports.show_all(draw);
-    } else {
-        reports.write(draw);
-    }
+    let is_shown = is_shown && (has_runs || !is_for_people);
+    let json = runs.to_json();
+    reports.show_if(is_shown, |format, style| {
+        drawn(&document, &json, format, style)
+    });
     match written {
         Ok(Some(path)) if is_for_people => {
             terminal::print(&format!("\nSide by side in {}\n", path.display()));
@@ -211,15 +196,15 @@ fn put_side_by_side(runs: &SideBySide, reports: &Reports, is_shown: bool) {
     }
 }
 
-fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
+fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
     let files = arguments.all_files();
     let flags = flags(arguments);
     if files.is_empty() {
-        let session = arguments.session.options(&arguments.server);
-        let servers = arguments.server.resolve_all(&arguments.session)?;
+        let session = arguments.target.options();
+        let servers = arguments.target.resolve_all()?;
         let job = |server: Server| {
             let mut config = flags.config(&server)?;
-            config.session = arguments.session.settings(&arguments.server);
+            config.session = arguments.target.settings();
             let session = session.clone();
             Ok(Job {
                 config,
@@ -235,13 +220,13 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
         for warning in &config.warnings {
             terminal::warn(warning);
         }
-        let servers = if arguments.server.is_given() {
-            arguments.server.resolve_all(&arguments.session)?
+        let servers = if arguments.target.is_given() {
+            arguments.target.resolve_all()?
         } else {
             vec![supervised(config.server.clone())]
         };
         let session = config.session.options();
-        let session = arguments.session.over(session, &servers, &arguments.server);
+        let session = arguments.target.over(session, &servers);
         jobs.extend(servers.into_iter().map(|server| Job {
             config: config.clone(),
             server,

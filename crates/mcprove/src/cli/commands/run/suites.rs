@@ -1,32 +1,21 @@
 //! Suites on the command line: read, choose, run, tell, and once more when something changes.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-
-use mcprove_client::permission::RULE;
-use mcprove_document::style::Style;
 use mcprove_load::config::OutputSettings;
-use mcprove_load::drive::Stop;
-use mcprove_load::report::progress_line;
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::sync::lock;
 use mcprove_suite::agent::cassette::same_file_of_suites;
-use mcprove_suite::plan::{Environment, SuitePlan};
+use mcprove_suite::file;
+use mcprove_suite::plan::SuitePlan;
 use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::{render, suite_list_document, suite_progress_line};
 use mcprove_suite::run::{
-    CassetteMode, Counts, FailedTests, LAST_FAILED_FILE, ListedTest, RunRules, Selection,
-    SuiteEvent, SuiteList, SuiteListener, SuiteOptions, SuiteProblem, SuiteReport, TestKind,
-    TestOf, run_suites, tests_of,
+    Chosen, Counts, FailedTests, ListedTest, RunRules, Selection, SuiteEvent, SuiteListener,
+    SuiteOptions, SuiteProblem, TestKind, TestOf, run_suites, tests_of,
 };
-use mcprove_suite::{TestError, file};
 
 use super::Arguments;
-use super::files::{self, Inputs};
+use super::files::recognise;
 use super::watch::{Snapshot, wait_for_change};
-use crate::load_run::stop_on_interrupt;
+use crate::prelude::*;
 use crate::target::supervisor;
-use crate::{ExitCode, Failure, ReportFormat, Reports, StatusLine, losses, terminal};
 
 /// The fewest tests at once unless it is said: most of the time they wait.
 const JOBS_MIN: usize = 2;
@@ -34,15 +23,15 @@ const JOBS_MIN: usize = 2;
 const CHANGED_MAX: usize = 3;
 
 /// Runs, lists or watches the suites.
-pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result {
     if arguments.suite.list {
         return list(arguments, suites);
     }
     if arguments.suite.record && arguments.suite.repeat > 1 {
-        return Err(Failure::new(
+        return refuse(
             "--record and --repeat cannot be combined: a cassette would keep only the last repetition",
             "`runs:` of an agent makes several runs, all of which are recorded",
-        ));
+        );
     }
     let others = [ReportFormat::Junit, ReportFormat::Tap, ReportFormat::Github];
     let reports = &arguments.report;
@@ -61,13 +50,12 @@ async fn round(
     suites: &[PathBuf],
     reports: &Reports,
     stop: &Stop,
-) -> Result<ExitCode, Failure> {
-    let plans = read(suites).map_err(|errors| {
+) -> Result {
+    let plans = read_with_warnings(suites).map_err(|errors| {
         let problems = errors.0.iter().map(SuiteProblem::from);
         tell_unrun(reports, arguments, problems.collect());
         Failure::from(errors)
     })?;
-    warn(&plans);
     let options = options(arguments, stop)?;
     if options.cassettes == CassetteMode::Record {
         same_file_of_suites(&plans)?;
@@ -92,7 +80,7 @@ async fn round(
             hint: Some(nothing.hint.clone()),
         };
         tell_unrun(reports, arguments, vec![problem]);
-        unselected(&nothing)
+        Failure::from(nothing)
     })?;
     let before = before.ok().flatten();
     let before = before.unwrap_or_else(|| FailedTests::none(&options.output_dir));
@@ -116,12 +104,10 @@ fn drawn(
 /// for one of this run. People are told by the error itself.
 fn tell_unrun(reports: &Reports, arguments: &Arguments, problems: Vec<SuiteProblem>) {
     let report = SuiteReport::unrun(problems);
-    let draw = |format, style| drawn(&report, arguments, format, style);
-    if reports.is_for_people() {
-        reports.write(draw);
-    } else {
-        reports.show_all(draw);
-    }
+    let is_shown = !reports.is_for_people();
+    reports.show_if(is_shown, |format, style| {
+        drawn(&report, arguments, format, style)
+    });
 }
 
 /// Runs the suites whenever something changes, until the user has enough.
@@ -130,7 +116,7 @@ async fn watch(
     suites: &[PathBuf],
     reports: &Reports,
     stop: &Stop,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     let mut suites = suites.to_vec();
     loop {
         let sources = Snapshot::of_sources(&suites);
@@ -144,8 +130,8 @@ async fn watch(
         let cassettes = Snapshot::of_cassettes(&suites);
         terminal::print_error("\nwaiting for changes; Ctrl-C ends\n");
         let now = || again(arguments, &suites);
-        let Some(changed) = wait_for_change(&sources, &cassettes, now, stop).await else {
-            return Ok(ExitCode::SUCCESS);
+        let Some(changed) = wait_for_change([sources, cassettes], now, stop).await else {
+            return Ok(ExitCode::Passed);
         };
         suites = again(arguments, &suites);
         let names = changed.iter().take(CHANGED_MAX);
@@ -161,27 +147,23 @@ async fn watch(
 /// The suites as they are now: folders may have others. Those that were there stay, so that a file that is
 /// being written is not lost.
 fn again(arguments: &Arguments, before: &[PathBuf]) -> Vec<PathBuf> {
-    match files::recognise(&arguments.all_files(), true) {
-        Ok(Inputs::Suites(suites)) => suites.files,
+    match recognise(&arguments.all_files(), true) {
+        Ok(Some(suites)) => suites.files,
         _ => before.to_vec(),
     }
 }
 
 /// Lists the tests that would be run.
-fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
+fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
     if arguments.report.is_given() {
-        return Err(Failure::new(
+        return refuse(
             "--list runs nothing, so there is no report",
             "leave out --report; --json prints the list as JSON",
-        ));
+        );
     }
-    let plans = read(suites)?;
-    warn(&plans);
-    let output_dir = output_dir(arguments);
-    let before = FailedTests::read(&output_dir);
-    let selection = select(arguments, &before)?;
+    let plans = read_with_warnings(suites)?;
     let tests = tests_of(&plans);
-    let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
+    let chosen = choose(arguments, &tests)?;
     for warning in &chosen.warnings {
         terminal::warn(warning);
     }
@@ -193,37 +175,32 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> 
         let style = terminal::style_of_lines();
         terminal::print(&suite_list_document(&list).terminal(style));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Tells what would be started and reached.
-pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result<ExitCode, Failure> {
-    let plans = read(suites)?;
-    warn(&plans);
-    let output_dir = output_dir(arguments);
-    let selection = select(arguments, &FailedTests::read(&output_dir))?;
+pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result {
+    let plans = read_with_warnings(suites)?;
     let tests = tests_of(&plans);
-    let chosen = selection.choose(&tests).map_err(|it| unselected(&it))?;
+    let tests = &choose(arguments, &tests)?.tests;
     let cassettes = arguments.suite.cassettes();
-    let tests = &chosen.tests;
-    terminal::print(&suite_explanation(tests, cassettes, &output_dir));
+    let explanation = suite_explanation(tests, cassettes, &output_dir(arguments));
+    terminal::print(&explanation);
     // Other tests name their tools.
     if tests.iter().any(|test| test.kind() == TestKind::Load) {
         let all = "`allow_writes: true` in a load calls every tool.";
         terminal::print(&format!("\n{RULE}  {all}\n"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
-/// Reads all suites; an error is everything that is wrong with any of them.
-fn read(suites: &[PathBuf]) -> Result<Vec<SuitePlan>, ConfigErrors> {
-    ConfigErrors::unless_all(suites.iter().map(|path| file::read(path)))
-}
-
-fn warn(plans: &[SuitePlan]) {
+/// Reads all suites, and warns of what is odd in them; an error is everything that is wrong with any of them.
+fn read_with_warnings(suites: &[PathBuf]) -> Result<Vec<SuitePlan>, ConfigErrors> {
+    let plans = ConfigErrors::unless_all(suites.iter().map(|path| file::read(path)))?;
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
         terminal::warn(warning);
     }
+    Ok(plans)
 }
 
 fn output_dir(arguments: &Arguments) -> PathBuf {
@@ -231,7 +208,7 @@ fn output_dir(arguments: &Arguments) -> PathBuf {
     given.unwrap_or_else(|| OutputSettings::default().report_dir)
 }
 
-fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions, Failure> {
+fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(SuiteOptions {
         jobs: arguments
@@ -249,11 +226,17 @@ fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions, Failure> 
     })
 }
 
+/// The tests that are chosen.
+fn choose<'a>(arguments: &Arguments, tests: &[TestOf<'a>]) -> Result<Chosen<'a>> {
+    let failed = FailedTests::read(&output_dir(arguments));
+    Ok(select(arguments, &failed)?.choose(tests)?)
+}
+
 /// What is chosen.
 fn select(
     arguments: &Arguments,
     failed: &Result<Option<FailedTests>, TestError>,
-) -> Result<Selection, Failure> {
+) -> Result<Selection> {
     let mut selection = Selection {
         filters: arguments.suite.filter.clone(),
         tags: arguments.suite.tag.clone(),
@@ -264,7 +247,7 @@ fn select(
         return Ok(selection);
     }
     match failed {
-        Err(error) => return Err(unselected(error)),
+        Err(error) => return Err(error.clone().into()),
         Ok(None) => terminal::print_error(&format!(
             "no earlier run is known under {}: all tests are chosen\n",
             output_dir(arguments).display()
@@ -303,10 +286,6 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
         let line = suite_progress_line(shown.counts, shown.tests, current, StatusLine::WIDTH);
         status.show(&line);
     })
-}
-
-fn unselected(nothing: &TestError) -> Failure {
-    Failure::new(nothing.message.text(), nothing.hint.clone())
 }
 
 /// The exit code that a report asks for.

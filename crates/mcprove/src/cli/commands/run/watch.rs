@@ -2,13 +2,10 @@
 //!
 //! Files are looked at a few times a second, which works on every system and disk.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-use mcprove_load::drive::{Stop, StopLevel};
+use mcprove_load::drive::StopLevel;
 
 use super::files::mocks_of;
+use crate::prelude::*;
 
 /// How often files are looked at.
 const INTERVAL: Duration = Duration::from_millis(300);
@@ -21,7 +18,7 @@ const CASSETTES: &str = "cassettes";
 type Look = Option<(Option<SystemTime>, u64)>;
 
 /// What files looked like.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Snapshot(BTreeMap<PathBuf, Look>);
 
 impl Snapshot {
@@ -63,15 +60,13 @@ impl Snapshot {
     }
 }
 
-/// Waits until something has changed, and nothing changes any more; none when the user stops. The suites may
-/// become more or fewer meanwhile, so they are asked for each time.
+/// Waits until something has changed of the sources and the cassettes that were seen before, and nothing changes any
+/// more; none when the user stops. The suites may become more or fewer meanwhile, so they are asked for each time.
 pub async fn wait_for_change(
-    sources: &Snapshot,
-    cassettes: &Snapshot,
+    mut before: [Snapshot; 2],
     suites: impl Fn() -> Vec<PathBuf>,
     stop: &Stop,
 ) -> Option<Vec<PathBuf>> {
-    let mut before = [sources.clone(), cassettes.clone()];
     let mut changed = BTreeSet::new();
     loop {
         tokio::select! {

@@ -1,14 +1,10 @@
 //! The traces: from paths and standard input to bytes.
 
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
-
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mcprove_import::Format;
-use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::input;
-use mcprove_suite::traces::Traces;
+use mcprove_settings::error::ConfigError;
+
+use crate::prelude::*;
 
 /// The largest trace that is read.
 const BYTES_MAX: u64 = 1024 * 1024 * 1024;

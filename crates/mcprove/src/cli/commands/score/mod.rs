@@ -3,21 +3,13 @@
 
 mod input;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
-
-use clap::Args;
 use input::ChosenFormat;
 use mcprove_score::agent::reliability::recommend_runs;
 use mcprove_score::gate::Gates;
 use mcprove_score::report::ScoreDocument;
-use mcprove_score::report::{Scored, score_document};
-use mcprove_settings::error::ConfigErrors;
-use mcprove_suite::gates;
 use mcprove_suite::junit::{score_junit, unread_junit};
-use mcprove_suite::traces::Traces;
 
-use crate::{ExitCode, Failure, ReportArguments, ReportFormat, Reports, drawn, json, terminal};
+use crate::prelude::*;
 
 /// The confidence unless it is given, in percent.
 const CONFIDENCE: u32 = 95;
@@ -77,16 +69,16 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub fn run(arguments: &Arguments) -> Result {
     if let Some(half_width) = arguments.recommend_runs {
         return recommend(half_width, arguments.confidence.unwrap_or(CONFIDENCE));
     }
     // The parser does not say so of a flag that excludes what else is given.
     if arguments.confidence.is_some() {
-        return Err(Failure::new(
+        return refuse(
             "--confidence does nothing without --recommend-runs",
             "leave it out, or ask how many runs to make: --recommend-runs 0.05",
-        ));
+        );
     }
     let read_files: Vec<PathBuf> = arguments
         .traces
@@ -122,7 +114,7 @@ fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> 
 }
 
 /// Prints and writes what came of it; the exit code is the verdict.
-fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result<ExitCode, Failure> {
+fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result {
     let report = match gates {
         Some(gates) => traces.score(gates),
         None => traces.score(&Gates::default()),
@@ -147,7 +139,7 @@ fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result<Exi
 }
 
 /// Prints how many runs to make: the number alone, for scripts; people are told what it means.
-fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
+fn recommend(half_width: f64, confidence: u32) -> Result {
     let runs = recommend_runs(half_width, confidence).map_err(|error| {
         Failure::new(
             error.to_string(),
@@ -162,7 +154,7 @@ fn recommend(half_width: f64, confidence: u32) -> Result<ExitCode, Failure> {
              confidence, whatever it is.\n"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 fn parse_half_width(text: &str) -> Result<f64, String> {

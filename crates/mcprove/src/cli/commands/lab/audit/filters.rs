@@ -1,9 +1,8 @@
 //! The flags that say which rows are wanted.
 
-use std::time::SystemTime;
+use mcprove_lab::audit::{ArgumentFilter, parse_time};
 
-use clap::{ArgAction, Args, ValueEnum};
-use mcprove_lab::audit::{ArgumentFilter, Filter, Order, parse_time};
+use crate::prelude::*;
 
 /// Which rows are wanted. Every condition that is given must hold.
 #[derive(Debug, Args)]

@@ -1,15 +1,11 @@
 //! Rows as they are written, across the ends and starts of the one who writes them.
 
-use std::io::{self, Write};
-use std::path::Path;
-use std::time::Duration;
-
-use mcprove_lab::audit::{AuditError, AuditReader, AuditRow, Filter, Order};
+use mcprove_lab::audit::AuditRow;
 use mcprove_lab::report::{AUDIT_LINES_HEAD, audit_line};
-use mcprove_settings::printable::{escape_hidden, printable_json};
 
 use super::filters::FilterArguments;
-use crate::{ExitCode, Failure, interrupt, terminal};
+use super::unprinted;
+use crate::prelude::*;
 
 /// How often the file is looked into.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -17,19 +13,15 @@ const INTERVAL: Duration = Duration::from_millis(200);
 const SHOWN: u64 = 10;
 
 /// Follows a file until the user ends it.
-pub async fn run(
-    file: &Path,
-    filters: &FilterArguments,
-    as_json: bool,
-) -> Result<ExitCode, Failure> {
+pub async fn run(file: &Path, filters: &FilterArguments, as_json: bool) -> Result {
     let mut interrupted = std::pin::pin!(interrupt::requested());
     let Some(mut follower) = Follower::start(file, filters, as_json)? else {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::Passed);
     };
     loop {
         if !follower.look()? {
             // Nobody reads what is shown any more.
-            return Ok(ExitCode::SUCCESS);
+            return Ok(ExitCode::Passed);
         }
         // The file is opened anew each time: it may be another one, and nobody is kept from
         // removing it.
@@ -50,11 +42,7 @@ struct Follower<'a> {
 
 impl<'a> Follower<'a> {
     /// Shows the last rows that are there; none when nobody reads them.
-    fn start(
-        file: &'a Path,
-        filters: &FilterArguments,
-        as_json: bool,
-    ) -> Result<Option<Self>, Failure> {
+    fn start(file: &'a Path, filters: &FilterArguments, as_json: bool) -> Result<Option<Self>> {
         let reader = AuditReader::open(file)?;
         let last = reader.last_id()?;
         let filter = filters.filter(Some(SHOWN), Order::NewestFirst);
@@ -79,7 +67,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Shows what is new; false when nobody reads it.
-    fn look(&mut self) -> Result<bool, Failure> {
+    fn look(&mut self) -> Result<bool> {
         match self.show_new() {
             Ok(goes_on) => goes_on,
             // The lab may be about to make the file, or another process may hold it.
@@ -90,7 +78,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    fn show_new(&mut self) -> Result<Result<bool, Failure>, AuditError> {
+    fn show_new(&mut self) -> Result<Result<bool>, AuditError> {
         let reader = AuditReader::open(self.file)?;
         let origin = reader.origin()?;
         if origin != self.origin {
@@ -112,7 +100,7 @@ impl<'a> Follower<'a> {
         Ok(Ok(true))
     }
 
-    fn show_row(&self, row: &AuditRow) -> Result<bool, Failure> {
+    fn show_row(&self, row: &AuditRow) -> Result<bool> {
         show(&if self.as_json {
             printable_json(&serde_json::to_string(row)?) + "\n"
         } else {
@@ -122,18 +110,6 @@ impl<'a> Follower<'a> {
 }
 
 /// Writes to standard output; false when its reader went away.
-fn show(text: &str) -> Result<bool, Failure> {
-    let mut output = io::stdout().lock();
-    let text = escape_hidden(text);
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::new(
-            format!("a row could not be written to standard output: {error}"),
-            "check the disk or device that it goes to",
-        )),
-    }
+fn show(text: &str) -> Result<bool> {
+    terminal::try_print(text).map_err(unprinted)
 }

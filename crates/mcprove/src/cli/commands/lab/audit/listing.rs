@@ -1,20 +1,15 @@
 //! Many rows at once: a report, or an export, whose rows go out as they are read.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::{BufWriter, Write};
 
-use mcprove_document::block::Section;
-use mcprove_lab::audit::{
-    AUDIT_FORMAT, AuditError, AuditReader, CATEGORIES, ExportFormat, Filter, Order,
-};
+use mcprove_lab::audit::{AUDIT_FORMAT, CATEGORIES, ExportFormat};
 use mcprove_lab::report::audit_document;
-use mcprove_settings::printable::printable;
-use mcprove_settings::registry::nearest;
 use mcprove_settings::whole_file::WholeFile;
 
 use super::filters::FilterArguments;
+use super::unprinted;
 use crate::output_file::resolved;
-use crate::{ExitCode, Failure, Reports, terminal};
+use crate::prelude::*;
 
 /// How many rows are listed unless told.
 const LISTED: u64 = 50;
@@ -25,7 +20,7 @@ pub fn list(
     file: &Path,
     filters: &FilterArguments,
     reports: &Reports,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     let filter = filters.filter(Some(LISTED), Order::NewestFirst);
     let rows = reader.rows(filter.clone()).collect::<Result<Vec<_>, _>>()?;
     let mut document = audit_document(&rows, &file.display().to_string());
@@ -49,7 +44,7 @@ pub fn list(
     if rows.is_empty() {
         tell_slips(reader, &filter)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Writes rows to a file or to standard output.
@@ -59,7 +54,7 @@ pub fn export(
     filters: &FilterArguments,
     format: ExportFormat,
     output: Option<&Path>,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     let filter = filters.filter(None, Order::OldestFirst);
     let mut count = 0;
     match output {
@@ -67,27 +62,22 @@ pub fn export(
         Some(output) => {
             if is_part_of(file, output) {
                 let path = output.display();
-                return Err(Failure::new(
+                return refuse(
                     format!("{path}: this is the audit itself, or a part of it"),
                     "give -o another file",
-                ));
+                );
             }
-            let failed = |error: io::Error| {
-                Failure::new(
-                    format!("cannot write {}: {error}", output.display()),
-                    "check that the folder exists and can be written to, and the disk space",
-                )
-            };
-            let mut target = WholeFile::create(output).map_err(failed)?;
+            let failed = Failure::unwritten(output);
+            let mut target = WholeFile::create(output).map_err(&failed)?;
             let write = |line: &[u8]| target.write_all(line);
-            write_rows(reader, &filter, format, &mut count, write).map_err(failed)??;
-            target.finish().map_err(failed)?;
+            write_rows(reader, &filter, format, &mut count, write).map_err(&failed)??;
+            target.finish().map_err(&failed)?;
         }
     }
     if count == 0 {
         tell_slips(reader, &filter)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Writes the head and the rows, a line each, and counts the rows.
@@ -120,7 +110,7 @@ fn export_to_stdout(
     filter: &Filter,
     format: ExportFormat,
     count: &mut u64,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let is_terminal = io::stdout().is_terminal();
     let mut target = BufWriter::new(io::stdout().lock());
     let write = |line: &[u8]| {
@@ -140,10 +130,7 @@ fn export_to_stdout(
             *count += 1;
             Ok(())
         }
-        Err(error) => Err(Failure::new(
-            format!("not all rows could be written to standard output: {error}"),
-            "check the disk or device that it goes to",
-        )),
+        Err(error) => Err(unprinted(error)),
     }
 }
 

@@ -5,12 +5,10 @@ mod follow;
 mod listing;
 mod rows;
 
-use std::path::PathBuf;
+use filters::FilterArguments;
+use mcprove_lab::audit::ExportFormat;
 
-use clap::{Args, Subcommand, ValueEnum};
-use mcprove_lab::audit::{AuditReader, ExportFormat};
-
-use crate::{ExitCode, Failure, ReportArguments};
+use crate::prelude::*;
 
 /// Arguments of `mcprove lab audit`.
 #[derive(Debug, Args)]
@@ -25,7 +23,7 @@ pub struct Arguments {
     file: PathBuf,
 
     #[command(flatten)]
-    filters: filters::FilterArguments,
+    filters: FilterArguments,
 
     /// Show the last rows, then each one as it is written
     #[arg(short, long, conflicts_with_all = ["export", "order", "until"])]
@@ -85,23 +83,23 @@ impl From<ExportName> for ExportFormat {
 }
 
 /// Runs the command.
-pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub async fn run(arguments: &Arguments) -> Result {
     let Arguments { file, filters, .. } = arguments;
     let read = std::slice::from_ref(file);
     let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
     if arguments.report.is_given() && (arguments.follow || arguments.export.is_some()) {
-        return Err(Failure::new(
+        return refuse(
             "--report cannot be combined with --follow or --export",
             "leave one of them out",
-        ));
+        );
     }
     if let Some(command) = &arguments.command {
         // What chooses among many rows does nothing for one that is named.
         if filters.is_given() || arguments.follow || arguments.export.is_some() {
-            return Err(Failure::new(
+            return refuse(
                 "filters, --follow and --export cannot be combined with show, replay or compare",
                 "leave them out, or leave out show, replay or compare",
-            ));
+            );
         }
         let reader = AuditReader::open(file)?;
         return match command {
@@ -121,4 +119,13 @@ pub async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             listing::export(&reader, file, filters, format.into(), output)
         }
     }
+}
+
+/// Standard output does not take a row.
+#[allow(clippy::needless_pass_by_value)] // As `map_err` gives it.
+fn unprinted(error: io::Error) -> Failure {
+    Failure::new(
+        format!("not all rows could be written to standard output: {error}"),
+        "check the disk or device that it goes to",
+    )
 }

@@ -1,14 +1,11 @@
 //! One row wholly, two against each other, or one sent again.
 
-use clap::Args;
 use mcprove::SessionCaller;
-use mcprove_client::session::{ProtocolChoice, Session};
-use mcprove_lab::audit::{AuditReader, COLUMNS, Replay, RowComparison};
+use mcprove_client::session::Session;
+use mcprove_lab::audit::{COLUMNS, Replay};
 use mcprove_lab::report::{audit_comparison_document, audit_replay_document, audit_row_document};
-use mcprove_settings::registry::nearest;
-use mcprove_trace::stream::EventStream;
 
-use crate::{ExitCode, Failure, Reports, ServerArguments, SessionArguments, interrupt, json};
+use crate::prelude::*;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
@@ -46,29 +43,18 @@ pub struct ReplayArguments {
     ignore: Vec<String>,
 
     #[command(flatten)]
-    server: ServerArguments,
-
-    #[command(flatten)]
-    session: SessionArguments,
+    target: TargetArguments,
 }
 
 /// Shows one row.
-pub fn show(
-    reader: &AuditReader,
-    arguments: &ShowArguments,
-    reports: &Reports,
-) -> Result<ExitCode, Failure> {
+pub fn show(reader: &AuditReader, arguments: &ShowArguments, reports: &Reports) -> Result {
     let row = reader.row(arguments.id)?;
     reports.show(&audit_row_document(&row), &json(&row)?);
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::Passed)
 }
 
 /// Compares two rows.
-pub fn compare(
-    reader: &AuditReader,
-    arguments: &CompareArguments,
-    reports: &Reports,
-) -> Result<ExitCode, Failure> {
+pub fn compare(reader: &AuditReader, arguments: &CompareArguments, reports: &Reports) -> Result {
     check_places(&arguments.ignore)?;
     let left = reader.row(arguments.left)?;
     let right = reader.row(arguments.right)?;
@@ -82,11 +68,11 @@ pub async fn replay(
     reader: &AuditReader,
     arguments: &ReplayArguments,
     reports: &Reports,
-) -> Result<ExitCode, Failure> {
+) -> Result {
     check_places(&arguments.ignore)?;
-    let server = arguments.server.resolve(&arguments.session)?;
+    let server = arguments.target.resolve()?;
     let replay = Replay::new(reader.row(arguments.id)?)?;
-    let mut options = arguments.session.options(&arguments.server);
+    let mut options = arguments.target.options();
     if let (ProtocolChoice::Auto, Some(revision)) = (options.protocol, replay.protocol()) {
         options.protocol = ProtocolChoice::Revision(revision);
     }
@@ -96,7 +82,7 @@ pub async fn replay(
         let caller = SessionCaller(&session);
         let comparison = replay.send(&caller, &arguments.ignore).await;
         session.close().await;
-        Ok::<RowComparison, Failure>(comparison)
+        Ok::<_, Failure>(comparison)
     })
     .await??;
     reports.show(&audit_replay_document(&comparison), &json(&comparison)?);
@@ -104,7 +90,7 @@ pub async fn replay(
 }
 
 /// Refuses places in what is no column: nothing would be left out.
-fn check_places(places: &[String]) -> Result<(), Failure> {
+fn check_places(places: &[String]) -> Result<()> {
     for place in places {
         let column = place.split(['.', '[']).next().unwrap_or_default();
         if !COLUMNS.contains(&column) {
@@ -113,7 +99,7 @@ fn check_places(places: &[String]) -> Result<(), Failure> {
                 |near| format!("did you mean {near:?}?"),
             );
             let message = format!("--ignore {place:?}: there is no column {column:?}");
-            return Err(Failure::new(message, hint));
+            return refuse(message, hint);
         }
     }
     Ok(())
