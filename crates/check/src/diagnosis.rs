@@ -1,7 +1,7 @@
 //! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
 
-use mcprove_settings::message::{assignment, sentence};
 use crate::prelude::*;
+use mcprove_settings::message::{assignment, sentence};
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;

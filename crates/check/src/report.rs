@@ -1,10 +1,10 @@
 //! What `mcprove probe` and `mcprove doctor` report, as documents.
 
-use std::collections::BTreeMap;
 use mcprove_document::prelude::*;
 use mcprove_load::report::not_called;
 use mcprove_settings::message::sentence;
 use mcprove_settings::printable::printable;
+use std::collections::BTreeMap;
 
 use crate::diagnosis::Item;
 use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
@@ -36,10 +36,10 @@ pub fn probe_document(report: &ProbeReport) -> Document {
     if report.coverage.registered == 0 {
         first = first.paragraph("the server offers no tools");
     }
- let skipped = skipped.into_iter().map( | tool |{
-let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
-(tool.name.as_str(), reason)}
-);
+    let skipped = skipped.into_iter().map(|tool| {
+        let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
+        (tool.name.as_str(), reason)
+    });
 
     let violations = report
         .violations

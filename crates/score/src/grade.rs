@@ -108,8 +108,10 @@ pub fn grade(input: &GradeInput) -> Grades {
         });
     let worst = latency.max(errors).max(concurrency);
     let is_capped = !input.failures.is_empty() && worst < Some(FAILED_BEST);
- let breaks = input.breaking_concurrent.map( | at | format!("it breaks at {at} concurrent"));
-let capped = sentence!(
+    let breaks = input
+        .breaking_concurrent
+        .map(|at| format!("it breaks at {at} concurrent"));
+    let capped = sentence!(
         "capped at {FAILED_BEST:?} by {}",
         quoted_names(&input.failures)
     );

@@ -9,7 +9,10 @@ pub use std::slice;
 pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr, code, name as quoted, names as quoted_names, sentence};
+pub use mcprove_settings::message::{
+    Message, assignment, code, message, name as quoted, names as quoted_names, sentence, setting,
+    tee_stderr,
+};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, mean, median, ratio, share, truncated, truncated_len,
 };

@@ -311,40 +311,36 @@ impl Spelling {
     }
 }
 
-
 /// Words.
-impl<Text: fmt::Display + ?Sized> Fill for Text{
-fn fill(&self, message: &mut Message){
-message.push(self.to_string());
-}
-}
-
-
-impl Fill for Part{
-fn fill(&self, message: &mut Message){
-message.push(self.clone());
-}
+impl<Text: fmt::Display + ?Sized> Fill for Text {
+    fn fill(&self, message: &mut Message) {
+        message.push(self.to_string());
+    }
 }
 
-
-impl Fill for Message{
-fn fill(&self, message: &mut Message){
-message.0.extend(self.0.iter().cloned());
-}
-}
-
-
-impl From<Piece> for Part{
-fn from(piece: Piece) -> Self{
-match piece{
-Piece::Text(text) => text.into(), Piece::Code(code) => Self::Code(code.into())}
-}
+impl Fill for Part {
+    fn fill(&self, message: &mut Message) {
+        message.push(self.clone());
+    }
 }
 
+impl Fill for Message {
+    fn fill(&self, message: &mut Message) {
+        message.0.extend(self.0.iter().cloned());
+    }
+}
 
-impl<Text: Into<Cow<'static, str> > > From<Text> for Part{
-fn from(text: Text) -> Self{
+impl From<Piece> for Part {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Text(text) => text.into(),
+            Piece::Code(code) => Self::Code(code.into()),
+        }
+    }
+}
 
+impl<Text: Into<Cow<'static, str>>> From<Text> for Part {
+    fn from(text: Text) -> Self {
         Self::Text(text.into())
     }
 }

@@ -1,8 +1,8 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
-use crate::prelude::*;
 use crate::message;
 use crate::message::Message;
+use crate::prelude::*;
 
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;

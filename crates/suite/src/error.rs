@@ -66,8 +66,7 @@ pub fn last_lines(text: &str, most: usize) -> String {
 }
 
 /// A message, and what a program wrote to stderr, if it wrote anything.
- pub fn with_stderr(message: impl Into<Message> , stderr: &str) -> Message{
-
+pub fn with_stderr(message: impl Into<Message>, stderr: &str) -> Message {
     let message = message.into();
     if stderr.trim().is_empty() {
         return message;

@@ -54,8 +54,13 @@ pub fn problems_found(facts: &Facts) -> Option<Message> {
 }
 
 /// The names of some detectors; none of none.
- fn detectors(facts: &Facts, is_wanted: impl Fn(&Verdict) -> bool) -> Option<Message>{
-let names: Vec<&str> = facts.verdicts.iter().filter( | verdict | is_wanted(verdict)).map( | verdict | verdict.detector.as_str()).collect();
+fn detectors(facts: &Facts, is_wanted: impl Fn(&Verdict) -> bool) -> Option<Message> {
+    let names: Vec<&str> = facts
+        .verdicts
+        .iter()
+        .filter(|verdict| is_wanted(verdict))
+        .map(|verdict| verdict.detector.as_str())
+        .collect();
 
     (!names.is_empty()).then(|| quoted_names(&names))
 }
@@ -106,9 +111,9 @@ pub fn concentrated_in_category(facts: &Facts) -> Option<Message> {
 
 /// The rule of three: no event in n tries bounds its rate at 3/n with 95 % confidence (Hanley &
 /// Lippman-Hand 1983).
- pub fn none_seen(facts: &Facts) -> Option<Message>{
-(facts.attempted >= CLEAN_CALLS_MIN && facts.succeeded >= facts.attempted).then( ||{
-sentence!(
+pub fn none_seen(facts: &Facts) -> Option<Message> {
+    (facts.attempted >= CLEAN_CALLS_MIN && facts.succeeded >= facts.attempted).then(|| {
+        sentence!(
             "No error in {}: the true error rate is below {} with 95 % confidence.",
             counted(facts.attempted, "call"),
             small_percent(3.0 / float(facts.attempted))

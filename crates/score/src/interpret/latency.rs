@@ -30,8 +30,8 @@ pub fn how_it_feels(facts: &Facts) -> Option<Message> {
     ))
 }
 
- pub fn tail_ratio(facts: &Facts) -> Option<Message>{
-let times = ratio(facts.p99()?, usable(facts.p50_ms)?)?;
+pub fn tail_ratio(facts: &Facts) -> Option<Message> {
+    let times = ratio(facts.p99()?, usable(facts.p50_ms)?)?;
 
     let shown = decimal(times, 1);
     if times >= LONG_TAIL_RATIO {

@@ -67,8 +67,10 @@ fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
 }
 
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
- pub fn in_the_burst(facts: &Facts) -> Option<Message>{
-let numbers = &facts.verdicts.iter()
+pub fn in_the_burst(facts: &Facts) -> Option<Message> {
+    let numbers = &facts
+        .verdicts
+        .iter()
         .find(|verdict| verdict.detector == "spike_recovery")?
         .numbers;
     let number = |name: &str| usable(numbers.get(name)?.as_f64());

@@ -181,78 +181,95 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
         ),
         (numbers::has_unknown(report), unknown.into()),
     ];
- steps.into_iter().filter( | (is_said, _) | * is_said).map( | (_, step) | Line::of(&step)).collect()}
-
+    steps
+        .into_iter()
+        .filter(|(is_said, _)| *is_said)
+        .map(|(_, step)| Line::of(&step))
+        .collect()
+}
 
 // What `mcprove score --json` prints: a report, with the version of its format.
-
 
 /// The version of the format.
 const SCHEMA: &str = "score.v1";
 
-
 /// A scored trace for programs (format `score.v1`).
-#[derive(Debug, Clone, Serialize, JsonSchema)]#[schemars(title = "ScoreReport")]pub struct ScoreDocument<'a>{
-/// The version of this format: `score.v1`.
-pub schema: String,
-/// What came of it.
-#[serde(flatten)]pub report: &'a ScoreReport}
-
-
-impl<'a> ScoreDocument<'a>{
-/// Of a report.
-pub fn new(report: &'a ScoreReport) -> Self{
-Self{
-schema: SCHEMA.to_owned(), report}
-}
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(title = "ScoreReport")]
+pub struct ScoreDocument<'a> {
+    /// The version of this format: `score.v1`.
+    pub schema: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub report: &'a ScoreReport,
 }
 
+impl<'a> ScoreDocument<'a> {
+    /// Of a report.
+    pub fn new(report: &'a ScoreReport) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            report,
+        }
+    }
+}
 
 // What was found in the runs, in words, as far as no failure tells it already.
-
 
 /// How many runs are told.
 const RUNS_MAX: usize = 3;
 /// How many sentences are told of each.
 const SENTENCES_MAX: usize = 5;
 
-
 /// What no failure tells already, run by run.
-fn findings(scored: &Scored<'_> ) -> Vec<Finding>{
-let mut told = scored.report.runs.iter().enumerate().filter_map( | (index, run) |{
-let of_run = scored.report.failures.iter().filter( | failure | failure.run == Some(index));
-let untold = untold(&run.found, of_run.map(|failure| failure.message.text()));
-(! untold.is_empty()).then_some((index, untold))}
-);
-let mut findings = Vec::new();
-for(run, sentences)in told.by_ref().take(RUNS_MAX){
-let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
-finding.lines.extend(sentences.iter().take(SENTENCES_MAX).map(|sentence| Line::of(sentence)));
-if sentences.len()> SENTENCES_MAX{
-finding = finding.line(format!("and more{}", json_has_all()));
+fn findings(scored: &Scored<'_>) -> Vec<Finding> {
+    let mut told = scored
+        .report
+        .runs
+        .iter()
+        .enumerate()
+        .filter_map(|(index, run)| {
+            let of_run = scored
+                .report
+                .failures
+                .iter()
+                .filter(|failure| failure.run == Some(index));
+            let untold = untold(&run.found, of_run.map(|failure| failure.message.text()));
+            (!untold.is_empty()).then_some((index, untold))
+        });
+    let mut findings = Vec::new();
+    for (run, sentences) in told.by_ref().take(RUNS_MAX) {
+        let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
+        finding.lines.extend(
+            sentences
+                .iter()
+                .take(SENTENCES_MAX)
+                .map(|sentence| Line::of(sentence)),
+        );
+        if sentences.len() > SENTENCES_MAX {
+            finding = finding.line(format!("and more{}", json_has_all()));
+        }
+        findings.push(finding);
+    }
+    if told.next().is_some() {
+        let more = format!("something in other runs{}", json_has_all());
+        findings.push(Finding::new(Tone::Neutral, "found", more));
+    }
+    findings
 }
-findings.push(finding);
-}
-if told.next().is_some(){
-let more = format!("something in other runs{}", json_has_all());
-findings.push(Finding::new(Tone::Neutral, "found", more));
-}
-findings}
-
 
 /// The sentences that are in none of the messages.
-fn untold<'a> (found: &'a [Message], messages: impl Iterator<Item = String>) -> Vec<&'a Message>{
-let plain = | text: &str | text.trim_end_matches('.').to_lowercase();
-let messages: Vec<String> = messages.map(|text| plain(&text)).collect();
-let is_told = | sentence: &&Message |{
-let sentence = plain(&sentence.text());
-messages.iter().any( | message | message.contains(&sentence))}
-;
-found.iter().filter( | sentence | ! is_told(sentence)).collect()}
-
+fn untold<'a>(found: &'a [Message], messages: impl Iterator<Item = String>) -> Vec<&'a Message> {
+    let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
+    let messages: Vec<String> = messages.map(|text| plain(&text)).collect();
+    let is_told = |sentence: &&Message| {
+        let sentence = plain(&sentence.text());
+        messages.iter().any(|message| message.contains(&sentence))
+    };
+    found.iter().filter(|sentence| !is_told(sentence)).collect()
+}
 
 // What failed, and what cannot be judged, gate by gate.
-
 
 /// How many runs are told of each gate that does not hold.
 const RUNS_PER_GATE: usize = 3;
@@ -261,70 +278,79 @@ const GATES_MAX: usize = 20;
 /// How many gates are named beside what is wrong with all of them.
 const NAMES_MAX: usize = 5;
 
-
 /// What failed and why.
-fn failures(scored: &Scored<'_> , verdicts: &GateResults<'_> ) -> Vec<Finding>{
-let failed = verdicts.gates.iter().filter( | gate | gate.has_failed());
-first_few(failed, ("failed", "gate"), | gate | failure(scored, gate))}
-
+fn failures(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
+    let failed = verdicts.gates.iter().filter(|gate| gate.has_failed());
+    first_few(failed, ("failed", "gate"), |gate| failure(scored, gate))
+}
 
 /// The first few findings, and how many more there are of what.
-fn first_few<T> (items: impl IntoIterator<Item = T> , (word, noun): (&'static str, &str), finding: impl Fn(T) -> Finding) -> Vec<Finding>{
-let mut items = items.into_iter();
-let mut findings: Vec<Finding> = items.by_ref().take(GATES_MAX).map(finding).collect();
-let more = items.count();
-if more> 0{
-let text = format!("{} more{}", counted(count(more), noun), json_has_all());
-findings.push(Finding::new(Tone::Bad, word, text));
-}
-findings}
-
-
-fn failure(scored: &Scored<'_> , gate: &GateResult<'_> ) -> Finding{
-let mut targets: Vec<&str> = Vec::new();
-for failure in gate.failures.values().flatten(){
-if! targets.contains(&failure.target.as_str()){
-targets.push(&failure.target);
-}
-}
-let mut finding = Finding::new(Tone::Bad, "failed", targets.join(", "));
-for failure in gate.failures.values().take(RUNS_PER_GATE).flatten(){
-let place = failure.run.map( | run | scored.run_name(run).into());
-let target = (targets.len()> 1).then( || Line::plain(&failure.target));
-let message = Line::of(&failure.message);
-let parts = place.into_iter().chain(target).chain([message]);
-finding = finding.line(Line::join(parts, ": "));
-}
-match gate.failures.len().saturating_sub(RUNS_PER_GATE){
-0 => finding, more => finding.line(format!("and in {} more", counted(count(more), "run")))}
+fn first_few<T>(
+    items: impl IntoIterator<Item = T>,
+    (word, noun): (&'static str, &str),
+    finding: impl Fn(T) -> Finding,
+) -> Vec<Finding> {
+    let mut items = items.into_iter();
+    let mut findings: Vec<Finding> = items.by_ref().take(GATES_MAX).map(finding).collect();
+    let more = items.count();
+    if more > 0 {
+        let text = format!("{} more{}", counted(count(more), noun), json_has_all());
+        findings.push(Finding::new(Tone::Bad, word, text));
+    }
+    findings
 }
 
+fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
+    let mut targets: Vec<&str> = Vec::new();
+    for failure in gate.failures.values().flatten() {
+        if !targets.contains(&failure.target.as_str()) {
+            targets.push(&failure.target);
+        }
+    }
+    let mut finding = Finding::new(Tone::Bad, "failed", targets.join(", "));
+    for failure in gate.failures.values().take(RUNS_PER_GATE).flatten() {
+        let place = failure.run.map(|run| scored.run_name(run).into());
+        let target = (targets.len() > 1).then(|| Line::plain(&failure.target));
+        let message = Line::of(&failure.message);
+        let parts = place.into_iter().chain(target).chain([message]);
+        finding = finding.line(Line::join(parts, ": "));
+    }
+    match gate.failures.len().saturating_sub(RUNS_PER_GATE) {
+        0 => finding,
+        more => finding.line(format!("and in {} more", counted(count(more), "run"))),
+    }
+}
 
 /// What cannot be judged, why, and what to try.
- fn errors(scored: &Scored<'_> , verdicts: &GateResults<'_> ) -> Vec<Finding>{
-first_few(&scored.report.errors, ("error", "error"), | error |{
-let place = error.run.map( | run | scored.run_name(run).into());
-let message = Line::of(&error.message);
-let message = Line::join(place.into_iter().chain([message]), ": ");
-Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts)).line(message).hint(Some(&error.hint))}
-)}
-
+fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
+    first_few(&scored.report.errors, ("error", "error"), |error| {
+        let place = error.run.map(|run| scored.run_name(run).into());
+        let message = Line::of(&error.message);
+        let message = Line::join(place.into_iter().chain([message]), ": ");
+        Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
+            .line(message)
+            .hint(Some(&error.hint))
+    })
+}
 
 /// What an error is about, with the gates that cannot be judged for it where they have other names.
-fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_> ) -> String{
-let target = error.target.as_deref();
-let target_name = target.unwrap_or("the trace");
-let is_meant = | gate: && GateResult<'_> |{
-let errors = gate.errors.get(&error.run);
-errors.is_some_and( | errors | errors.contains(&error)) && gate.target != target}
-;
-let mut gates = verdicts.gates.iter().filter(is_meant);
-let mut names: Vec<String> = gates.by_ref().take(NAMES_MAX).map(GateResult::full_name).collect();
-names.extend(gates.next().map( | _ | "…".to_owned()));
-if names.is_empty(){
-format!("{target_name} cannot be judged")}
-else{
-format!("{target_name} cannot be judged ({})", names.join(", "))}
-
-
+fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
+    let target = error.target.as_deref();
+    let target_name = target.unwrap_or("the trace");
+    let is_meant = |gate: &&GateResult<'_>| {
+        let errors = gate.errors.get(&error.run);
+        errors.is_some_and(|errors| errors.contains(&error)) && gate.target != target
+    };
+    let mut gates = verdicts.gates.iter().filter(is_meant);
+    let mut names: Vec<String> = gates
+        .by_ref()
+        .take(NAMES_MAX)
+        .map(GateResult::full_name)
+        .collect();
+    names.extend(gates.next().map(|_| "…".to_owned()));
+    if names.is_empty() {
+        format!("{target_name} cannot be judged")
+    } else {
+        format!("{target_name} cannot be judged ({})", names.join(", "))
+    }
 }

@@ -2,8 +2,8 @@
 
 use super::FILE_BYTES_MAX;
 use crate::input;
-use crate::prelude::*;
 use crate::message::Message;
+use crate::prelude::*;
 
 /// A text of a format, and its name in messages, to a document.
 pub type Parse = fn(&str, &str) -> Result<Document, ConfigErrors>;

@@ -2,11 +2,11 @@
 
 use super::entry;
 use super::entry::{KEYS, SuiteScope};
-use mcprove_settings::message::sentence;
 use super::kinds::Names;
 use super::servers::is_known;
 use super::settings::AgentSettings;
 use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 const LABEL: &str = "an agent";
 

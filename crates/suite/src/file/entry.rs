@@ -2,11 +2,11 @@
 //! defaults; of servers and agents, a program to start.
 
 use super::kinds::{CommandWords, Names, Reason};
-use mcprove_settings::message::sentence;
 use super::servers::Servers;
 use super::settings::{DefaultSettings, names_of};
 use crate::prelude::*;
 use mcprove_load::config::read_env;
+use mcprove_settings::message::sentence;
 
 /// The most tests of one suite.
 const TESTS_MAX: usize = 100_000;

@@ -1,10 +1,10 @@
 //! Where a suite may name variables of the environment: only where they are filled in when a test runs.
 //! Everywhere else they would be taken as they stand, so there they are problems.
 
-use mcprove_settings::message::sentence;
 use super::SHOWN_MAX;
 use super::variables::{Rewrite, Variables, is_name};
 use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \

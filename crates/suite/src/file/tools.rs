@@ -111,23 +111,28 @@ pub fn resolve(target: &str) -> Resolved {
 }
 
 /// The same where there are no bad requests.
- pub fn resolve_of_call(target: &str) -> Resolved{
-let target = resolve(target)?;
-if target.starts_with("negative_path"){
-let message = sentence!("{target:?}, but the test has no `negative_path`");
-return Err((message, sentence!("add `negative_path: {{}}`")));
+pub fn resolve_of_call(target: &str) -> Resolved {
+    let target = resolve(target)?;
+    if target.starts_with("negative_path") {
+        let message = sentence!("{target:?}, but the test has no `negative_path`");
+        return Err((message, sentence!("add `negative_path: {{}}`")));
+    }
+    Ok(target)
 }
-Ok(target)}
 
 /// The same where nothing but the bad requests is meant.
- pub fn resolve_of_negative_path(target: &str) -> Resolved{
-let resolved = resolve(target)?;
-if resolved.starts_with("negative_path"){
-return Ok(resolved);
+pub fn resolve_of_negative_path(target: &str) -> Resolved {
+    let resolved = resolve(target)?;
+    if resolved.starts_with("negative_path") {
+        return Ok(resolved);
+    }
+    let message = sentence!(
+        "{:?} is not about the bad requests",
+        shorten(target, SHOWN_MAX)
+    );
+    let hint = sentence!("put it under the `expect` of the test");
+    Err((message, hint))
 }
-let message = sentence!("{:?} is not about the bad requests", shorten(target, SHOWN_MAX));
-let hint = sentence!("put it under the `expect` of the test");
-Err((message, hint))}
 
 /// The first name of a target, and what follows it.
 fn split_first(target: &str) -> (&str, &str) {
@@ -150,8 +155,13 @@ fn within(target: &str, family: &str, step: &Step, known: &[&str]) -> Resolved {
 }
 
 /// That there is no such target, and what may be meant.
- fn unknown(target: &str, close: Option<String> , known: impl FnOnce() -> String) -> (Message, Message){
-let hint = close.map_or_else(known, | close | format!("did you mean {close:?}?"));
-let target = shorten(target, SHOWN_MAX);
-let message = sentence!("a tool test has no target {target:?}");
-(message, hint.into())}
+fn unknown(
+    target: &str,
+    close: Option<String>,
+    known: impl FnOnce() -> String,
+) -> (Message, Message) {
+    let hint = close.map_or_else(known, |close| format!("did you mean {close:?}?"));
+    let target = shorten(target, SHOWN_MAX);
+    let message = sentence!("a tool test has no target {target:?}");
+    (message, hint.into())
+}

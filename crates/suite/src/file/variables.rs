@@ -1,9 +1,9 @@
 //! The `variables` of a suite: `${name}` stands for the value of `name`, wherever it is in the texts of the
 //! file. What is under no `variables` is the environment's, and stays as it is.
 
-use mcprove_settings::message::sentence;
 use super::SHOWN_MAX;
 use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 /// The most that variables may add to a file, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;

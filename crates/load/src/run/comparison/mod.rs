@@ -76,24 +76,23 @@ pub enum CompareError {
 
 impl CompareError {
     /// What to try next.
- pub fn hint(&self) -> Message{
-match self{
-Self::NoRun{
-..}
- =>{
-sentence!("give the directory of a run, or one that holds several; `mcprove runs` lists them")}
-Self::Io{
-..}
- => "check the path and its permissions".into(), Self::Unreadable{
-..}
- => "leave the run out, or make it again".into(), Self::Format(error) => error.hint().into(), Self::Config(_) => "compare directories of runs, or two servers".into(), Self::Run{
-source, ..}
- => source.diagnostic().hint.unwrap_or_default(), Self::Stopped{
-..}
- =>{
-"let it go on for longer, or ask for fewer or shorter runs".into()}
-}
-}
+    pub fn hint(&self) -> Message {
+        match self {
+            Self::NoRun { .. } => {
+                sentence!(
+                    "give the directory of a run, or one that holds several; `mcprove runs` lists them"
+                )
+            }
+            Self::Io { .. } => "check the path and its permissions".into(),
+            Self::Unreadable { .. } => "leave the run out, or make it again".into(),
+            Self::Format(error) => error.hint().into(),
+            Self::Config(_) => "compare directories of runs, or two servers".into(),
+            Self::Run { source, .. } => source.diagnostic().hint.unwrap_or_default(),
+            Self::Stopped { .. } => {
+                "let it go on for longer, or ask for fewer or shorter runs".into()
+            }
+        }
+    }
 }
 
 /// One of the two sides.

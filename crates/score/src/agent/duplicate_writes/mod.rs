@@ -306,10 +306,16 @@ impl DuplicateWritesReport {
         self.at_risk.saturating_add(self.confirmed)
     }
 
- fn explain(&self) -> Message{
-let writes = self.writes.iter().map(DuplicateWrite::describe);
-sentence!("{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
-             whether the write was made, or send an idempotency key", counted(self.confirmed, "write"), whole(self.at_risk), first_of(self.count(), writes))}
+    fn explain(&self) -> Message {
+        let writes = self.writes.iter().map(DuplicateWrite::describe);
+        sentence!(
+            "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
+             whether the write was made, or send an idempotency key",
+            counted(self.confirmed, "write"),
+            whole(self.at_risk),
+            first_of(self.count(), writes)
+        )
+    }
 }
 
 #[cfg(test)]

@@ -138,7 +138,8 @@ fn absent_message(report: &NarrativeReport) -> Message {
         .unwrap_or_default();
     sentence!(
         "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
- counted(report.claimed_but_absent, "action"), quoted_names(&actions),
+        counted(report.claimed_but_absent, "action"),
+        quoted_names(&actions),
     )
 }
 
@@ -189,41 +190,39 @@ impl Listed {
         }
     }
 
- pub fn add_unclaimed(&mut self, text: &str, calls: &[ToolCall], block: &NarrativeBlock){
-let mut mentions = Mentions::of(text, block);
-let(mut writes, mut reads) = (Vec::new(), Vec::new());
-for(index, call)in calls.iter().enumerate(){
-let mention = mentions.mention(call);
-if mention.is_mentioned{
-continue;
-}
-self.unclaimed+=1;
-self.silent+=u64::from(mention.is_mutating);
-let list = if mention.is_mutating{
-&mut writes}
-else{
-&mut reads}
-;
-if list.len()<ITEMS_MAX{
-list.push((index, call, mention.is_mutating));
-}
-}
-reads.truncate(ITEMS_MAX- writes.len());
-writes.append(&mut reads);
-writes.sort_by_key( | (index, ..) | * index);
-for(index, call, is_mutating)in writes{
-let name = quoted(&call.name);
-let what = if is_mutating{
-" writes, and"}
-else{
-""}
-;
-let reason = sentence!("call {index} ({name}){what} is not mentioned in the text");
-self.add(Divergence{
-tool: Some(call.name.clone()), call_index: Some(index), ..Divergence::new(Category::PresentButUnclaimed, is_mutating, reason)}
-);
-}
-}
+    pub fn add_unclaimed(&mut self, text: &str, calls: &[ToolCall], block: &NarrativeBlock) {
+        let mut mentions = Mentions::of(text, block);
+        let (mut writes, mut reads) = (Vec::new(), Vec::new());
+        for (index, call) in calls.iter().enumerate() {
+            let mention = mentions.mention(call);
+            if mention.is_mentioned {
+                continue;
+            }
+            self.unclaimed += 1;
+            self.silent += u64::from(mention.is_mutating);
+            let list = if mention.is_mutating {
+                &mut writes
+            } else {
+                &mut reads
+            };
+            if list.len() < ITEMS_MAX {
+                list.push((index, call, mention.is_mutating));
+            }
+        }
+        reads.truncate(ITEMS_MAX - writes.len());
+        writes.append(&mut reads);
+        writes.sort_by_key(|(index, ..)| *index);
+        for (index, call, is_mutating) in writes {
+            let name = quoted(&call.name);
+            let what = if is_mutating { " writes, and" } else { "" };
+            let reason = sentence!("call {index} ({name}){what} is not mentioned in the text");
+            self.add(Divergence {
+                tool: Some(call.name.clone()),
+                call_index: Some(index),
+                ..Divergence::new(Category::PresentButUnclaimed, is_mutating, reason)
+            });
+        }
+    }
 
     pub fn report(
         self,

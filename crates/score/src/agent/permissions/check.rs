@@ -82,14 +82,14 @@ fn judge(
     call: &ToolCall,
     deny: &[Compiled<'_>],
     allow: Option<&[Compiled<'_>]>,
- ) -> ScoreResult<Option<Message> >{
-let first = | rules: &[Compiled<'_> ], wanted: Fit |{
-rules.iter().position( | rule | rule.matches(call) == wanted)}
-;
-if let Some(place) = first(deny, Fit::Yes){
-let words = deny[place].rule.describe();
-return Ok(Some(format!("is denied by deny[{place}] ({words})")));
-}
+) -> ScoreResult<Option<Message>> {
+    let first = |rules: &[Compiled<'_>], wanted: Fit| {
+        rules.iter().position(|rule| rule.matches(call) == wanted)
+    };
+    if let Some(place) = first(deny, Fit::Yes) {
+        let words = deny[place].rule.describe();
+        return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+    }
 
     // What is unknown matters only where nothing else decides.
     let mut unknown = first(deny, Fit::Unknown).map(|place| &deny[place]);

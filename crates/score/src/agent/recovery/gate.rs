@@ -125,8 +125,11 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     let reason = if let Some(call) = slowest {
         sentence!("{}, by the clock of the run", met_by(run, call))
     } else {
- let timed_out: Vec<usize> = calls().filter( | call | ! call.is_real_clock && call.report.time_to_detection_ms> Some(0)).map( | call | call.call_index).collect();
-sentence!(
+        let timed_out: Vec<usize> = calls()
+            .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0))
+            .map(|call| call.call_index)
+            .collect();
+        sentence!(
             "{} timed out, after {} each",
             named_places("call", &timed_out),
             milliseconds(block.max_detection_ms)
@@ -152,14 +155,12 @@ fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> Me
     )
 }
 
- fn met_by(run: &AgentRun, call: &FaultedCall) -> Message{
-
+fn met_by(run: &AgentRun, call: &FaultedCall) -> Message {
     met(run, call.call_index, call.fault.as_deref(), call.kind)
 }
 
 /// ``call 0 (`search`) met `hung-search` (hang)``.
- fn met(run: &AgentRun, index: usize, fault: Option<&str> , kind: FaultKind) -> Message{
-
+fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> Message {
     let tool = run.tool_calls.get(index).map_or_else(
         || "not in the trace".into(),
         |recorded| quoted(&recorded.name),
@@ -192,9 +193,9 @@ fn milliseconds(time: u64) -> String {
 // What a trace must tell for a gate on recovery, and does not.
 
 /// What cannot be judged of one run under the block.
- pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError>{
-let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
-errors.extend(recovery.unsettled.first().map( | call |{
+pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
+    let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
+    errors.extend(recovery.unsettled.first().map( | call |{
 let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
 let untold = &call.untold;
 let(why, hint) = match(call.left_ms, call.watched_ms){
@@ -202,65 +203,104 @@ let(why, hint) = match(call.left_ms, call.watched_ms){
 ;
 ScoreError::new(HANG, sentence!("{met}, and {why}"), hint)}
 ));
-errors}
+    errors
+}
 
- fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError>{
-match run.stop_reason(){
-// The marks tell by themselves, but for what a client does not show.
-None if recovery.is_watched() => unseen(run, recovery), None => Some(ScoreError::new(RECOVERED, "the trace does not say why the run ended", sentence!("add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)"))), Some(StopReason::Completed)if recovery.recovered.is_none() => Some(ScoreError::new(RECOVERED, "a call met a fault, and the trace has no final_response", "add final_response to the run; an empty text says that there was no reply")),
-// Where the end is known, what else is unknown has an error of its own.
-Some(_) => None}
+fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
+    match run.stop_reason() {
+        // The marks tell by themselves, but for what a client does not show.
+        None if recovery.is_watched() => unseen(run, recovery),
+        None => Some(ScoreError::new(
+            RECOVERED,
+            "the trace does not say why the run ended",
+            sentence!(
+                "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)"
+            ),
+        )),
+        Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
+            RECOVERED,
+            "a call met a fault, and the trace has no final_response",
+            "add final_response to the run; an empty text says that there was no reply",
+        )),
+        // Where the end is known, what else is unknown has an error of its own.
+        Some(_) => None,
+    }
 }
 
 /// What traffic does not show: whether the agent saw through an altered reply, or told its user of a failure.
- fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError>{
-if recovery.recovered.is_some(){
-return None;
+fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
+    if recovery.recovered.is_some() {
+        return None;
+    }
+    let call = recovery.calls.iter().find(|call| call.is_unknown())?;
+    let met = met_by(run, call);
+    let unseen = if call.kind.heard() == Heard::Altered {
+        "the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"
+    } else {
+        "the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"
+    };
+    Some(ScoreError::new(
+        RECOVERED,
+        sentence!("{met}: {unseen}"),
+        "score the trace of the agent itself, which has its final_response and stop_reason",
+    ))
 }
-let call = recovery.calls.iter().find( | call | call.is_unknown())?;
-let met = met_by(run, call);
-let unseen = if call.kind.heard() == Heard::Altered{
-"the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"}
-else{
-"the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"}
-;
-Some(ScoreError::new(RECOVERED, sentence!("{met}: {unseen}"), "score the trace of the agent itself, which has its final_response and stop_reason"))}
 
 // What came of a call that met a fault while a real clock watched, in one sentence.
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.
- fn watched(run: &AgentRun, call: &FaultedCall) -> Message{
-let report = &call.report;
-let detection = report.time_to_detection_ms;
-let is_altered = call.kind.heard() == Heard::Altered;
-let is_waited_for = call.kind.heard() == Heard::Right && detection.is_some() && detection == report.time_to_recovery_ms;
-let noticed = match detection.map(milliseconds){
-Some(time)if is_waited_for => format!("it was waited for, and answered after {time}"), Some(time)if is_altered => format!("an altered reply came after {time}"), Some(time)if call.is_left =>{
-format!("noticed by the time the client left, after {time}")}
-Some(time) => format!("noticed after {time}"), None =>{
-let watched = call.watched_ms.map_or_else(String::new, | time |{
-format!(" in the {} until the recording ended", milliseconds(time))}
-);
-format!("never noticed{watched}")}
+fn watched(run: &AgentRun, call: &FaultedCall) -> Message {
+    let report = &call.report;
+    let detection = report.time_to_detection_ms;
+    let is_altered = call.kind.heard() == Heard::Altered;
+    let is_waited_for = call.kind.heard() == Heard::Right
+        && detection.is_some()
+        && detection == report.time_to_recovery_ms;
+    let noticed = match detection.map(milliseconds) {
+        Some(time) if is_waited_for => format!("it was waited for, and answered after {time}"),
+        Some(time) if is_altered => format!("an altered reply came after {time}"),
+        Some(time) if call.is_left => {
+            format!("noticed by the time the client left, after {time}")
+        }
+        Some(time) => format!("noticed after {time}"),
+        None => {
+            let watched = call.watched_ms.map_or_else(String::new, |time| {
+                format!(" in the {} until the recording ended", milliseconds(time))
+            });
+            format!("never noticed{watched}")
+        }
+    };
+    let repeated = call
+        .repeated_by
+        .map(|by| format!("made again by call {by}"));
+    let recovered = match report.time_to_recovery_ms.map(milliseconds) {
+        Some(time) => format!("recovered after {time}"),
+        None if is_altered => "taken as it was, as far as can be seen".to_owned(),
+        None if call.is_unknown() => {
+            "and nothing was called any more, as far as can be seen".to_owned()
+        }
+        None => "not recovered".to_owned(),
+    };
+    let recovered = (!is_waited_for).then_some(recovered);
+    let told: Vec<String> = [Some(noticed), repeated, recovered]
+        .into_iter()
+        .flatten()
+        .collect();
+    sentence!("{}: {}", met_by(run, call), told.join(", "))
 }
-;
-let repeated = call.repeated_by.map( | by | format!("made again by call {by}"));
-let recovered = match report.time_to_recovery_ms.map(milliseconds){
-Some(time) => format!("recovered after {time}"), None if is_altered => "taken as it was, as far as can be seen".to_owned(), None if call.is_unknown() =>{
-"and nothing was called any more, as far as can be seen".to_owned()}
-None => "not recovered".to_owned()}
-;
-let recovered = (! is_waited_for).then_some(recovered);
-let told: Vec<String> = [Some(noticed), repeated, recovered].into_iter().flatten().collect();
-sentence!("{}: {}", met_by(run, call), told.join(", "))}
 
 /// Of a call that nobody had noticed when the recording ended, before its budget was used up, or of whose
 /// client nothing is known but that it left.
- fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> Message{
-let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
-match call.left_ms.map(milliseconds){
-Some(left) =>{
-sentence!("{met}: no sign that it was noticed until the client left after {left}")}
-None => sentence!("{met}: not noticed in the {} until the recording ended", milliseconds(watched_ms))}
+fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> Message {
+    let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+    match call.left_ms.map(milliseconds) {
+        Some(left) => {
+            sentence!("{met}: no sign that it was noticed until the client left after {left}")
+        }
+        None => sentence!(
+            "{met}: not noticed in the {} until the recording ended",
+            milliseconds(watched_ms)
+        ),
+    }
 }

@@ -277,24 +277,37 @@ fn asks_for_flag(matcher: &Value) -> bool {
 }
 
 /// Holds a value against an expectation: what does not hold, or nothing.
- fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<GateFailure> >{
-let target = &expectation.target;
-let matcher = &expectation.matcher;
-match matcher.answer(value){
-Answer::Yes => return Ok(None), Answer::No | Answer::NoByKind =>{
+fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<GateFailure>> {
+    let target = &expectation.target;
+    let matcher = &expectation.matcher;
+    match matcher.answer(value) {
+        Answer::Yes => return Ok(None),
+        Answer::No | Answer::NoByKind => {}
+        Answer::Nothing => {
+            return Err(ScoreError::new(
+                target,
+                sentence!(
+                    "the value is {}, and the matcher ({}) is about another kind of value, so \
+                     that it would prove nothing",
+                    kind(value),
+                    matcher.describe().short()
+                ),
+                hint_for_kind(value),
+            ));
+        }
+    }
+    let Err(difference) = matcher.matches(value) else {
+        return Ok(None);
+    };
+    Ok(Some(GateFailure {
+        target: target.clone(),
+        place: (!difference.path.is_empty()).then(|| format!("{target}{}", difference.path)),
+        expected: shown(difference.expected),
+        actual: shown(difference.actual),
+        message: difference.message,
+        ..GateFailure::default()
+    }))
 }
-Answer::Nothing =>{
-return Err(ScoreError::new(target, sentence!("the value is {}, and the matcher ({}) is about another kind of value, so \
-                     that it would prove nothing", kind(value), matcher.describe().short()), hint_for_kind(value)));
-}
-}
-let Err(difference) = matcher.matches(value)else{
-return Ok(None);
-}
-;
-Ok(Some(GateFailure{
-target: target.clone(), place: (! difference.path.is_empty()).then( || format!("{target}{}", difference.path)), expected: shown(difference.expected), actual: shown(difference.actual), message: difference.message, ..GateFailure::default()}
-))}
 
 /// A value that is not too large to be shown, or how large it is and how it begins.
 fn shown(value: Value) -> Value {
@@ -306,15 +319,21 @@ fn shown(value: Value) -> Value {
     Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
 }
 
- fn hint_for_kind(value: &Value) -> Message{
-match value{
-Value::Array(_) =>{
-sentence!("of a list, `contains` asks for an element and `schema: {{ items: … }}` asks all of them")}
-Value::Object(_) =>{
-sentence!("of a map, `contains: {{ key: … }}` asks for some of its keys")}
-Value::Number(_) =>{
-sentence!("of a number, `exact`, `one_of` and `schema: {{ minimum: … }}` say something")}
-_ => sentence!("of a text, `contains`, `regex` and `exact` say something")}
+fn hint_for_kind(value: &Value) -> Message {
+    match value {
+        Value::Array(_) => {
+            sentence!(
+                "of a list, `contains` asks for an element and `schema: {{ items: … }}` asks all of them"
+            )
+        }
+        Value::Object(_) => {
+            sentence!("of a map, `contains: {{ key: … }}` asks for some of its keys")
+        }
+        Value::Number(_) => {
+            sentence!("of a number, `exact`, `one_of` and `schema: {{ minimum: … }}` say something")
+        }
+        _ => sentence!("of a text, `contains`, `regex` and `exact` say something"),
+    }
 }
 
 #[cfg(test)]

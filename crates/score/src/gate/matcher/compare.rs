@@ -163,16 +163,21 @@ pub struct Difference {
 }
 
 impl fmt::Display for Difference {
- fn fmt(&self, formatter: &mut fmt::Formatter<'_> ) -> fmt::Result{
-formatter.write_str(&self.message.text())}
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message.text())
+    }
 }
 
 impl Difference {
     /// A difference of the value itself: `expected …, got …`.
- pub(super)fn whole(expected: Value, actual: &Value, words: &Message) -> Self{
-Self{
-expected, actual: actual.clone(), path: String::new(), message: sentence!("expected {words}, got {}", short(actual))}
-}
+    pub(super) fn whole(expected: Value, actual: &Value, words: &Message) -> Self {
+        Self {
+            expected,
+            actual: actual.clone(),
+            path: String::new(),
+            message: sentence!("expected {words}, got {}", short(actual)),
+        }
+    }
 }
 
 /// The places found so far; only the first few are kept, and one more to tell that there are others.
@@ -186,31 +191,39 @@ impl Places {
     }
 
     /// Notes a place; `words` say what differs there.
- pub fn add(&mut self, path: &str, expected: Value, actual: Option<&Value> , words: impl Into<Message> ){
-if self.is_full(){
-return;
-}
-let words = words.into();
-let message = if path.is_empty(){
-words}
-else{
-sentence!("at {path}: {words}")}
-;
-self.0.push(Difference{
-expected, actual: actual.cloned().unwrap_or_default(), path: path.to_owned(), message}
-);
-}
+    pub fn add(
+        &mut self,
+        path: &str,
+        expected: Value,
+        actual: Option<&Value>,
+        words: impl Into<Message>,
+    ) {
+        if self.is_full() {
+            return;
+        }
+        let words = words.into();
+        let message = if path.is_empty() {
+            words
+        } else {
+            sentence!("at {path}: {words}")
+        };
+        self.0.push(Difference {
+            expected,
+            actual: actual.cloned().unwrap_or_default(),
+            path: path.to_owned(),
+            message,
+        });
+    }
 
     /// The first place, with the words of the others; `None` if there is none.
- pub fn into_difference(mut self) -> Option<Difference>{
-if let Some(other) = self.0.get_mut(PLACES_MAX){
-other.message = "and more".into();
-}
-let message = Message::join(self.0.iter().map( | place | place.message.clone()), "; ");
-let first = self.0.into_iter().next()?;
-Some(Difference{
-message, ..first}
-)}
+    pub fn into_difference(mut self) -> Option<Difference> {
+        if let Some(other) = self.0.get_mut(PLACES_MAX) {
+            other.message = "and more".into();
+        }
+        let message = Message::join(self.0.iter().map(|place| place.message.clone()), "; ");
+        let first = self.0.into_iter().next()?;
+        Some(Difference { message, ..first })
+    }
 }
 
 /// `expected …, got …`; long texts from shortly before their first difference.

@@ -221,7 +221,7 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Mess
             .map(|name| listed("types", name))
             .collect::<Option<Vec<&str>>>()?
             .join(" or ")
-.into(),
+            .into(),
         "const" => sentence!("exactly {}", short(value)),
         "enum" => choices(value.as_array()?).into(),
         "pattern" => sentence!("a text that matches the pattern {}", short(value)),

@@ -5,8 +5,8 @@
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
 
-use std::io::Read as _;
 use mcprove_settings::message::sentence;
+use std::io::Read as _;
 
 use mcprove_import::{import_records, read_records};
 use mcprove_trace::TraceRecord;

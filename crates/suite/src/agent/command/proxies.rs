@@ -1,8 +1,8 @@
 //! The proxies before the servers of one run.
 
 use mcprove_proxy::{Ended, Settings, http};
-use mcprove_settings::message::sentence;
 use mcprove_recording::{Origin, Recording};
+use mcprove_settings::message::sentence;
 
 use super::setup::{Kept, ProxySetup, ProxyTask};
 use super::{CommandContext, of_file};

@@ -2,9 +2,9 @@
 //! waits, each of them in the trace.
 
 use super::{End, Running};
-use mcprove_settings::message::sentence;
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
 use crate::prelude::*;
+use mcprove_settings::message::sentence;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);

@@ -70,8 +70,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     let Some(tape) = &made.tape else {
         return made;
     };
- let failed: Vec<Message> = match replay(test.task, test.suite, tape).await{
-
+    let failed: Vec<Message> = match replay(test.task, test.suite, tape).await {
         Ok(replayed) if replayed.errors.is_empty() => {
             made.trace.runs = replayed.trace.runs;
             return made;

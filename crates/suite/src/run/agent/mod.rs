@@ -12,9 +12,9 @@ mod tests;
 
 use std::path::Component;
 
+use super::masking::mask_message;
 use crate::agent::cassette::Verdict;
 use crate::prelude::*;
-use super::masking::mask_message;
 
 /// Where the traces of agents are written, in the folder of results.
 const TRACES: &str = "agents";

@@ -1,9 +1,9 @@
 //! Why no test is chosen, and what was probably meant.
 
-use mcprove_settings::message::sentence;
 use super::{Filter, Selection, Shard, TagRule};
 use crate::prelude::*;
 use crate::report::problems::counted;
+use mcprove_settings::message::sentence;
 
 /// How many names are told.
 const NAMES_MAX: usize = 5;

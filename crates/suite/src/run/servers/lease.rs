@@ -92,8 +92,7 @@ impl<'a> Lease<'a> {
     }
 
     /// What a reader should know of the session, and of what the server did during this lease.
- pub fn remarks(&self) -> Vec<Message>{
-
+    pub fn remarks(&self) -> Vec<Message> {
         let violations = self.connected.session.violations().first;
         let new = violations.get(self.violations..).unwrap_or_default();
         let own = self.connected.remarks.iter().cloned();

@@ -1,11 +1,11 @@
 //! The bad requests of a test, made and judged.
 
-use mcprove_settings::message::sentence;
 use mcprove_arguments::ArgumentsError;
 use mcprove_check::negative_path::{
     Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
 };
 use mcprove_score::gate::judge as hold;
+use mcprove_settings::message::sentence;
 
 use super::Listed;
 use super::judged::{FLAGS, begins_with};
