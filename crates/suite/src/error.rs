@@ -30,7 +30,7 @@ impl FillError {
             Self::Unset(name) => sentence!(
                 "set {name} in the environment, name it under `variables`, or write ${{{name}:-a default}}"
             ),
-            Self::Open(_) => sentence!("close it with `}`, or write `$${` for the characters"),
+            Self::Open(_) => sentence!("close it with `}}`, or write `$${{` for the characters"),
         }
     }
 

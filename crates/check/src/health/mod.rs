@@ -265,8 +265,8 @@ impl<'a> Prober<'a> {
             ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
             // We ended the call ourselves: the tool cannot be judged by it.
             ErrorCategory::Cancelled => {
-                let answers = message![setting("accept_requests"), " answers it"];
-                return ToolHealth::skipped(name, format!("{error}; {answers}"));
+                let reason = sentence!("{error}; {} answers it", setting("accept_requests"));
+                return ToolHealth::skipped(name, reason);
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),
         };

@@ -227,7 +227,7 @@ fn judge_latency(
             format!(
                 "it was {actual}, but the load generator itself was the limit and may have added to it"
             ),
-            change,
+            change.clone(),
         ),
         None => Ok(Some((format!("<={}ms", decimal(limit_ms, 6)), actual))),
     }

@@ -192,7 +192,7 @@ pub fn one_of<'n>(
 ) -> Option<&'n Field> {
     let second = section.get(other);
     if let (Some(_), Some(second)) = (section.get(name), second) {
-        let message = format!("`{name}` and `{other}` are the same");
+        let message = sentence!("`{name}` and `{other}` are the same");
         reader.problem(&second.span, message, "leave one of them out");
     }
     section.get(name).or(second)

@@ -88,7 +88,7 @@ fn judge(
     };
     if let Some(place) = first(deny, Fit::Yes) {
         let words = deny[place].rule.describe();
-        return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+        return Ok(Some(sentence!("is denied by deny[{place}] ({words})")));
     }
 
     // What is unknown matters only where nothing else decides.

@@ -142,7 +142,7 @@ impl<'a> Pairs<'a> {
             );
             (diffs, reason)
         } else if expected == 0 {
-            let reason = format!("call {place}, {name}, is not among the expected calls");
+            let reason = sentence!("call {place}, {name}, is not among the expected calls");
             (Vec::new(), reason)
         } else {
             let taken = all_taken(expected, "expected call", "call");

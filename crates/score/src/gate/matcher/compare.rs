@@ -159,7 +159,7 @@ pub struct Difference {
     /// empty for the value itself.
     pub path: String,
     /// The first few places, in plain words, with long values shortened.
-    pub message: String,
+    pub message: Message,
 }
 
 impl fmt::Display for Difference {

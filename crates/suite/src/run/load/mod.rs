@@ -178,7 +178,7 @@ fn judge(report: &mut TestReport, found: &Report) {
 }
 
 /// Which tools were not called, and how to call them.
-fn not_called(tools: &[SkippedTool]) -> Option<String> {
+fn not_called(tools: &[SkippedTool]) -> Option<Message> {
     let mut listed: Vec<String> = tools
         .iter()
         .take(SKIPPED_MAX)
@@ -189,7 +189,7 @@ fn not_called(tools: &[SkippedTool]) -> Option<String> {
     }
     (!tools.is_empty()).then(|| {
         let listed = listed.join(", ");
-        format!("not called, as they may write (`allow_writes: true` calls them): {listed}")
+        sentence!("not called, as they may write (`allow_writes: true` calls them): {listed}")
     })
 }
 
@@ -209,7 +209,7 @@ fn finding(verdict: &Verdict) -> GateFailure {
     let Verdict {
         detector, sentence, ..
     } = verdict;
-    gate_failure(detector, "no critical finding", numbers, sentence)
+    gate_failure(detector, "no critical finding", numbers, sentence.clone())
 }
 
 fn unjudged(verdict: &Verdict) -> ScoreError {
@@ -219,11 +219,11 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
     let message = if detector == OWN_LIMIT {
         verdict.sentence.clone()
     } else {
-        format!("inconclusive: {}", verdict.sentence)
+        sentence!("inconclusive: {}", verdict.sentence)
     };
     let hint = verdict.hint.as_ref().map_or_else(
-        || "make the load longer".to_owned(),
-        |hint| hint.spelled(Spelling::Yaml),
+        || "make the load longer".into(),
+        |hint| hint.fixed(Spelling::Yaml),
     );
     ScoreError::new(target, message, hint)
 }

@@ -180,7 +180,7 @@ impl Pool {
             Reach::Server(server) => {
                 let server = self.options.environment.fill_server(server);
                 let server =
-                    server.map_err(|error| self.failed(&error.to_string(), error.hint()))?;
+                    server.map_err(|error| self.failed(error.to_string(), error.hint()))?;
                 Session::connect_recorded(&server, options, recorder).await
             }
             Reach::Mock { spec, faults } => {
