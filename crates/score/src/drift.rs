@@ -6,7 +6,6 @@
 //! inconclusive, and so are fewer than five intervals.
 
 use crate::prelude::*;
-use crate::regression::{SAMPLES_MIN, Trend};
 
 /// The mean latency over a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,6 @@
 //! and few quiet ones are no proof of the opposite.
 
 use crate::prelude::*;
-use crate::regression::{SAMPLES_MIN, Trend};
 
 /// The longest warm-up that is taken when none is given.
 pub const WARMUP_MAX: Duration = Duration::from_secs(30);

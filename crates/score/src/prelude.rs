@@ -23,9 +23,11 @@ pub use mcprove_settings::phrase::{
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_settings::setting::{Setting, SettingType, Settings};
+pub use mcprove_settings::table::{self, Row, map_schema};
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::canonical::{Identity, first_equal};
 pub use mcprove_trace::word_lists::WordLists;
+pub use mcprove_trace::words::{fits, tokens};
 pub use mcprove_trace::{
     AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
     StopReason, ToolCall, ToolResult, canonical,
@@ -36,10 +38,13 @@ pub use serde_json::{Map, Value, json};
 
 pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
 pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
-pub(crate) use crate::agent::{first_of, metrics};
+pub(crate) use crate::agent::{METRICS, first_of, metrics, with_own};
+pub use crate::compare::proportion::{rise_at_least, wilson};
 pub use crate::gate::{
     Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, MatcherError, Path,
     PathError, RunCard, RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard, Step,
 };
 pub use crate::matching::common_chars;
+pub use crate::percentile;
+pub use crate::regression::{SAMPLES_MIN, Trend};
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -9,7 +9,8 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use mcprove_settings::printable::escape_hidden;
 
-use crate::block::{Block, Document, Finding, Line, Section, Span, Table, Tone};
+use crate::block::Span;
+use crate::prelude::*;
 
 const CSS: &str = include_str!("style.css");
 

@@ -4,8 +4,6 @@
 
 use std::fmt::Debug;
 
-use mcprove_settings::table;
-
 use crate::gate::GateBlock;
 use crate::prelude::*;
 

@@ -18,7 +18,7 @@ pub mod trajectory_axes;
 
 use crate::prelude::{Message, count, sentence, whole};
 
-pub use metric::{About, AnyMetric, Case, Metric, Need, Scope, Target};
+pub use metric::*;
 
 /// Every metric, in the order in which they are reported.
 pub const METRICS: &[&dyn AnyMetric] = &[

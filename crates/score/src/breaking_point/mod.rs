@@ -20,7 +20,6 @@
 //! The first step that breaks is the breaking point. Saturation is no bug, so it passes; but it
 //! does not hide errors or a collapse at a later step.
 
-use crate::compare::proportion::rise_at_least;
 use crate::prelude::*;
 
 /// Share of failed calls that a step may have.

@@ -1,7 +1,5 @@
 //! One number per run, compared: p50, p95 or throughput. p99 has rules of its own (`p99.rs`).
 
-use crate::percentile;
-
 use super::prelude::*;
 
 /// How far from 1 the interval of an unchanged ratio may reach.

@@ -2,7 +2,7 @@
 //!
 //! The unit is the run, not the call: on identical servers, tests on single calls raise an alarm
 //! more often than not. p50, p95 and throughput of each run are tested with [`mann_whitney`],
-//! corrected for being three with [`holm`]. A regression needs p < 0.05 **and** a ratio of medians
+//! corrected for being three by Holm (`metric::adjust`). A regression needs p < 0.05 **and** a ratio of medians
 //! of at least 1.05; unchanged is an interval of the ratio within ±5 %; everything else is
 //! inconclusive, with the number of runs to try. With a single run on a side, or so few that no test
 //! could be certain (below five), only a ratio of at least 1.3 counts, and only if the runs do not

@@ -1,8 +1,5 @@
 //! From the stretches of a run to what a fault did.
 
-use crate::compare::proportion::wilson;
-use crate::percentile::is_supported;
-
 use super::prelude::*;
 
 /// Compares the times before, during and after each fault. What one fault did, until all was back, is
@@ -159,7 +156,7 @@ impl Baseline {
         let count = stretch.latency_ns.count();
         let quantile = [0.99, 0.95, 0.5]
             .into_iter()
-            .find(|quantile| is_supported(count, quantile * 100.0))?;
+            .find(|quantile| percentile::is_supported(count, quantile * 100.0))?;
         let usual = float(stretch.latency_ns.quantile(quantile)?);
         let slow_from_ns = truncated(usual * LATENCY_FACTOR + LATENCY_SLACK_MS * 1e6);
         Some(Self {
@@ -313,7 +310,7 @@ pub fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
     let at = |quantile: f64| {
         let count = stretch.latency_ns.count();
         let value = stretch.latency_ns.quantile(quantile)?;
-        is_supported(count, quantile * 100.0).then(|| float(value) / 1e6)
+        percentile::is_supported(count, quantile * 100.0).then(|| float(value) / 1e6)
     };
     ImpactPhase {
         duration_secs,

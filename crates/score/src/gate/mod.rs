@@ -17,13 +17,13 @@ mod run_card;
 mod score;
 mod scorecard;
 
-pub use block::{Expectation, GateBlock, Gates};
+pub use block::*;
 pub use evaluate::judge;
 pub use matcher::{Answer, Difference, Matcher, MatcherError};
 pub use path::{Path, PathError, Step};
-pub use result::{GateResult, GateResults, gate_results};
+pub use result::*;
 pub use run_card::RunCard;
-pub use score::{passes, score, score_gated, score_with};
+pub use score::*;
 pub use scorecard::{
     Findings, GateFailure, GateId, RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard,
 };

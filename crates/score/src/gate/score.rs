@@ -1,7 +1,6 @@
 //! Scoring a trace: every metric, then every gate.
 
 use super::evaluate;
-use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 
 /// Computes every metric that has what it needs, and applies the gates. What cannot be judged is

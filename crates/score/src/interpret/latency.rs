@@ -1,7 +1,6 @@
 //! Rules about how long calls take, and which ones.
 
 use super::{Facts, LoadModel, ToolFacts, usable};
-use crate::percentile;
 use crate::prelude::*;
 
 /// p99 over p50 from which the tail is long.

@@ -12,7 +12,6 @@
 
 use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings};
 use crate::prelude::*;
-use crate::regression::Trend;
 
 /// Descriptors per ended session from which they leak.
 pub const DESCRIPTORS_PER_SESSION_MIN: f64 = 0.5;

@@ -16,7 +16,6 @@
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
 //! recover.
 
-use crate::compare::proportion::rise_at_least;
 use crate::prelude::*;
 
 /// Calls below which a phase says nothing.

@@ -6,7 +6,6 @@
 //! own delay only adds to a latency, so a limit that holds is believed even when the generator was
 //! the limit ([`generator`](crate::generator)); one that fails then is inconclusive.
 
-use crate::percentile;
 use crate::prelude::*;
 
 /// What a limit is on.

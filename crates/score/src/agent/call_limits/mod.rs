@@ -5,7 +5,6 @@
 //! however far off. This metric is our own.
 
 use mcprove_settings::kind::{self, LIMIT_MAX};
-use mcprove_settings::table::{map_schema, read_map};
 
 use super::tool_name::check_servers;
 use crate::prelude::*;
@@ -66,7 +65,7 @@ impl SettingType for Limit {
                 return None;
             }
         };
-        let limit: Self = read_map(reader, value, "a limit")?;
+        let limit: Self = table::read_map(reader, value, "a limit")?;
         if fields.is_empty() {
             let message = sentence!("the limit `{}` has neither `min` nor `max`", field.name);
             reader.problem(&value.span, message, hint);

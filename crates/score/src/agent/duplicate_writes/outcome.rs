@@ -1,7 +1,6 @@
 //! What became of one attempt to write.
 
 use mcprove_trace::RealAnswer;
-use mcprove_trace::words::tokens;
 
 use super::prelude::*;
 

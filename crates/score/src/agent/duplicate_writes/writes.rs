@@ -1,6 +1,6 @@
 //! Which calls write, what, and with which idempotency key.
 
-use mcprove_trace::words::{seems_to_write, tokens};
+use mcprove_trace::words::seems_to_write;
 
 use crate::agent::tool_name::fit_any;
 
@@ -54,7 +54,7 @@ fn nature_of(call: &ToolCall, lists: &[Vec<ToolName<'_>>; 3]) -> (bool, bool) {
     // What the gates say goes first, then what the server says, then the name.
     let hints = call.annotations.unwrap_or_default();
     let writes = || match hints.read_only_hint {
-        Some(is_read_only) => !is_read_only,
+        Some(only_reads) => !only_reads,
         None => seems_to_write(&call.name),
     };
     (

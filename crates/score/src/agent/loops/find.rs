@@ -43,9 +43,9 @@ pub fn find_loops(run: &AgentRun, block: &LoopsBlock) -> LoopsReport {
         let is_doubtful = blurred.is_doubtful.as_slice();
         signs(&blurred.same, is_doubtful, Doubts::Together(is_doubtful))
     });
-    let mut possibly = possible.counts().into_iter();
+    let mut others = possible.counts().into_iter();
     let known = certain.counts().map(|certain| {
-        let is_known = possibly.next() == Some(certain);
+        let is_known = others.next() == Some(certain);
         is_known.then(|| count(certain))
     });
     let [max_repeats, max_cycle_repeats, cycle_length, stagnation] = known;

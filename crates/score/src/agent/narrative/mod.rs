@@ -8,7 +8,7 @@
 //! mcptest, after the Narrative-vs-Trace Divergence of MCP Pitfall Lab (arXiv:2604.21477).
 //!
 //! The text is read by rules, without a model: `claims` says what counts as a claim, `calls` when a
-//! call makes it true, `arguments` what states a value. The rules know English; of what `language` takes
+//! call makes it true, `arguments` what states a value. The rules know English; of what `retain_english` takes
 //! for another language, only the mentions of calls are read.
 
 mod arguments;

@@ -1,7 +1,5 @@
 //! Holding calls against rules.
 
-use mcprove_trace::words::fits;
-
 use super::{PermissionsBlock, PermissionsReport, Rule, VIOLATIONS, VIOLATIONS_KEPT, Violation};
 use crate::prelude::*;
 

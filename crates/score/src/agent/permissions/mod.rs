@@ -8,8 +8,6 @@
 
 mod check;
 
-use mcprove_settings::table::Row;
-
 use crate::gate::file::matcher;
 use crate::prelude::*;
 

@@ -17,7 +17,6 @@
 //! judged it (`runs[i].passed`). There is no default gate. How many runs are enough:
 //! [`recommend_runs`].
 
-use crate::compare::proportion::wilson;
 use crate::prelude::*;
 
 /// Up to this k, kᵏ · 100 fits into 128 bits, and the curve is computed in whole numbers. Beyond it no

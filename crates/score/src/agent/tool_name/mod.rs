@@ -6,7 +6,6 @@
 //! is unknown may or may not be meant by a name with a server, and nobody can tell.
 
 use crate::prelude::*;
-use mcprove_trace::words::fits;
 
 /// What stands between a server and its tool.
 pub const SEPARATOR: &str = "__";

@@ -29,8 +29,6 @@ pub use plan::COMPARISONS_MAX;
 pub use report::{Certainty, MISMATCHES_KEPT, Mismatch, TrajectoryError, TrajectoryReport};
 pub use shape::{ArgumentShape, DIFFERENCES_KEPT};
 
-use mcprove_settings::table::Row;
-
 use self::any_order::Pairs;
 use self::plan::Plan;
 use self::report::Mismatches;

@@ -11,8 +11,6 @@
 //! calls, retries and unrelated calls in another order change nothing; where each call is the
 //! contract, [`trajectory`](super::trajectory) is the metric. The axes are those of mcptest.
 
-use mcprove_settings::table::Row;
-
 use super::tool_name::check_servers;
 use crate::prelude::*;
 

@@ -1,7 +1,6 @@
 //! Expectations: a target and a matcher each, with the place of whatever is wrong with them.
 
 use mcprove_settings::reader::near;
-use mcprove_settings::table;
 use mcprove_settings::text::shorten;
 use schemars::schema_for;
 

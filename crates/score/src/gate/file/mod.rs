@@ -7,14 +7,12 @@
 mod expectation;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::table::{self, map_schema, spellings};
 use mcprove_settings::tree::Document;
 use schemars::Schema;
 
 use self::expectation::Resolve;
 use super::GateBlock;
 use crate::agent::call_limits::limit_schema;
-use crate::agent::{METRICS, with_own};
 use crate::prelude::*;
 
 pub(crate) use expectation::matcher;
@@ -266,7 +264,7 @@ fn matcher_schema() -> Value {
     for (name, explanation) in Matcher::entries() {
         let mut given = PARTS["beside a matcher"][name].clone();
         given["description"] = explanation.into();
-        for name in spellings(name) {
+        for name in table::spellings(name) {
             schema["properties"][name] = given.clone();
         }
     }
