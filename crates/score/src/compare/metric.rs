@@ -314,12 +314,6 @@ fn succeeded(runs: &[RunSample]) -> u64 {
 // 1979).
 
 /// Adjusts each p for the others. What was not tested (`None`) does not count.
-///
-/// ```
-/// use mcprove_score::compare::holm;
-///
-/// assert_eq!(adjust(&[Some(0.5), None, Some(0.25)]), [Some(0.5), None, Some(0.5)]);
-/// ```
 fn adjust(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<(usize, f64)> = p_values
         .iter()
@@ -350,6 +344,10 @@ mod holm_tests {
             assert!((value.unwrap() - expected).abs() < 1e-12, "{adjusted:?}");
         }
         assert_eq!(adjust(&[]), []);
+        assert_eq!(
+            adjust(&[Some(0.5), None, Some(0.25)]),
+            [Some(0.5), None, Some(0.5)]
+        );
         assert_eq!(adjust(&[None, Some(f64::NAN)]), [None, None]);
         assert_eq!(adjust(&[Some(0.9), Some(0.8)]), [Some(1.0), Some(1.0)]);
     }
