@@ -73,14 +73,8 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let leash = Leash::new(&run.stop);
     let losses = Losses::default();
     let stream = EventStream::new(sinks);
-    let context = make_context(
-        run,
-        header.seed,
-        stream,
-        directory,
-        leash.stop.clone(),
-        &losses,
-    )?;
+    let stop = leash.stop.clone();
+    let context = make_context(run, header.seed, stream, directory, stop, &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
         let faults = run.faults.iter();
@@ -145,8 +139,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
         }
     });
     let path = directory.map(RunDirectory::trace);
-    let traced = trace.as_deref().zip(path.as_deref());
-    report.losses = context.stream.losses(traced);
+    report.losses = context.stream.losses(trace.as_deref().zip(path.as_deref()));
     report.losses.extend(losses.all());
     let redacted = redactor_of(run).report(&report);
     // What cannot be redacted is written nowhere.
@@ -155,8 +148,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     report = redacted.unwrap_or(report);
     if let Some(directory) = directory {
         // What was measured is not lost with the disk.
-        let files = &run.files;
-        let unwritten = directory.write_some(&report, files.markdown, files.html);
+        let unwritten = directory.write_some(&report, run.files.markdown, run.files.html);
         report.losses.extend(unwritten);
         if trace.is_some() {
             report.trace_path = directory.trace();
