@@ -75,12 +75,18 @@ mod tests {
             "{fault:?}"
         );
         assert!(
-            fault.unquoted.ends_with("the outputSchema of the tool"),
+            fault
+                .unquoted
+                .text()
+                .ends_with("the outputSchema of the tool"),
             "{fault:?}"
         );
         let banana = json!({ "type": "banana" });
         let fault = Fault::of(&result(json!({})), Some(&banana)).unwrap();
-        assert!(fault.unquoted.contains("is not valid") && fault.unquoted.contains("banana"));
+        assert!(
+            fault.unquoted.text().contains("is not valid")
+                && fault.unquoted.text().contains("banana")
+        );
         let fault = Fault::of(&json!({ "content": [] }), Some(&schema)).unwrap();
         assert!(
             fault.message.text().contains("no `structuredContent`"),

@@ -496,7 +496,7 @@ async fn a_slow_tool_is_not_called_alone_and_kept_its_clients_busy() {
     );
     // All four clients soon sit in `wait`: they are neither idle nor served in a row.
     for wrong in ["of the time", "at a time"] {
-        let is_said = report.meaning.iter().any(|one| one.contains(wrong));
+        let is_said = report.meaning.iter().any(|one| one.text().contains(wrong));
         assert!(!is_said, "{:#?}", report.meaning);
     }
 }

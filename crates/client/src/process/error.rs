@@ -141,9 +141,21 @@ mod tests {
     #[test]
     fn a_missing_program_gets_the_hint_that_fits() {
         let hint = |command: &str| SpawnError::not_found(&Server::stdio(command)).hint();
-        assert!(hint("python -m server").contains("so that `python` is the program"));
-        assert!(hint("no-such-program").contains("in no directory of PATH"));
-        assert!(hint("./no/such").contains("seen from the current directory"));
+        assert!(
+            hint("python -m server")
+                .text()
+                .contains("so that `python` is the program")
+        );
+        assert!(
+            hint("no-such-program")
+                .text()
+                .contains("in no directory of PATH")
+        );
+        assert!(
+            hint("./no/such")
+                .text()
+                .contains("seen from the current directory")
+        );
     }
 
     #[test]

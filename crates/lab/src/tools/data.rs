@@ -132,11 +132,8 @@ mod tests {
         }
         let sentences = text.split(". ").count();
         assert_eq!(sentences, 125);
-        let is_upper = |sentence: &str| {
-            sentence
-                .text()
-                .starts_with(|letter: char| letter.is_ascii_uppercase())
-        };
+        let is_upper =
+            |sentence: &str| sentence.starts_with(|letter: char| letter.is_ascii_uppercase());
         assert!(text.split(". ").all(is_upper), "{text}");
     }
 }

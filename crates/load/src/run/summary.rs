@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(summary.inconclusive, ["The limit is open."]);
         let leak = NotJudged {
             detector: "leak".to_owned(),
-            sentence: "3 samples are too few.".to_owned(),
+            sentence: "3 samples are too few.".into(),
         };
         assert_eq!(summary.not_judged, [leak]);
     }

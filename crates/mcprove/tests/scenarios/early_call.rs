@@ -21,7 +21,7 @@ async fn a_server_that_dies_of_it_or_hangs_is_found() {
             assert!(found[0].is_failure(), "{target:?}: {found:?}");
             assert!(
                 found[0].sentence.text().contains(words),
-                "{target:?}: {}",
+                "{target:?}: {:?}",
                 found[0].sentence
             );
         }

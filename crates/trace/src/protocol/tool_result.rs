@@ -151,7 +151,7 @@ mod tests {
             ),
         ];
         for (result, fault) in cases {
-            assert_eq!(find_fault(&result, false).as_deref(), Some(fault));
+            assert_eq!(find_fault(&result, false), Some(fault.into()));
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
         for (result, revision, expected) in cases {
             let fault = find_strict_fault(result, revision);
             let fits = match (&fault, expected) {
-                (Some(fault), Some(expected)) => fault.contains(expected),
+                (Some(fault), Some(expected)) => fault.text().contains(expected),
                 (fault, expected) => fault.is_none() && expected.is_none(),
             };
             assert!(fits, "{result} in {revision}: {fault:?}");

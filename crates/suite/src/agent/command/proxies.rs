@@ -1,6 +1,6 @@
 //! The proxies before the servers of one run.
 
-use mcprove_proxy::{Ended, Settings, http};
+use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
 use mcprove_settings::message::sentence;
 

@@ -161,7 +161,7 @@ async fn a_server_that_ends_at_once_is_told_with_its_status() {
         "no index",
         "exit status: 7",
     ] {
-        assert!(message.text().contains(told), "{message}");
+        assert!(message.text().contains(told), "{message:?}");
     }
 }
 

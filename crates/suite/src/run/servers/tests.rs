@@ -144,8 +144,8 @@ done"#;
         .unwrap();
     assert!(
         error.message.text().contains("NONE is not set"),
-        "{}",
+        "{:?}",
         error.message
     );
-    assert!(error.hint.text().contains("set NONE"), "{}", error.hint);
+    assert!(error.hint.text().contains("set NONE"), "{:?}", error.hint);
 }

@@ -153,7 +153,7 @@ async fn what_is_refused_is_not_asked_again() {
             failure.to_string(),
             format!("the model provider answered with HTTP {status}: no")
         );
-        assert!(failure.hint.text().contains(hint), "{}", failure.hint);
+        assert!(failure.hint.text().contains(hint), "{:?}", failure.hint);
     }
 }
 
@@ -175,8 +175,8 @@ async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
 async fn what_is_not_recorded_is_not_the_agents_doing() {
     let missing = Err(WireError {
         kind: WireErrorKind::Final(TestError {
-            message: "no such request".to_owned(),
-            hint: "record it".to_owned(),
+            message: "no such request".into(),
+            hint: "record it".into(),
         }),
         duration: Duration::ZERO,
     });

@@ -148,7 +148,7 @@ async fn a_failure_behind_a_status_of_success_is_one() {
         let conversation = played.run().conversation.as_ref().unwrap();
         let retries = conversation.retries.as_ref().unwrap();
         assert_eq!(
-            (retries[0].status, retries[0].message.text().as_str()),
+            (retries[0].status, retries[0].message.as_str()),
             (Some(429), "slow down")
         );
         let played = play_with(|_| Said::Raw(GONE), provider, &test()).await;

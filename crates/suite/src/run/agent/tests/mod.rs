@@ -197,14 +197,16 @@ async fn only_what_is_gated_has_notes() {
     let model = model(scripts::uncounted);
     let mut bench = Bench::new(&model.url(), 2, "narrative: {}");
     let report = bench.run(CassetteMode::Live).await;
-    assert_eq!(report.notes, Vec::<String>::new());
+    assert!(report.notes.is_empty());
     for gates in [
         "stability: {}",
         "expect: [{ target: stability.score, matcher: { schema: { minimum: 0 } } }]",
     ] {
         bench.test().gates = gates::parse_yaml(gates, "gates.yml").unwrap();
         let report = bench.run(CassetteMode::Live).await;
-        let of_stability = |note: &String| note.starts_with("stability.cost_per_progress");
+        let of_stability = |note: &mcprove_settings::message::Message| {
+            note.text().starts_with("stability.cost_per_progress")
+        };
         assert!(report.notes.iter().any(of_stability), "{report:?}");
     }
 }
@@ -218,7 +220,7 @@ async fn one_is_no_plural() {
     let message = &report.failures[0].message;
     assert!(
         message.text().contains("not done after 1 answer;"),
-        "{message}"
+        "{message:?}"
     );
 }
 
@@ -255,7 +257,7 @@ async fn what_is_not_the_agents_doing_is_an_error() {
         "{report:?}"
     );
     assert!(
-        report.notes[0].contains("nothing was recorded"),
+        report.notes[0].text().contains("nothing was recorded"),
         "{report:?}"
     );
     assert!(!bench.cassette().exists());

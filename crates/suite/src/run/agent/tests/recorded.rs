@@ -78,7 +78,7 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         let message = &drifted.errors[0].message;
         assert!(
             message.text().contains("recovery.max_detection_ms: "),
-            "{message}"
+            "{message:?}"
         );
         bench.test().gates = before;
         // The fault is part of what was recorded.
@@ -90,7 +90,7 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         let report = bench.run(CassetteMode::Replay).await;
         assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
         let message = &report.errors[0].message;
-        assert!(message.text().contains("inject[0]: "), "{message}");
+        assert!(message.text().contains("inject[0]: "), "{message:?}");
     }
 }
 
@@ -128,7 +128,10 @@ async fn a_cassette_that_does_not_fit_is_refused() {
         TestOutcome::Error,
         "there is no key: {report:?}"
     );
-    assert!(report.notes[0].contains("as it was before"), "{report:?}");
+    assert!(
+        report.notes[0].text().contains("as it was before"),
+        "{report:?}"
+    );
     bench.options.stop.request();
     bench.options.environment = Environment::new(|_| Some("x".to_owned()));
     let report = bench.run(CassetteMode::Record).await;
@@ -250,7 +253,8 @@ async fn a_stop_ends_runs_and_leaves_the_recording() {
     let report = ended.await.expect("the first stop ends it");
     stopping.await.unwrap();
     assert_eq!(report.errors[0].message, "interrupted");
-    let untouched = |note: &String| note.contains("is as it was before");
+    let untouched =
+        |note: &mcprove_settings::message::Message| note.text().contains("is as it was before");
     assert!(report.notes.iter().any(untouched), "{report:?}");
     assert_eq!(report.details, None, "there is nothing to tell of its runs");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "the old one");

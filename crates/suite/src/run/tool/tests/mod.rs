@@ -102,10 +102,7 @@ async fn one(mode: &str, settings: &Value, test: &str) -> TestReport {
 }
 
 fn outcome(report: &TestReport) -> (TestOutcome, String) {
-    let failures = report
-        .failures
-        .iter()
-        .map(|failure| failure.message.clone());
+    let failures = report.failures.iter().map(|failure| failure.message.text());
     let errors = report.errors.iter().map(ToString::to_string);
     (
         report.outcome,
@@ -177,7 +174,7 @@ async fn an_unexpected_error_fails_a_test_whatever_else_holds() {
         let report = one(mode, &json!({}), &test).await;
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{message}");
-        assert!(message.text().contains("the call failed"), "{message}");
+        assert!(message.contains("the call failed"), "{message}");
         assert_eq!(report.targets["is_error"], true);
     }
     // A result that is not there is the same failure, not an error of the suite.
@@ -233,10 +230,8 @@ async fn a_hang_is_no_expected_error_unless_it_is_named() {
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
     assert!(
-        message.text().contains("an error that the server sent")
-            && message
-                .text()
-                .contains("write { target: error.category, matcher: { exact: Timeout } }"),
+        message.contains("an error that the server sent")
+            && message.contains("write { target: error.category, matcher: { exact: Timeout } }"),
         "{message}"
     );
     assert_eq!(report.failures.len(), 1, "{report:?}");
@@ -283,10 +278,10 @@ async fn a_bare_status_is_no_error_that_the_server_sent() {
     for report in reports.iter().take(2) {
         let (_, message) = outcome(report);
         assert!(
-            message.text().contains("500") && message.text().contains(line),
+            message.contains("500") && message.contains(line),
             "{message}"
         );
-        assert!(!message.text().contains("target: is_error"), "{message}");
+        assert!(!message.contains("target: is_error"), "{message}");
     }
 }
 
@@ -300,10 +295,7 @@ async fn a_tool_that_is_not_there_is_told_with_the_nearest() {
     .await;
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
-    assert!(
-        message.text().contains("did you mean \"echo\"?"),
-        "{message}"
-    );
+    assert!(message.contains("did you mean \"echo\"?"), "{message}");
     let expects = "expect: [{ target: is_error, matcher: { exact: true } }]";
     for more in [
         "",
@@ -315,10 +307,7 @@ async fn a_tool_that_is_not_there_is_told_with_the_nearest() {
         let report = one("normal", &json!({}), &test).await;
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{more}: {message}");
-        assert!(
-            message.text().contains("did you mean \"echo\"?"),
-            "{message}"
-        );
+        assert!(message.contains("did you mean \"echo\"?"), "{message}");
     }
 }
 
@@ -337,7 +326,7 @@ async fn a_server_that_rejects_everything_proves_nothing_with_bad_requests() {
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Error, "{message}");
         assert!(
-            message.text().contains("inconclusive") && message.text().contains("must succeed"),
+            message.contains("inconclusive") && message.contains("must succeed"),
             "{message}"
         );
     }
@@ -345,7 +334,7 @@ async fn a_server_that_rejects_everything_proves_nothing_with_bad_requests() {
     let gate = expects("{ target: negative_path.gate_passed, matcher: { exact: 1 } }");
     let report = one("error", &json!({}), &gate).await;
     assert_eq!(report.outcome, TestOutcome::Failed, "{report:?}");
-    assert!(report.notes[0].contains("no bad request was made"));
+    assert!(report.notes[0].text().contains("no bad request was made"));
 }
 
 #[tokio::test]
@@ -355,10 +344,7 @@ async fn bad_requests_are_gated() {
     let report = one("careless", &json!({ "on": 2 }), test).await;
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Failed);
-    assert!(
-        message.text().contains("FAULT-SCHEMA-TYPE-MISMATCH"),
-        "{message}"
-    );
+    assert!(message.contains("FAULT-SCHEMA-TYPE-MISMATCH"), "{message}");
     assert_eq!(report.failures[0].target, "negative_path.gate_passed");
     assert_eq!(
         report.failures[0].place.as_deref(),
@@ -367,10 +353,7 @@ async fn bad_requests_are_gated() {
     // Both stand in the message, so that they are not told beside it.
     let failure = &report.failures[0];
     for value in [&failure.expected, &failure.actual] {
-        assert!(
-            message.text().contains(value.as_str().unwrap()),
-            "{failure:?}"
-        );
+        assert!(message.contains(value.as_str().unwrap()), "{failure:?}");
     }
     assert_eq!(report.targets["negative_path.checks_run"], 5);
     assert_eq!(report.targets["negative_path.failures"], 1);
@@ -385,7 +368,10 @@ async fn bad_requests_are_gated() {
     let report = one("careless", &json!({ "on": 2 }), replaced).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
     assert!(
-        report.notes.iter().any(|note| note.contains("wrong_type")),
+        report
+            .notes
+            .iter()
+            .any(|note| note.text().contains("wrong_type")),
         "{:?}",
         report.notes
     );
@@ -409,7 +395,7 @@ async fn bad_requests_of_which_none_applies_are_inconclusive() {
     let (result, message) = outcome(&report);
     assert_eq!(result, TestOutcome::Error);
     assert!(
-        message.text().contains("inconclusive") && message.text().contains("allows other fields"),
+        message.contains("inconclusive") && message.contains("allows other fields"),
         "{message}"
     );
     assert_eq!(report.targets["negative_path.checks_run"], 0);
@@ -426,9 +412,7 @@ async fn a_result_that_breaks_its_schema_fails_whatever_is_expected() {
         let (result, message) = outcome(&report);
         assert_eq!(result, TestOutcome::Failed, "{report:?}");
         assert!(
-            message
-                .text()
-                .contains("does not fit the outputSchema of the tool: /"),
+            message.contains("does not fit the outputSchema of the tool: /"),
             "{message}"
         );
     }
@@ -516,7 +500,7 @@ async fn a_server_that_does_not_start_is_tried_once() {
         let (result, message) = outcome(report);
         assert_eq!(result, TestOutcome::Error);
         assert!(
-            message.text().contains("`s` does not run") && message.text().contains("boom"),
+            message.contains("`s` does not run") && message.contains("boom"),
             "{message}"
         );
         assert!(!report.errors[0].hint.text().is_empty());
