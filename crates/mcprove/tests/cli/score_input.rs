@@ -23,7 +23,7 @@ fn unjudged(output: &Output) -> String {
     assert_eq!(output.code, Some(2), "{output:?}");
     let report = crate::score::report(output);
     assert!(!report.passed && !report.errors.is_empty(), "{output:?}");
-    let told = |error: &ScoreError| format!("error: {error:?}\nhint: {}\n", error.hint.text());
+    let told = |error: &ScoreError| format!("error: {error}\nhint: {}\n", error.hint.text());
     report.errors.iter().map(told).collect()
 }
 
