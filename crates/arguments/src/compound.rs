@@ -171,8 +171,12 @@ impl Object<'_, '_, '_> {
                 std::iter::once(plain).chain(written).collect()
             } else {
                 let place = format!("{}/(name)", requirements.place);
-                let invented = self.making.value(&place, &rules, attempt)?;
-                invented.as_str().map(str::to_owned).into_iter().collect()
+                self.making
+                    .value(&place, &rules, attempt)?
+                    .as_str()
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect()
             };
             self.add_some(&names, count, &mut failure)?;
         }

@@ -99,8 +99,10 @@ impl Meaning {
             (HOSTS, Self::Host),
             (COMMANDS, Self::Command),
         ];
-        let found = lists.into_iter().find(|(list, _)| is_in(list, last));
-        found.map_or(Self::Other, |(_, meaning)| meaning)
+        lists
+            .into_iter()
+            .find(|(list, _)| is_in(list, last))
+            .map_or(Self::Other, |(_, meaning)| meaning)
     }
 
     /// The texts that come before any other, without or with a word to be found again.
@@ -123,8 +125,11 @@ impl Meaning {
             Self::Address => several(format!("{ADDRESS}{}", token.unwrap_or_default())),
             Self::Host => {
                 let others = (2..250.min(variants)).map(|number| format!("127.0.0.{number}"));
-                let first = ["localhost", "127.0.0.1"].map(str::to_owned);
-                first.into_iter().chain(others).collect()
+                ["localhost", "127.0.0.1"]
+                    .map(str::to_owned)
+                    .into_iter()
+                    .chain(others)
+                    .collect()
             }
             Self::Command | Self::Other => Vec::new(),
         }

@@ -69,8 +69,10 @@ fn whole_bounds(requirements: &Requirements<'_>) -> (Option<i128>, Option<i128>)
 pub fn numbers(requirements: &Requirements<'_>, variants: usize) -> Vec<Value> {
     let mut found = integers(requirements, variants);
     let tightest = |bounds: Vec<(&Value, bool)>, tighter: fn(f64, f64) -> f64| {
-        let numbers = bounds.into_iter().filter_map(|(number, _)| number.as_f64());
-        numbers.reduce(tighter)
+        bounds
+            .into_iter()
+            .filter_map(|(number, _)| number.as_f64())
+            .reduce(tighter)
     };
     let low = tightest(requirements.lower_bounds(), f64::max);
     let high = tightest(requirements.upper_bounds(), f64::min);

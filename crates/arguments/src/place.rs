@@ -144,15 +144,16 @@ impl<'work, 'schema> Making<'work, 'schema> {
             if combination > 0 && !trail.advance() {
                 break;
             }
-            let merged = merge(self.document, place, schemas, Some(&mut trail), &rotation);
-            let forms = merged.and_then(|requirements| {
-                let forms = if requirements.impossible {
-                    Vec::new()
-                } else {
-                    self.forms(&requirements, is_free)?
-                };
-                Ok((Rc::new(requirements), forms))
-            });
+            let forms = merge(self.document, place, schemas, Some(&mut trail), &rotation).and_then(
+                |requirements| {
+                    let forms = if requirements.impossible {
+                        Vec::new()
+                    } else {
+                        self.forms(&requirements, is_free)?
+                    };
+                    Ok((Rc::new(requirements), forms))
+                },
+            );
             match forms {
                 Ok((requirements, forms)) => {
                     let mut references = requirements.references.iter();
@@ -270,8 +271,10 @@ impl<'work, 'schema> Making<'work, 'schema> {
                 let first = meaning.texts(&self.choice.folder(), token, self.variants);
                 // Where the text has a meaning, a bare token would have another.
                 let token = token.filter(|_| is_plain);
-                let texts = text::texts(self.document, requirements, token, first, self.variants)?;
-                texts.into_iter().map(Value::from).collect()
+                text::texts(self.document, requirements, token, first, self.variants)?
+                    .into_iter()
+                    .map(Value::from)
+                    .collect()
             }
         };
         let values = values.into_iter();

@@ -38,8 +38,10 @@ pub struct Requirements<'schema> {
 impl<'schema> Requirements<'schema> {
     /// What the schemas say under these keywords, in their order.
     pub fn all(&self, keywords: &[&str]) -> impl Iterator<Item = &'schema Value> {
-        let given = self.parts.iter().copied().flatten();
-        given
+        self.parts
+            .iter()
+            .copied()
+            .flatten()
             .filter(|(keyword, _)| keywords.contains(&keyword.as_str()))
             .map(|(_, value)| value)
     }
@@ -69,20 +71,27 @@ impl<'schema> Requirements<'schema> {
 
     /// The names in the objects under a keyword.
     pub fn names(&self, keyword: &str) -> impl Iterator<Item = &'schema String> {
-        let objects = self.parts.iter().filter_map(move |part| part.get(keyword));
-        objects.filter_map(Value::as_object).flat_map(Map::keys)
+        self.parts
+            .iter()
+            .filter_map(move |part| part.get(keyword))
+            .filter_map(Value::as_object)
+            .flat_map(Map::keys)
     }
 
     /// The lists under a keyword, and the values under others, each as a list of one.
     fn lists(&self, list: &str, single: &[&str]) -> impl Iterator<Item = &'schema [Value]> {
-        let given = self.parts.iter().copied().flatten();
-        given.filter_map(move |(keyword, value)| {
-            if keyword == list {
-                return value.as_array().map(Vec::as_slice);
-            }
-            let is_single = single.contains(&keyword.as_str());
-            is_single.then(|| std::slice::from_ref(value))
-        })
+        self.parts
+            .iter()
+            .copied()
+            .flatten()
+            .filter_map(move |(keyword, value)| {
+                if keyword == list {
+                    return value.as_array().map(Vec::as_slice);
+                }
+                single
+                    .contains(&keyword.as_str())
+                    .then(|| std::slice::from_ref(value))
+            })
     }
 
     /// `const` and `enum`: a value has to be in each.
@@ -97,8 +106,7 @@ impl<'schema> Requirements<'schema> {
 
     /// Bounds as they are written: a number, and whether the number itself is out.
     fn bounds(&self, keyword: &str, exclusive: &str) -> Vec<(&'schema Value, bool)> {
-        let parts = self.parts.iter();
-        let bounds = parts.flat_map(|part| {
+        let bounds = self.parts.iter().flat_map(|part| {
             let other = part.get(exclusive);
             let bound = part.get(keyword);
             let bound = bound.map(|number| (number, other.is_some_and(|it| *it == true)));
@@ -210,8 +218,11 @@ impl<'schema> Requirements<'schema> {
             Value::Array(names) => names.as_slice(),
             name => std::slice::from_ref(name),
         };
-        let names = names.iter().filter_map(Value::as_str);
-        let types: Vec<JsonType> = names.filter_map(|name| name.parse().ok()).collect();
+        let types: Vec<JsonType> = names
+            .iter()
+            .filter_map(Value::as_str)
+            .filter_map(|name| name.parse().ok())
+            .collect();
         let both = |one: JsonType, other: &JsonType| match (one, *other) {
             (one, other) if one == other => Some(one),
             (JsonType::Integer, JsonType::Number) | (JsonType::Number, JsonType::Integer) => {
@@ -439,8 +450,10 @@ impl<'schema> Merge<'_, 'schema> {
 }
 
 fn list<'schema>(keywords: &'schema Map<String, Value>, keyword: &str) -> &'schema [Value] {
-    let list = keywords.get(keyword).and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
+    keywords
+        .get(keyword)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 #[cfg(test)]

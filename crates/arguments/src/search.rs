@@ -73,8 +73,11 @@ fn optional_names(schema: &Value) -> Vec<&str> {
         |(name, schema): &(&String, &Value)| !is_listed(schema) && is_asking(name, schema);
     let mut carriers: Vec<(&String, &Value)> = declared.iter().filter(may_carry).collect();
     carriers.sort_by_key(|(_, schema)| schema.get("default").is_some());
-    let names = carriers.into_iter().map(|(name, _)| name.as_str());
-    names.take(TOKEN_CARRIERS_MAX).collect()
+    carriers
+        .into_iter()
+        .map(|(name, _)| name.as_str())
+        .take(TOKEN_CARRIERS_MAX)
+        .collect()
 }
 
 impl<'schema> Search<'_, 'schema> {

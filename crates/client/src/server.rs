@@ -190,8 +190,8 @@ impl fmt::Debug for Transport {
 }
 
 fn redact_values(values: &Named) -> BTreeMap<&str, String> {
-    let shown = values.iter();
-    shown
+    values
+        .iter()
         .map(|(name, value)| (name.as_str(), redact_value(name, value)))
         .collect()
 }

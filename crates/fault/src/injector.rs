@@ -158,7 +158,7 @@ pub struct Injection {
 }
 
 /// How often a fault struck, in all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[schemars(rename = "FaultTotal")]
 pub struct FaultCount {
     /// The fault.
@@ -182,8 +182,8 @@ impl Injector {
                 let identity = told_apart(spec.identity(), &mut equals);
                 // The settings were checked when they were set.
                 let effect = Effect::new(&spec)?;
-                let of_kind = setting_of(spec.kind, "rate");
-                let rate = of_kind.and_then(|it| it.default_value()?.as_f64());
+                let rate =
+                    setting_of(spec.kind, "rate").and_then(|it| it.default_value()?.as_f64());
                 Some(Arc::new(Armed {
                     rate: spec.rate.or(rate),
                     spec,
@@ -215,8 +215,10 @@ impl Injector {
         let mut state = lock(&self.state);
         for (armed, counts) in self.faults.iter().zip(&mut state.counts) {
             let target = &armed.spec.target;
-            let calls = past.calls.iter();
-            let meant = calls.filter(|((server, tool), _)| target.matches(server, tool));
+            let meant = past
+                .calls
+                .iter()
+                .filter(|((server, tool), _)| target.matches(server, tool));
             counts.aimed += meant.map(|(_, count)| count).sum::<u64>();
             counts.struck += past.struck.get(&armed.spec.name).unwrap_or(&0);
         }

@@ -76,8 +76,9 @@ pub fn settings_of(kind: FaultKind) -> Vec<&'static Setting> {
         FaultKind::HttpStatus => &["status", "retry_after_s"],
         _ => &[],
     };
-    let all = KindSettings::declared().iter();
-    all.filter(|setting| names.contains(&setting.name))
+    KindSettings::declared()
+        .iter()
+        .filter(|setting| names.contains(&setting.name))
         .collect()
 }
 

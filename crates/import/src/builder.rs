@@ -153,13 +153,12 @@ impl RunBuilder {
     pub fn arguments(&mut self, tool: &str, arguments: Value) -> Json {
         match arguments {
             Value::String(text) if text.trim().is_empty() => Json::empty(),
-            Value::String(text) => {
-                let parsed = serde_json::from_str(&text).map(names::arguments);
-                parsed.unwrap_or_else(|_| {
+            Value::String(text) => serde_json::from_str(&text)
+                .map(names::arguments)
+                .unwrap_or_else(|_| {
                     self.texts.push(tool);
                     Value::String(text).into()
-                })
-            }
+                }),
             arguments => names::arguments(arguments),
         }
     }

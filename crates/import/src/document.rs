@@ -150,8 +150,9 @@ impl<'a> Document<'a> {
         let mut parser = serde_json::Deserializer::from_str(part);
         let again = serde_path_to_error::deserialize::<_, Parsed>(&mut parser);
         let path = again.err().and_then(|error| {
-            let is_short = (1..PATH_MAX).contains(&error.path().iter().len());
-            is_short.then(|| error.path().to_string())
+            (1..PATH_MAX)
+                .contains(&error.path().iter().len())
+                .then(|| error.path().to_string())
         });
         let (message, hint) = match (error.classify(), words::of_syntax(&reason)) {
             (Category::Eof, _) => (
@@ -165,8 +166,9 @@ impl<'a> Document<'a> {
                 "a trace is one JSON value, or one JSON value per line".to_owned(),
             ),
         };
-        let twice = reason.strip_prefix("duplicate field `");
-        let key = twice.map(|key| key.trim_end_matches('`').to_owned());
+        let key = reason
+            .strip_prefix("duplicate field `")
+            .map(|key| key.trim_end_matches('`').to_owned());
         let error = ImportError {
             message,
             line: Some(line),

@@ -240,8 +240,11 @@ fn unrecognised(document: &Document<'_>) -> ImportError {
         }
     }
     let first = document.elements.first();
-    let outline = first.and_then(|element| document.parse::<Outline>(element.json).ok());
-    let keys: Vec<String> = outline.unwrap_or_default().into_keys().collect();
+    let keys: Vec<String> = first
+        .and_then(|element| document.parse::<Outline>(element.json).ok())
+        .unwrap_or_default()
+        .into_keys()
+        .collect();
     let message = match (keys.is_empty(), first) {
         (false, _) => format!(
             "not a known trace format: JSON with {}",

@@ -17,12 +17,14 @@ pub struct Question {
 
 /// The questions of a tool, with the arguments of a call in their places.
 pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
-    let asks = tool.asks.iter().cloned();
-    asks.map(|question| Question {
-        params: render(&question.params, call.arguments),
-        ..question
-    })
-    .collect()
+    tool.asks
+        .iter()
+        .cloned()
+        .map(|question| Question {
+            params: render(&question.params, call.arguments),
+            ..question
+        })
+        .collect()
 }
 
 /// Answers with what a tool says of the answers to these questions.
@@ -138,8 +140,10 @@ pub fn bound(call: Call<'_>, state: &str) -> String {
 
 /// What a client cannot do that is asked to.
 fn lacking(call: Call<'_>, questions: &[Question]) -> impl Iterator<Item = &'static str> {
-    let needed = questions.iter().map(Question::capability);
-    needed.filter(move |name| !call.exchange.client_capability(name))
+    questions
+        .iter()
+        .map(Question::capability)
+        .filter(move |name| !call.exchange.client_capability(name))
 }
 
 /// The result that asks for input.

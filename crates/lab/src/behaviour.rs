@@ -94,8 +94,7 @@ impl Lab {
         let properties = tool.entry.input()["properties"].as_object();
         for (name, property) in properties.into_iter().flatten() {
             if let Some(default) = property.get("default") {
-                let argument = arguments.entry(name);
-                argument.or_insert_with(|| default.clone());
+                arguments.entry(name).or_insert_with(|| default.clone());
             }
         }
         let call = Call {
@@ -124,9 +123,12 @@ impl Behaviour for Lab {
     }
 
     fn tools(&self, revision: Revision) -> Vec<Value> {
-        let entries = self.tools.iter().map(|tool| tool.entry);
-        let known = entries.filter(|entry| entry.since <= revision);
-        known.map(|entry| entry.tool.clone()).collect()
+        self.tools
+            .iter()
+            .map(|tool| tool.entry)
+            .filter(|entry| entry.since <= revision)
+            .map(|entry| entry.tool.clone())
+            .collect()
     }
 
     fn capabilities(&self, revision: Revision) -> Value {

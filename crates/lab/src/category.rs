@@ -26,14 +26,18 @@ pub const CODES: [(&str, i64); 4] = [
 
 /// The code of a category that can be asked for.
 pub fn code(category: &str) -> Option<i64> {
-    let known = CODES.iter().find(|(name, _)| *name == category);
-    known.map(|(_, code)| *code)
+    CODES
+        .iter()
+        .find(|(name, _)| *name == category)
+        .map(|(_, code)| *code)
 }
 
 /// The category of an error with this code.
 pub fn of_code(code: Option<i64>) -> &'static str {
-    let known = CODES.iter().find(|(_, known)| Some(*known) == code);
-    known.map_or(PROTOCOL, |(name, _)| name)
+    CODES
+        .iter()
+        .find(|(_, known)| Some(*known) == code)
+        .map_or(PROTOCOL, |(name, _)| name)
 }
 
 /// The category that a call of the tool `error` asks for. What asks for none that there is breaks the

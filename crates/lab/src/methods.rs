@@ -46,8 +46,10 @@ pub async fn answer(lab: &Lab, exchange: &Exchange) -> Option<Answered> {
 
 /// A parameter that must be a text.
 fn text<'a>(params: &'a Fields, name: &str) -> Result<&'a str, Refusal> {
-    let text = params.get(name).and_then(Value::as_str);
-    text.ok_or_else(|| invalid(format!("Invalid params: {name} must be a string")))
+    params
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| invalid(format!("Invalid params: {name} must be a string")))
 }
 
 async fn contents(lab: &Lab, exchange: &Exchange) -> Outcome {
@@ -68,8 +70,10 @@ fn subscribe(lab: &Lab, exchange: &Exchange) -> Outcome {
     if !resources::exists(uri, lab) {
         return Err(Refusal::no_resource(uri, exchange.revision));
     }
-    let is_kept = exchange.subscribe(uri).then(|| json!({}));
-    is_kept.ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
+    exchange
+        .subscribe(uri)
+        .then(|| json!({}))
+        .ok_or_else(|| invalid("too many subscriptions; unsubscribe from some"))
 }
 
 fn set_level(exchange: &Exchange) -> Outcome {

@@ -225,22 +225,23 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
 
 /// Differences as a diff: what was, with a minus, and what is, with a plus, under their column.
 fn differences(differences: &[Difference]) -> Vec<Section> {
-    let columns = differences.chunk_by(|one, other| one.column == other.column);
-    let sections = columns.map(|of_column| {
-        let findings = of_column.iter().flat_map(|difference| {
-            let sides = [
-                ("-", &difference.left, Tone::Bad),
-                ("+", &difference.right, Tone::Neutral),
-            ];
-            sides.into_iter().filter_map(|(sign, value, tone)| {
-                let value = printable(&value.as_ref()?.to_string(), VALUE_MAX);
-                let path = Some(&difference.path).filter(|path| !path.is_empty());
-                let path = path.map(Line::plain).unwrap_or_default();
-                Some(Finding::new(tone, sign, path).line(value))
-            })
+    let sections = differences
+        .chunk_by(|one, other| one.column == other.column)
+        .map(|of_column| {
+            let findings = of_column.iter().flat_map(|difference| {
+                let sides = [
+                    ("-", &difference.left, Tone::Bad),
+                    ("+", &difference.right, Tone::Neutral),
+                ];
+                sides.into_iter().filter_map(|(sign, value, tone)| {
+                    let value = printable(&value.as_ref()?.to_string(), VALUE_MAX);
+                    let path = Some(&difference.path).filter(|path| !path.is_empty());
+                    let path = path.map(Line::plain).unwrap_or_default();
+                    Some(Finding::new(tone, sign, path).line(value))
+                })
+            });
+            let column = of_column.first().map(|first| first.column);
+            Section::new(column.unwrap_or_default()).findings(findings)
         });
-        let column = of_column.first().map(|first| first.column);
-        Section::new(column.unwrap_or_default()).findings(findings)
-    });
     sections.collect()
 }

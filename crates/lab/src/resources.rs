@@ -35,8 +35,9 @@ fn resource(uri: &str, name: &str, description: &str) -> Value {
 
 /// The templates that are listed.
 pub fn templates(lab: &Lab) -> Vec<Value> {
-    let templates = lab.declared(|catalogue| &catalogue.templates);
-    templates.map(|known| known.listed.clone()).collect()
+    lab.declared(|catalogue| &catalogue.templates)
+        .map(|known| known.listed.clone())
+        .collect()
 }
 
 /// What is at a URI, except the audit.
@@ -50,8 +51,10 @@ fn read(uri: &str, lab: &Lab) -> Option<Value> {
         return Some(contents);
     }
     if let Some(number) = uri.strip_prefix(NUMBERS_AT) {
-        let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
-        let number: u32 = is_plain.then(|| number.parse().ok())??;
+        let number: u32 = number
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| number.parse().ok())??;
         let square = u64::from(number) * u64::from(number);
         let text = json!({ "number": number, "square": square });
         return Some(contents(uri, &text.to_string()));
@@ -73,8 +76,11 @@ fn contents(uri: &str, text: &str) -> Value {
 /// What a variable of a template can be.
 pub fn values(template: &str, variable: &str, lab: &Lab) -> Option<Vec<String>> {
     let mut templates = lab.declared(|catalogue| &catalogue.templates);
-    let known = templates.find(|known| text(&known.listed, "uriTemplate") == template)?;
-    known.values.get(variable).cloned()
+    templates
+        .find(|known| text(&known.listed, "uriTemplate") == template)?
+        .values
+        .get(variable)
+        .cloned()
 }
 
 /// Where the audit is.

@@ -61,8 +61,10 @@ impl Observer {
         &self,
         is_meant: impl Fn(&IdKey) -> bool,
     ) -> impl Iterator<Item = &RecordedRequest> {
-        let meant = self.asked.iter().filter(move |(id, _)| is_meant(id));
-        meant.filter_map(|(_, recorded)| recorded.as_ref())
+        self.asked
+            .iter()
+            .filter(move |(id, _)| is_meant(id))
+            .filter_map(|(_, recorded)| recorded.as_ref())
     }
 
     /// Those that have no end yet.

@@ -14,7 +14,7 @@ use crate::prelude::*;
 const SHOWN_MAX: usize = 20;
 
 /// What passed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 pub struct Traffic {
     /// Bytes from clients to the server.
     pub bytes_to_server: u64,
@@ -76,7 +76,7 @@ pub struct Ended {
 }
 
 /// What a proxy did and saw, from start to end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ProxySummary {
     /// The format, `proxy-summary.v1`.
     pub schema: String,
@@ -192,9 +192,12 @@ fn list_calls(calls: &CallSummary) -> Vec<Line> {
         lines.push(fault(&struck.fault).and(text).and_code(&struck.tool));
     }
     for total in &calls.fault_totals {
-        let by_tool = calls.faults.iter();
-        let by_tool = by_tool.filter(|struck| struck.fault == total.fault);
-        let told: u64 = by_tool.map(|struck| struck.calls).sum();
+        let told: u64 = calls
+            .faults
+            .iter()
+            .filter(|struck| struck.fault == total.fault)
+            .map(|struck| struck.calls)
+            .sum();
         if total.struck == 0 {
             let aimed = counted(total.aimed, "call");
             lines.push(fault(&total.fault).and(format!(" struck none of {aimed}")));

@@ -26,7 +26,7 @@ pub const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
 /// Who recorded what.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 #[serde(default)]
 pub struct Origin {
     /// What of mcprove recorded it: `proxy` or `mock`.
@@ -63,7 +63,7 @@ impl Origin {
 
 /// What a recording holds so far.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct RecordingSummary {
     /// Sessions.
     pub sessions: u32,

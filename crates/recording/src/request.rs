@@ -87,8 +87,9 @@ impl RecordedRequest {
 
     /// It is answered with this result, as JSON.
     pub fn result(&self, result: &str) {
-        let tool = self.tool();
-        let failure = tool.and_then(|_| FailedAnswer::of_tool_result(result));
+        let failure = self
+            .tool()
+            .and_then(|_| FailedAnswer::of_tool_result(result));
         let answer = &readable(result);
         self.end_with(match &failure {
             None => Ok(answer),

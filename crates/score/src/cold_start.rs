@@ -13,7 +13,7 @@ pub const RATIO_MIN: f64 = 10.0;
 pub const DIFFERENCE_MS_MIN: f64 = 500.0;
 
 /// One start of the server.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy)]
 pub struct ColdStartSample {
     /// From spawning to the answer to the handshake, in milliseconds.
     pub ready_ms: f64,
@@ -24,7 +24,7 @@ pub struct ColdStartSample {
 }
 
 /// The medians over all starts; `None` without one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ColdStartReport {
     /// Starts measured, without those that have a value that is not finite.
     pub iterations: usize,

@@ -6,7 +6,7 @@
 use crate::prelude::*;
 
 /// Which tools were exercised; each list is sorted and has no tool twice.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct CoverageReport {
     /// The tools that the server lists.
     pub registered: Vec<String>,

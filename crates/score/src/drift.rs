@@ -8,7 +8,7 @@
 use crate::prelude::*;
 
 /// The mean latency over a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct DriftReport {
     /// What the intervals say.
     pub outcome: Outcome,

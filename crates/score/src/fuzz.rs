@@ -23,9 +23,7 @@ pub enum Answer {
 }
 
 /// How a payload ended.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum FuzzOutcome {
     /// Refused with an error.
@@ -41,7 +39,7 @@ pub enum FuzzOutcome {
 }
 
 /// One payload.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct FuzzCase {
     /// The name of the payload.
     pub payload: String,
@@ -61,7 +59,7 @@ const fn yes() -> bool {
 }
 
 /// All payloads, and how many times each outcome was seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct FuzzReport {
     /// The payloads.
     pub cases: Vec<FuzzCase>,

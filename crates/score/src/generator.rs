@@ -52,7 +52,7 @@ pub struct Starts {
 }
 
 /// The generator's own state; `None` where something was not measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct GeneratorReport {
     /// CPU of the busiest driver, as a share of one core.
     pub cpu_share: Option<f64>,

@@ -13,9 +13,7 @@
 use crate::prelude::*;
 
 /// A letter; A is best.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Grade {
     /// Very good.
     A,
@@ -30,7 +28,7 @@ pub enum Grade {
 }
 
 /// The grades of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct Grades {
     /// How fast one call is.
     pub latency: Option<Grade>,

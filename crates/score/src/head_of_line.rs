@@ -37,7 +37,7 @@ pub struct MixInput {
 }
 
 /// The medians of a mix, in milliseconds, over the samples that are finite.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct HeadOfLineReport {
     /// Median of the fast tool alone.
     pub fast_alone_p50: Option<f64>,
@@ -54,8 +54,11 @@ pub struct HeadOfLineReport {
 /// Compares the medians.
 pub fn detect(input: &MixInput) -> HeadOfLineReport {
     let kinds = [&input.fast_alone_ms, &input.fast_mixed_ms, &input.slow_ms];
-    let usable = kinds.map(|values| values.iter().filter(|value| value.is_finite()).count());
-    let samples = usable.into_iter().min().unwrap_or_default();
+    let samples = kinds
+        .map(|values| values.iter().filter(|value| value.is_finite()).count())
+        .into_iter()
+        .min()
+        .unwrap_or_default();
     let [fast_alone_p50, fast_mixed_p50, slow_p50] = kinds.map(|values| median(values));
     let outcome = match (fast_alone_p50, fast_mixed_p50, slow_p50) {
         (Some(alone), Some(mixed), Some(slow))

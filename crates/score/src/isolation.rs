@@ -11,7 +11,7 @@ use crate::prelude::*;
 pub const EXAMPLES_MAX: usize = 5;
 
 /// Where the replies went.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct IsolationReport {
     /// Replies that held their own token.
     pub checked: u64,

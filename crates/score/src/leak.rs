@@ -37,7 +37,7 @@ impl LeakSettings {
 }
 
 /// What the samples say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LeakOutcome {
     /// The predicted growth is within the threshold.
@@ -49,7 +49,7 @@ pub enum LeakOutcome {
 }
 
 /// The memory of a server over a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct LeakReport {
     /// What the samples say.
     pub outcome: LeakOutcome,

@@ -22,7 +22,7 @@ pub use mcprove_settings::phrase::{
 };
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;
-pub use mcprove_settings::setting::{Setting, SettingType, Settings};
+pub use mcprove_settings::setting::{Setting, SettingType, Settings, data};
 pub use mcprove_settings::table::{self, Row, map_schema};
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::canonical::{Identity, first_equal};

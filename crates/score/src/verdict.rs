@@ -8,9 +8,7 @@
 use crate::prelude::*;
 
 /// How a detector ended.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The target holds.
@@ -33,9 +31,7 @@ impl Outcome {
 }
 
 /// How much a finding matters.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; the severity of whatever is no finding.
@@ -57,7 +53,7 @@ pub enum Severity {
 /// assert!(verdict.is_failure());
 /// assert!(verdict.numbers["r_squared"].is_null());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Verdict {
     /// The detector, in `snake_case`.
     pub detector: String,

@@ -62,6 +62,17 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
         .into()
 }
 
+/// A type that holds data: it is printed, cloned, compared, written, read back to an equal value, and has a schema.
+/// What else it derives stands in brackets.
+#[proc_macro_attribute]
+pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
+    let (more, item) = (Tokens::from(more), Tokens::from(item));
+    let derives = quote! {
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema, #more)]
+    };
+    quote!(#derives #item).into()
+}
+
 /// Has serde leave out every field of a struct that is `None`, and those marked `#[sparse]` that are empty, zero or
 /// false. As `#[sparse(marked)]` it leaves out marked ones only, as `#[sparse(lists)]` also unmarked lists and maps
 /// that are empty. Stands above the derives.
@@ -101,8 +112,7 @@ pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn in_seconds(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
-    let derives = item.attrs.iter().map(|it| quote!(#it).to_string());
-    let has_schema = derives.collect::<String>().contains("JsonSchema");
+    let has_schema = item.attrs.iter().any(|it| it.path().is_ident("data"));
     for field in &mut item.fields {
         if !matches!(&field.ty, Type::Path(path) if path.path.is_ident("Duration")) {
             continue;

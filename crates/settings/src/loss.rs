@@ -16,7 +16,7 @@ use crate::sync::lock;
 /// let text = "trace.jsonl: 12,345 events were not written: No space left on device";
 /// assert_eq!(loss.to_string(), text);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct Loss {
     /// The file, or who else did not get something.
     pub file: String,
@@ -30,7 +30,7 @@ pub struct Loss {
 }
 
 /// How much of a file is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// All of it.

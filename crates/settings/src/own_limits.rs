@@ -68,8 +68,9 @@ impl OwnLimit {
         if no_thread.any(|start| message.starts_with(start)) {
             return Some(Self::now(LimitedResource::Processes));
         }
-        let is_of_files = message.contains("Too many open files");
-        is_of_files.then(|| Self::now(LimitedResource::Descriptors))
+        message
+            .contains("Too many open files")
+            .then(|| Self::now(LimitedResource::Descriptors))
     }
 
     /// The same of an error of connecting, which may also say that there is no port to connect from.
@@ -100,8 +101,10 @@ impl OwnLimit {
     /// said: whoever starts says it before.
     pub fn of_little_memory() -> Option<Self> {
         let limit = Self::now(LimitedResource::Memory);
-        let is_little = limit.limit.is_some_and(|bytes| bytes < LITTLE_MEMORY_BYTES);
-        is_little.then_some(limit)
+        limit
+            .limit
+            .is_some_and(|bytes| bytes < LITTLE_MEMORY_BYTES)
+            .then_some(limit)
     }
 
     /// The same as the numbers of a verdict, which [`OwnLimit::of_numbers`] reads back.

@@ -20,6 +20,6 @@ pub use crate::private_file;
 pub use crate::quantity::{parse_duration, parse_size, write_duration};
 pub use crate::reader::{Reader, Section};
 pub use crate::registry::nearest;
-pub use crate::setting::{Fallback, Setting, Settings};
+pub use crate::setting::{Fallback, Setting, Settings, data};
 pub use crate::text::shorten;
 pub use crate::tree::{Data, Document, Field, Node};

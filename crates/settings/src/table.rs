@@ -86,8 +86,9 @@ pub fn required(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> O
 
 /// The names in a list.
 pub fn names(reader: &mut Reader<'_>, field: &Field) -> Vec<String> {
-    let nodes = reader.list(field, "write [search, fetch]").iter();
-    nodes
+    reader
+        .list(field, "write [search, fetch]")
+        .iter()
         .filter_map(|node| name_of(reader, node, &field.name))
         .collect()
 }

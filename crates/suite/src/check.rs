@@ -14,7 +14,7 @@ use crate::prelude::*;
 pub const VALIDATION_FORMAT: &str = "validation.v1";
 
 /// What `mcprove validate --json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[schemars(title = "validation.v1")]
 pub struct Validation {
     /// The format, `validation.v1`.
@@ -26,7 +26,7 @@ pub struct Validation {
 }
 
 /// A file that was looked at.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct CheckedFile {
     /// Its name.
     pub file: String,
@@ -43,7 +43,7 @@ pub struct CheckedFile {
 }
 
 /// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct Problem {
     /// The file, which may be one that the file names.
     pub file: String,
@@ -58,7 +58,7 @@ pub struct Problem {
 }
 
 /// What a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     /// A suite.

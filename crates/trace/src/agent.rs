@@ -21,7 +21,7 @@ pub const AGENT_TRACE_FORMAT: &str = "agent-trace.v1";
 /// assert_eq!(trace.runs[0].tool_calls[0].name, "search");
 /// assert_eq!(trace.runs[0].passed, None);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[schemars(description = "The runs of one agent on one task.")]
 pub struct AgentTrace {
     /// `agent-trace.v1`.
@@ -59,7 +59,7 @@ pub enum AgentTraceFile {
 
 /// One run of an agent.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct AgentRun {
     /// The model.
     pub model: Option<String>,
@@ -121,7 +121,7 @@ impl AgentRun {
 
 /// One tool call.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ToolCall {
     /// The tool, without a `server__` prefix.
     pub name: String,
@@ -143,7 +143,7 @@ pub struct ToolCall {
 
 /// What a server says of a tool, in the `annotations` of its list.
 #[sparse]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolHints {
     /// Whether the tool changes nothing.
@@ -169,7 +169,7 @@ impl Default for ToolCall {
 
 /// What came back from one call.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct ToolResult {
     /// The place of the call in `tool_calls`.
     #[serde(deserialize_with = "whole::index")]
@@ -183,7 +183,7 @@ pub struct ToolResult {
 
 /// What was said around the calls.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct Conversation {
     /// Why the run ended.
     pub stop_reason: Option<StopReason>,
@@ -201,7 +201,7 @@ pub struct Conversation {
 
 /// A request to the model that failed and was sent again.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct Retry {
     /// Which answer of the model was asked for, counted from 0.
     #[serde(deserialize_with = "whole::index")]
@@ -215,7 +215,7 @@ pub struct Retry {
 }
 
 /// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The agent was done.
@@ -234,7 +234,7 @@ pub enum StopReason {
 
 /// Tokens that a run took.
 #[sparse]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 pub struct Tokens {
     /// What went into the model.
     #[serde(default, deserialize_with = "whole::unsigned")]
@@ -257,7 +257,7 @@ impl Tokens {
 
 /// One turn of a conversation.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct Turn {
     /// `user`, `assistant`, `tool` or `system`.
     pub role: String,
@@ -266,7 +266,7 @@ pub struct Turn {
 }
 
 /// What a server answered behind a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RealAnswer {
     /// A success: the call was executed.
@@ -279,7 +279,7 @@ pub enum RealAnswer {
 
 /// A fault that a call met.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct FaultMark {
     /// The place of the call in `tool_calls`.
     #[serde(deserialize_with = "whole::index")]

@@ -12,9 +12,7 @@ use crate::prelude::*;
 /// assert_eq!(ErrorCategory::from_code(-32000), ErrorCategory::ServerError);
 /// assert_eq!(ErrorCategory::from_code(42), ErrorCategory::ServerError);
 /// ```
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorCategory {
     /// No answer within the hang threshold, but one before the grace period ended.
     Hang,

@@ -7,7 +7,7 @@
 use crate::prelude::*;
 
 /// When a call counts as hung, and when as lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 pub struct HangLimits {
     /// No answer for this long is a hang.
     pub threshold: Duration,
@@ -32,9 +32,7 @@ impl HangLimits {
 }
 
 /// How much of a server is stuck.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum DeadlockKind {
     /// The tool is stuck; the server still answers.

@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// assert_eq!(record.request_id, Some(7));
 /// ```
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct TraceRecord {
     /// The format, `trace.v1`: in the first line of a trace only.
     pub schema: Option<String>,
@@ -67,7 +67,7 @@ pub struct TraceRecord {
 
 /// Why a request failed, as a trace has it.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct TraceError {
     /// The one category it counts in.
     pub category: ErrorCategory,

@@ -361,8 +361,10 @@ impl<'a> Prober<'a> {
         let mut report = self.first;
         report.violations = self.violations.iter().map(finding).collect();
         report.violations.append(&mut self.findings);
-        let tools = report.tools.iter();
-        let exercised = tools.filter(|tool| tool.outcome != ToolOutcome::Skipped);
+        let exercised = report
+            .tools
+            .iter()
+            .filter(|tool| tool.outcome != ToolOutcome::Skipped);
         report.coverage.exercised = exercised.count();
         report.partial = partial;
         report.outcome = report.judge();

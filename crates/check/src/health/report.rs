@@ -7,7 +7,7 @@ const LINE_CHARACTERS: usize = 500;
 
 /// What `mcprove probe` found (format `probe.v1`).
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct ProbeReport {
     /// Who the server says it is.
     pub server: ServerName,
@@ -46,7 +46,7 @@ pub struct ProbeReport {
 }
 
 /// What a probe comes to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeOutcome {
     /// A call succeeded, and nothing is wrong.
@@ -61,7 +61,7 @@ pub enum ProbeOutcome {
 }
 
 /// Who a server says it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct ServerName {
     /// Its name.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct ServerName {
 }
 
 /// How many tools there are and how many were called.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 pub struct Coverage {
     /// Tools in the server's list.
     pub registered: usize,
@@ -79,7 +79,7 @@ pub struct Coverage {
 }
 
 /// A violation of the protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct Finding {
     /// What kind, in `snake_case`.
     pub kind: String,
@@ -89,7 +89,7 @@ pub struct Finding {
 
 /// How one tool fared.
 #[sparse(marked)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ToolHealth {
     /// The tool's name.
     pub name: String,
@@ -108,7 +108,7 @@ pub struct ToolHealth {
 }
 
 /// What came of calling a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolOutcome {
     /// It answered with a result.

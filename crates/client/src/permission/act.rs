@@ -62,12 +62,15 @@ impl<'a> Place<'a> {
     /// The words before it in its clause, the nearest first.
     fn clause(&self) -> impl Iterator<Item = &'a Word> {
         let mut is_over = self.word().after_comma;
-        let before = self.sentence.iter().take(self.at).rev();
-        before.take_while(move |word| {
-            let was_over = is_over;
-            is_over |= word.after_comma;
-            !was_over
-        })
+        self.sentence
+            .iter()
+            .take(self.at)
+            .rev()
+            .take_while(move |word| {
+                let was_over = is_over;
+                is_over |= word.after_comma;
+                !was_over
+            })
     }
 
     fn clause_has(&self, list: &str) -> bool {
@@ -246,8 +249,10 @@ impl<'a> Place<'a> {
             place.word().is_identifier && (1..=3).any(is_use)
         };
         (0..self.sentence.len()).find(names).is_some_and(|other| {
-            let first = self.moved_to(0).word();
-            let begins_with_purpose = first.is("to for if when before after instead");
+            let begins_with_purpose = self
+                .moved_to(0)
+                .word()
+                .is("to for if when before after instead");
             // "since this call deletes"
             !self.clause_has("this") && (other < self.at || begins_with_purpose)
         })
@@ -326,8 +331,10 @@ impl<'a> Place<'a> {
         }
         // "If it is stale it is deleted": the tool acts where the clause of the marker has a verb of its own.
         let of_others = || {
-            let clause = self.clause().skip(steps);
-            let mut between = clause.take_while(|word| !word.is("MARKERS"));
+            let mut between = self
+                .clause()
+                .skip(steps)
+                .take_while(|word| !word.is("MARKERS"));
             !between.any(|word| word.is("is are call called")) && self.clause_has("MARKERS")
         };
         let earlier = self.back(steps + 1);

@@ -42,7 +42,7 @@ pub struct Allowance {
 }
 
 /// A tool that was not called, because that might do harm.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct SkippedTool {
     /// Its name.
     pub name: String,
@@ -113,10 +113,15 @@ impl Allowance {
 /// Tools of one name are called by that name: if one of them may not be called, none may.
 pub(crate) fn settle_repeated(tools: &mut [Tool]) {
     let mut seen = BTreeSet::new();
-    let again = tools.iter().filter(|tool| !seen.insert(&tool.name));
-    let repeated: BTreeSet<&String> = again.map(|tool| &tool.name).collect();
-    let same = tools.iter().filter(|tool| repeated.contains(&tool.name));
-    let refused = same.filter(|tool| judge(tool).is_err());
+    let repeated: BTreeSet<&String> = tools
+        .iter()
+        .filter(|tool| !seen.insert(&tool.name))
+        .map(|tool| &tool.name)
+        .collect();
+    let refused = tools
+        .iter()
+        .filter(|tool| repeated.contains(&tool.name))
+        .filter(|tool| judge(tool).is_err());
     let refused: BTreeSet<String> = refused.map(|tool| tool.name.clone()).collect();
     for tool in tools.iter_mut().filter(|tool| refused.contains(&tool.name)) {
         let hints = tool.annotations.get_or_insert_default();

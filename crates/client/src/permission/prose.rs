@@ -391,8 +391,10 @@ fn split_word(word: &str) -> Vec<(String, bool)> {
     if is_identifier || lower == "read-only" {
         return vec![(lower, is_identifier)];
     }
-    let parts = lower.split('-');
-    parts.map(|part| (part.to_owned(), false)).collect()
+    lower
+        .split('-')
+        .map(|part| (part.to_owned(), false))
+        .collect()
 }
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ pub fn find_file(schema: &Value, is_hinted: bool) -> Result<Option<String>, Reas
                 open.extend(items.iter().map(|item| (argument, item, is_required)));
             }
             Value::Object(map) => {
-                let property = Property::new(argument, value, is_required);
-                let found = property.file(is_required || !is_hinted)?;
+                let found =
+                    Property::new(argument, value, is_required).file(is_required || !is_hinted)?;
                 file = file.or_else(|| found.then(|| argument.to_owned()));
                 for (key, inner) in map {
                     match (key.as_str(), inner) {
@@ -72,8 +72,11 @@ struct Property<'a> {
 
 /// The arguments of a tool.
 fn arguments(schema: &Value) -> impl Iterator<Item = Property<'_>> {
-    let properties = schema["properties"].as_object().into_iter().flatten();
-    properties.map(|(name, schema)| Property::new(name, schema, true))
+    schema["properties"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| Property::new(name, schema, true))
 }
 
 impl<'a> Property<'a> {
@@ -295,9 +298,9 @@ fn is_act(value: &str, chooses: bool) -> bool {
     let considered = if words.len() <= 4 { words.len() } else { 1 };
     words.iter().take(considered).enumerate().any(|(at, word)| {
         let Some(verb) = find(word) else { return false };
-        let next = words.get(at + 1);
-        let of_time =
-            next.is_some_and(|word| is_in("at by date time times timestamp asc desc", word));
+        let of_time = words
+            .get(at + 1)
+            .is_some_and(|word| is_in("at by date time times timestamp asc desc", word));
         let counts = match verb.effect {
             Effect::Writes => verb.used == Use::Verb || (chooses && at == 0),
             Effect::Adds | Effect::Runs => chooses && at == 0,

@@ -57,8 +57,9 @@ pub fn read_name(name: &str) -> Option<(Effect, String)> {
 
 /// The verb of a name that says only that something is run: `browser_evaluate`.
 pub fn runs(name: &str) -> Option<String> {
-    let words = tokens(name).into_iter();
-    let mut verbs = words.filter_map(|word| Some((find(&word)?.effect, word)));
+    let mut verbs = tokens(name)
+        .into_iter()
+        .filter_map(|word| Some((find(&word)?.effect, word)));
     let (effect, first) = verbs.next()?;
     (effect == Effect::Runs && verbs.all(|(effect, _)| effect == Effect::Runs)).then_some(first)
 }

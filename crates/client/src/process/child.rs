@@ -106,8 +106,9 @@ impl Child {
 
     /// Whether the process ended because something killed its supervisor; known once it exited.
     pub(crate) fn lost_supervisor(&self) -> Option<OwnLimit> {
-        let is_lost = self.process.is_lost();
-        is_lost.then(|| OwnLimit::now(LimitedResource::Supervisor))
+        self.process
+            .is_lost()
+            .then(|| OwnLimit::now(LimitedResource::Supervisor))
     }
 
     /// Waits until the process exited. Any number of callers may wait.

@@ -32,8 +32,9 @@ impl Stat {
     /// Reads `PID (NAME) STATE PARENT …`, where the name may hold anything.
     pub fn parse(pid: u32, line: &[u8]) -> Option<Self> {
         let name_end = memchr::memrchr(b')', line)?;
-        let rest = std::str::from_utf8(line.get(name_end + 1..)?).ok()?;
-        let mut fields = rest.split_ascii_whitespace();
+        let mut fields = std::str::from_utf8(line.get(name_end + 1..)?)
+            .ok()?
+            .split_ascii_whitespace();
         let mut stat = Self {
             identity: Identity { pid, start: 0 },
             parent: 0,
@@ -56,9 +57,12 @@ impl Stat {
 
 /// The ids and inodes of all processes that we may see.
 pub fn processes() -> impl Iterator<Item = (u32, u64)> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let pid = entry.file_name().to_str()?.parse().ok()?;
-        Some((pid, entry.ino()))
-    })
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            Some((pid, entry.ino()))
+        })
 }

@@ -183,8 +183,8 @@ impl Tail {
     fn text(&mut self) -> String {
         let bytes: &[u8] = self.bytes.make_contiguous();
         // What was cut off leaves half a line in front, unless all of it is one line.
-        let after_newline = memchr::memchr(b'\n', bytes).map(|newline| newline + 1);
-        let start = after_newline
+        let start = memchr::memchr(b'\n', bytes)
+            .map(|newline| newline + 1)
             .filter(|start| self.cut && *start < bytes.len())
             .unwrap_or(0);
         let text = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default());

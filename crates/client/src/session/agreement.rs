@@ -391,8 +391,9 @@ fn other_version(error: &CallError, asked: Revision) -> Option<Revision> {
 }
 
 fn newest_handshake(versions: &[String]) -> Option<Revision> {
-    let known = versions.iter().filter_map(|version| version.parse().ok());
-    known
+    versions
+        .iter()
+        .filter_map(|version| version.parse().ok())
         .filter(|revision: &Revision| revision.era() == Era::Handshake)
         .max()
 }
@@ -423,8 +424,7 @@ impl Core {
         let channel = self.channel().map_err(CallError::unsent)?;
         channel.set_revision(None);
         let request = self.initialize_request(revision);
-        let call = self.start(&request, &Start::default())?;
-        let result: InitializeResult = call.await?.parse()?;
+        let result: InitializeResult = self.start(&request, &Start::default())?.await?.parse()?;
         self.set_revision(result.protocol_version.parse().unwrap_or(revision));
         self.notify("notifications/initialized", None);
         channel.listen().await;

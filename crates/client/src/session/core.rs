@@ -344,8 +344,9 @@ impl State {
     /// The calls in flight.
     pub fn unanswered(&self) -> impl Iterator<Item = u64> {
         let waiting = self.waiting.iter();
-        let unanswered = waiting.filter(|(_, waiting)| waiting.outcome.is_none());
-        unanswered.map(|(id, _)| *id)
+        waiting
+            .filter(|(_, waiting)| waiting.outcome.is_none())
+            .map(|(id, _)| *id)
     }
 
     pub fn remember_abandoned(&mut self, id: u64) {

@@ -86,8 +86,11 @@ impl Session {
         let (mut values, mut bytes) = (0, 0);
         // All pages together may be as large as one message may.
         let bytes_max = self.core.options.max_frame;
-        let call_timeout = self.core.options.call_timeout;
-        let time_max = call_timeout.saturating_mul(CALL_TIMEOUTS_MAX);
+        let time_max = self
+            .core
+            .options
+            .call_timeout
+            .saturating_mul(CALL_TIMEOUTS_MAX);
         let began = Instant::now();
         for _ in 0..PAGES_MAX {
             let mut request = Request::new(method);

@@ -134,8 +134,7 @@ impl Core {
             name: message.name.as_deref(),
             parameter_headers: &[],
         };
-        let channel = self.channel().map_err(SendError::Closed)?;
-        channel.send(outgoing)?;
+        self.channel().map_err(SendError::Closed)?.send(outgoing)?;
         self.lock().raw.unanswered += 1;
         Ok(())
     }

@@ -138,8 +138,7 @@ fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item
         Data::Text(line) => read_line(reader, node, line, extra),
         Data::Table(fields) => {
             let problems = reader.problem_count();
-            let item = read_table(reader, node, fields, extra);
-            item.filter(|_| reader.problem_count() == problems)
+            read_table(reader, node, fields, extra).filter(|_| reader.problem_count() == problems)
         }
         _ => {
             let message = format!("a fault must be a map or a text, not {}", node.kind());
@@ -288,8 +287,11 @@ fn target<'n>(
         let expected = "a map of `tool`, `server` or both";
         reader.wrong(field, expected, "write { tool: search }");
     }
-    let fields = field.value.fields().iter();
-    fields.filter(|field| TARGET.contains(&field.name.as_str()))
+    field
+        .value
+        .fields()
+        .iter()
+        .filter(|field| TARGET.contains(&field.name.as_str()))
 }
 
 /// Sets what stands in an entry. A seed may be a text of digits, for TOML has no numbers that large.
@@ -342,8 +344,7 @@ fn hint_of(kind: FaultKind, name: &str) -> String {
         "rate" => "0.2 strikes about one call of five",
         "seed" => "write a whole number, such as 7",
         _ => {
-            let setting = setting_of(kind, name);
-            let hint = setting.map(|it| {
+            let hint = setting_of(kind, name).map(|it| {
                 let default = it.default_words();
                 format!("it is {}; {default} unless given", it.about)
             });

@@ -151,16 +151,19 @@ impl Messages {
         }
         let mut without_span = NamedCount::default();
         for asked in self.asked {
-            let by_id = asked.id.as_ref().and_then(|id| ids.get(id).copied());
-            let place = by_id.or_else(|| {
-                let (key, fits) = (key(&asked), |at: usize| {
-                    tools[at].may_have_server_of(&asked)
+            let place = asked
+                .id
+                .as_ref()
+                .and_then(|id| ids.get(id).copied())
+                .or_else(|| {
+                    let (key, fits) = (key(&asked), |at: usize| {
+                        tools[at].may_have_server_of(&asked)
+                    });
+                    // Two ids are two calls.
+                    let candidates = if asked.id.is_some() { 1 } else { 2 };
+                    let mut candidates = unmatched.iter_mut().take(candidates);
+                    candidates.find_map(|places| take(places, &key, fits))
                 });
-                // Two ids are two calls.
-                let candidates = if asked.id.is_some() { 1 } else { 2 };
-                let mut candidates = unmatched.iter_mut().take(candidates);
-                candidates.find_map(|places| take(places, &key, fits))
-            });
             if let Some(place) = place {
                 tools[place].add(asked);
             } else {

@@ -54,8 +54,7 @@ pub fn read(document: &Document<'_>) -> Result<ImportedRuns> {
             count += 1;
             let of_trace = traces.entry(span.trace.clone()).or_default();
             // An id of zeros is none.
-            let has_id = span.id.bytes().any(|byte| byte != b'0');
-            let place = has_id.then(|| {
+            let place = span.id.bytes().any(|byte| byte != b'0').then(|| {
                 let place = places.entry((span.trace.clone(), span.id.clone()));
                 *place.or_insert(of_trace.len())
             });

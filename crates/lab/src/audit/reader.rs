@@ -69,9 +69,11 @@ impl AuditReader {
         });
         let (connection, version) = opened?;
         let column = |name| {
-            let missing = BEFORE_SECOND.iter().find(|(missing, _)| *missing == name);
-            let missing = missing.filter(|_| version < schema::VERSION);
-            missing.map_or(name, |(_, instead)| *instead)
+            BEFORE_SECOND
+                .iter()
+                .find(|(missing, _)| *missing == name)
+                .filter(|_| version < schema::VERSION)
+                .map_or(name, |(_, instead)| *instead)
         };
         let columns = COLUMNS.map(column).join(", ");
         Ok(Self {
@@ -98,14 +100,15 @@ impl AuditReader {
     /// One row.
     pub fn row(&self, id: i64) -> AuditResult<AuditRow> {
         let query = format!("{} WHERE id = ?1", self.select);
-        let row = self.connection.query_row(&query, [id], AuditRow::read);
-        row.map_err(|error| match error {
-            rusqlite::Error::QueryReturnedNoRows => AuditError::NoRow {
-                path: self.place.path().to_owned(),
-                id,
-            },
-            error => self.place.describe(&error),
-        })
+        self.connection
+            .query_row(&query, [id], AuditRow::read)
+            .map_err(|error| match error {
+                rusqlite::Error::QueryReturnedNoRows => AuditError::NoRow {
+                    path: self.place.path().to_owned(),
+                    id,
+                },
+                error => self.place.describe(&error),
+            })
     }
 
     /// The id of the latest row; 0 where there is none.
@@ -120,8 +123,9 @@ impl AuditReader {
         );
         let names = || {
             let mut statement = self.connection.prepare(&query)?;
-            let names = statement.query_map([], |row| row.get(0))?;
-            names.collect::<rusqlite::Result<_>>()
+            statement
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()
         };
         names().map_err(|error| self.place.describe(&error))
     }

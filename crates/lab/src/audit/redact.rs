@@ -41,8 +41,9 @@ pub fn redact_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>)
 
 /// The names and values of headers that are texts.
 pub fn header_texts(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
-    let headers = headers.iter();
-    headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
 }
 
 /// The value of one header, unless it is a secret.

@@ -137,8 +137,9 @@ fn ends(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
 /// How many bytes are in use, without those that removed rows left.
 fn used_bytes(connection: &Connection) -> rusqlite::Result<u64> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
-    let bytes = pages.saturating_mul(pragma("page_size")?);
+    let bytes = pragma("page_count")?
+        .saturating_sub(pragma("freelist_count")?)
+        .saturating_mul(pragma("page_size")?);
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 

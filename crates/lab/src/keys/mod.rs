@@ -134,8 +134,10 @@ impl ApiKeys {
             let reason = "an API key is missing; send Authorization: Bearer KEY or X-Api-Key: KEY";
             return Err(refusal("", reason));
         }
-        let presented = presented.into_iter().flatten();
-        let user = presented.fold(None, |found, key| self.find(key.trim_ascii()).or(found));
+        let user = presented
+            .into_iter()
+            .flatten()
+            .fold(None, |found, key| self.find(key.trim_ascii()).or(found));
         let user = user
             .ok_or_else(|| refusal(", error=\"invalid_token\"", "the API key is not known here"))?;
         Ok(Some(Identity {

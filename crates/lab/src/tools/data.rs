@@ -17,8 +17,9 @@ pub fn sized_response(call: Call<'_>) -> Value {
     /// The largest body. It is in the result twice, as every structured content.
     const SIZE_MAX: u64 = 8 * 1024 * 1024;
     let size = call.count("size", SIZE_MAX);
-    let characters = "0123456789abcdef".chars().cycle();
-    let body: String = characters
+    let body: String = "0123456789abcdef"
+        .chars()
+        .cycle()
         .take(usize::try_from(size).unwrap_or_default())
         .collect();
     json!({ "size": size, "body": body })

@@ -7,8 +7,9 @@ use crate::prelude::*;
 pub fn write(call: Call<'_>) -> Outcome {
     let key = call.text("key");
     let state = &call.lab.state;
-    let written = state.write(key, call.given("idempotency_key"));
-    let (applied, count) = written.map_err(|full| Refusal::new(FAILED, full.to_string()))?;
+    let (applied, count) = state
+        .write(key, call.given("idempotency_key"))
+        .map_err(|full| Refusal::new(FAILED, full.to_string()))?;
     if call.flag("then_fail") {
         return Err(Refusal::new(FAILED, "failed after the write, as told"));
     }

@@ -28,8 +28,9 @@ pub async fn tell_progress(call: Call<'_>, progress: u64, total: u64) -> bool {
     if call.exchange.revision >= Revision::V2025_03_26 {
         params["message"] = format!("step {progress} of {total}").into();
     }
-    let exchange = call.exchange;
-    exchange.notify("notifications/progress", &params).await;
+    call.exchange
+        .notify("notifications/progress", &params)
+        .await;
     true
 }
 

@@ -215,8 +215,10 @@ impl SettingTable for ToolThresholds {
     const LABEL: Part = table("thresholds.tools");
 
     fn advice(name: &str) -> Option<Message> {
-        let is_overall = Thresholds::declared().iter().any(|it| it.name == name);
-        is_overall.then(|| message!["it is for all tools together, below ", table("thresholds")])
+        Thresholds::declared()
+            .iter()
+            .any(|it| it.name == name)
+            .then(|| message!["it is for all tools together, below ", table("thresholds")])
     }
 }
 

@@ -408,8 +408,10 @@ impl RunContext {
 
     /// Lists the tools, and notes them for the coverage.
     pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
-        let listed = session.list_tools().await;
-        let tools = listed.map_err(|error| RunError::of_list(&error))?;
+        let tools = session
+            .list_tools()
+            .await
+            .map_err(|error| RunError::of_list(&error))?;
         self.learn_tools(session, &tools)?;
         Ok(tools)
     }
@@ -562,8 +564,10 @@ impl SharedRun {
 
     /// Where the paths of generated arguments lie.
     pub(crate) fn folder(&self) -> Result<&Path, &io::Error> {
-        let folder = self.folder.get_or_init(|| Folder::create(self.seed));
-        folder.as_ref().map(Folder::path)
+        self.folder
+            .get_or_init(|| Folder::create(self.seed))
+            .as_ref()
+            .map(Folder::path)
     }
 
     /// What may be called beside the tools that are named.

@@ -51,16 +51,19 @@ impl Scenario {
 
     /// The secrets in the arguments of its calls.
     pub(crate) fn secrets(&self) -> Vec<String> {
-        let calls = self.all_calls();
-        calls
+        self.all_calls()
             .flat_map(|call| secrets_of_arguments(&call.args))
             .collect()
     }
 
     /// The calls of tools, also those that are steps of patterns.
     pub(crate) fn all_calls(&self) -> impl Iterator<Item = &ToolCall> {
-        let patterns = self.kind.as_type().patterns().iter();
-        let of_steps = patterns.flat_map(|pattern| &pattern.steps);
+        let of_steps = self
+            .kind
+            .as_type()
+            .patterns()
+            .iter()
+            .flat_map(|pattern| &pattern.steps);
         self.tool_calls
             .iter()
             .chain(of_steps.filter_map(Step::call))
@@ -68,19 +71,23 @@ impl Scenario {
 
     /// The same, to be changed.
     pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut ToolCall> {
-        let patterns = self.kind.as_type_mut().patterns_mut();
-        let steps = patterns.iter_mut().flat_map(|pattern| &mut pattern.steps);
-        let of_steps = steps.filter_map(|step| match step {
-            Step::Call(call) => Some(call),
-            Step::ListTools => None,
-        });
+        let of_steps = self
+            .kind
+            .as_type_mut()
+            .patterns_mut()
+            .iter_mut()
+            .flat_map(|pattern| &mut pattern.steps)
+            .filter_map(|step| match step {
+                Step::Call(call) => Some(call),
+                Step::ListTools => None,
+            });
         self.tool_calls.iter_mut().chain(of_steps)
     }
 }
 
 /// How the load is made, whatever the scenario.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 #[serde(default)]
 pub struct LoadSettings {
     /// Connections, over which the calls in flight are spread; each is a process over stdio.

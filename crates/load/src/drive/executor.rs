@@ -68,8 +68,7 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> Result<(), Ru
     for index in 0..drivers {
         let (tell_ready, is_ready) = oneshot::channel();
         let (tell_finished, is_finished) = oneshot::channel();
-        let channel = capacity.map(mpsc::channel);
-        let (sender, receiver) = channel.unzip();
+        let (sender, receiver) = capacity.map(mpsc::channel).unzip();
         let driver = Driver {
             context: context.for_thread(),
             index,

@@ -122,8 +122,10 @@ fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value
 
 /// The tool of that name.
 pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
-    let found = tools.iter().find(|tool| tool.name == name);
-    found.ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
+    tools
+        .iter()
+        .find(|tool| tool.name == name)
+        .ok_or_else(|| unknown_tool(tools, name, format!("the server has no tool {name:?}")))
 }
 
 /// What to call: what was asked for, or every tool that may be called.

@@ -77,8 +77,9 @@ impl Schedule {
 
     /// When the last phase ends.
     pub fn end(&self) -> Duration {
-        let last = self.phases.last();
-        last.map_or(Duration::ZERO, |phase| phase.until)
+        self.phases
+            .last()
+            .map_or(Duration::ZERO, |phase| phase.until)
     }
 
     /// The phase at a time since the load began; none before or after.
@@ -96,8 +97,11 @@ impl Schedule {
 
     /// The most calls in flight.
     pub fn concurrent_max(&self) -> u32 {
-        let counts = self.phases.iter().map(|phase| phase.concurrent);
-        counts.max().unwrap_or(0)
+        self.phases
+            .iter()
+            .map(|phase| phase.concurrent)
+            .max()
+            .unwrap_or(0)
     }
 }
 

@@ -168,8 +168,9 @@ fn is_answer_to_come(result: &Value) -> bool {
 pub fn result_check(strict: &Arc<Strict>, given: Option<ResultCheck>) -> ResultCheck {
     let strict = Arc::clone(strict);
     Arc::new(move |tool, result| {
-        let failure = strict.check_result(tool, result);
-        failure.or_else(|| given.as_ref().and_then(|given| given(tool, result)))
+        strict
+            .check_result(tool, result)
+            .or_else(|| given.as_ref().and_then(|given| given(tool, result)))
     })
 }
 

@@ -59,8 +59,7 @@ impl Tally {
 
     /// Calls that ended, in whichever phase.
     pub fn ended_in_all(&self) -> u64 {
-        let counts = self.ended.iter();
-        counts.map(Count::get).sum()
+        self.ended.iter().map(Count::get).sum()
     }
 
     /// Calls under way.

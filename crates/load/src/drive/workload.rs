@@ -13,7 +13,7 @@ use mcprove_settings::setting::read_tables;
 /// assert_eq!(call.weight, 0.3);
 /// assert!(ToolCall::new("search").args.is_null());
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 #[must_use]
 pub struct ToolCall {
     /// The tool.
@@ -59,7 +59,7 @@ impl ToolCall {
 
 /// A sequence of steps that belong together, as a user's task does.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Pattern {
     /// Its name in the report; of a preset if it has no steps.
     #[setting(required = true)]
@@ -126,7 +126,7 @@ pub(crate) fn check_weights(
 }
 
 /// What happens when a step of a [`Pattern`] fails.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorBehavior {
     /// The next step is taken.
@@ -152,7 +152,7 @@ impl SettingType for ErrorBehavior {
 }
 
 /// One step of a [`Pattern`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// A tool is called; its weight does not matter here.

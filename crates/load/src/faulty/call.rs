@@ -137,8 +137,10 @@ impl FaultedCall for StruckCall {
     }
 
     fn reply_cut(&self, beginning: Bytes) -> BoxFuture<'_, ()> {
-        let channel = self.shared.channel();
-        let is_lines = channel.is_some_and(|it| matches!(it.name(), "stdio" | "memory"));
+        let is_lines = self
+            .shared
+            .channel()
+            .is_some_and(|it| matches!(it.name(), "stdio" | "memory"));
         if is_lines {
             // The line ends early, and the connection lives.
             self.shared.inject(self.id, beginning, true);

@@ -49,14 +49,15 @@ pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
 /// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
 fn reasons(report: &Report) -> String {
     let found = |is_critical: bool| {
-        let findings = report.findings().into_iter();
-        findings
+        report
+            .findings()
+            .into_iter()
             .filter(|verdict| verdict.is_failure() == is_critical)
             .count()
     };
     let unclear = |is_limit: bool| {
-        let gates = report.inconclusive_gates();
-        gates
+        report
+            .inconclusive_gates()
             .filter(|gate| gate.detector.starts_with("threshold:") == is_limit)
             .count()
     };
@@ -92,8 +93,12 @@ pub fn scenario(report: &Report) -> String {
 pub fn title(kind: &ScenarioKind) -> String {
     let name = kind.name().replace('_', " ");
     let mut letters = name.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 /// What the model is called, and what follows from it.
@@ -114,8 +119,11 @@ pub const fn model(model: Model) -> (&'static str, &'static str) {
 pub fn server(report: &Report) -> String {
     let info = &report.server_info;
     let join = |parts: [&str; 2], between| {
-        let known = parts.into_iter().filter(|part| !part.is_empty());
-        known.collect::<Vec<_>>().join(between)
+        parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(between)
     };
     let name = join([&info.name, &info.version], " ");
     let spoken = join([&info.protocol, &info.transport], " over ");

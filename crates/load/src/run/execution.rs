@@ -77,8 +77,11 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let context = make_context(run, header.seed, stream, directory, stop, &losses)?;
     context.fact("", &header);
     if !run.faults.is_empty() {
-        let faults = run.faults.iter();
-        let names = faults.map(|fault| fault.spec.name.clone()).collect();
+        let names = run
+            .faults
+            .iter()
+            .map(|fault| fault.spec.name.clone())
+            .collect();
         context.fact("", &PlannedFaultsFact { names });
     }
     // First of all in the trace, so that even a run that is killed can be told.
@@ -117,8 +120,8 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Re
     let known = std::slice::from_ref(&run.scenario);
     let report_of = |ending| {
         context.recorder.merge();
-        let report = assemble(&metrics.snapshot(), known, ending)?;
-        report.ok_or_else(|| RunError::Internal("the run left no header".into()))
+        assemble(&metrics.snapshot(), known, ending)?
+            .ok_or_else(|| RunError::Internal("the run left no header".into()))
     };
     let ending = Ending {
         duration: context.stream.started().elapsed(),
@@ -177,8 +180,10 @@ fn found_by(check: &ReportCheck, report: &Report) -> Verdict {
 
 /// What a run that begins now is asked to do.
 fn new_header(run: &Run) -> Header {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let started_at_ms = since_epoch.unwrap_or_default().as_millis();
+    let started_at_ms = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_millis();
     let started_at_ms = u64::try_from(started_at_ms).unwrap_or(u64::MAX);
     // 80 bits; the last of them also tell directories apart.
     let random = u128::from(draw()) << 64 | u128::from(draw());

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 /// The runs of a directory, the newest first. Serialised it is of the format `runs.v1`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct RunList {
     /// The format: `runs.v1`.
     pub schema: String,
@@ -13,7 +13,7 @@ pub struct RunList {
 
 /// A run of the list.
 #[sparse(marked)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ListedRun {
     /// Where it is.
     #[schemars(with = "String")]
@@ -26,7 +26,7 @@ pub struct ListedRun {
 }
 
 /// What a run came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct RunSummary {
     /// A ULID.
     pub run_id: String,

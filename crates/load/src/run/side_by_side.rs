@@ -7,7 +7,7 @@ use mcprove_settings::whole_file::write_private;
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
 
 /// The same load on several servers. Serialised it is of the format `side-by-side.v1`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct SideBySide {
     /// The format: `side-by-side.v1`.
     pub schema: String,
@@ -19,7 +19,7 @@ pub struct SideBySide {
 
 /// The run on one server.
 #[sparse(marked)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ServerRun {
     /// The command or address.
     pub server: String,
@@ -74,8 +74,12 @@ impl SideBySide {
     /// Writes it beside the directories of the runs, under the name of the first of them. Nothing
     /// is written, and there is no path, where no run was made.
     pub fn write_beside(&self) -> Result<Option<PathBuf>, Loss> {
-        let first = self.servers.iter().find_map(|run| run.directory.as_deref());
-        let Some(path) = first.and_then(beside) else {
+        let Some(path) = self
+            .servers
+            .iter()
+            .find_map(|run| run.directory.as_deref())
+            .and_then(beside)
+        else {
             return Ok(None);
         };
         write_private(&path, self.to_json()).map_err(|error| Loss::of_file(&path, &error))?;

@@ -8,7 +8,7 @@ const INTERRUPTED: u8 = 130;
 const NOT_WRITTEN: u8 = 2;
 
 /// How a run ended (format `summary.v1`). Everything else is in `metrics.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Summary {
     /// The format: `summary.v1`.
     pub schema: String,
@@ -50,7 +50,7 @@ pub struct Summary {
 }
 
 /// Something that could not be judged, for want of evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct NotJudged {
     /// Who could not.
     pub detector: String,
@@ -59,7 +59,7 @@ pub struct NotJudged {
 }
 
 /// Something that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct Finding {
     /// Who found it.
     pub detector: String,

@@ -39,8 +39,12 @@ impl ExitCode {
 
     /// The worst of some facts; each counts when it holds.
     pub fn worst<const N: usize>(facts: [(bool, Self); N]) -> Self {
-        let held = facts.into_iter().filter(|(holds, _)| *holds);
-        held.map(|(_, code)| code).max().unwrap_or(Self::Passed)
+        facts
+            .into_iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, code)| code)
+            .max()
+            .unwrap_or(Self::Passed)
     }
 }
 

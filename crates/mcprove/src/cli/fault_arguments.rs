@@ -41,8 +41,12 @@ pub struct FaultArguments {
 impl FaultArguments {
     /// The faults of the file, then those of flags.
     pub fn read(&self) -> Result<Vec<FaultSpec>> {
-        let of_file = self.faults.as_deref().map(file::read_file).transpose()?;
-        let mut all = of_file.unwrap_or_default();
+        let mut all = self
+            .faults
+            .as_deref()
+            .map(file::read_file)
+            .transpose()?
+            .unwrap_or_default();
         for text in &self.fault {
             let fault = text.parse().map_err(|error| {
                 Failure::new(
@@ -74,8 +78,9 @@ impl FaultArguments {
         } else {
             Recording::create
         };
-        let recording = open(path, &origin, redactor);
-        recording.map(Some).map_err(Failure::unwritten(path))
+        open(path, &origin, redactor)
+            .map(Some)
+            .map_err(Failure::unwritten(path))
     }
 }
 

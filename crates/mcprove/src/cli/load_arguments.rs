@@ -70,8 +70,11 @@ impl Flag {
     /// As the setting is declared; none if it has no flag.
     fn of(setting: &'static Setting) -> Option<Self> {
         let long = setting.flag?.to_owned();
-        let names = setting.names().map(dashed);
-        let aliases = names.filter(|name| *name != long).collect();
+        let aliases = setting
+            .names()
+            .map(dashed)
+            .filter(|name| *name != long)
+            .collect();
         Some(Self::named(setting, long, aliases))
     }
 
@@ -257,8 +260,9 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
             let aliases = scenario_settings().into_iter();
             let aliases = aliases.filter(|it| section == scenario && it.has_name(setting.name));
             let names = also.map(|(_, name)| *name);
-            let names = names.chain(aliases.flat_map(Setting::names));
-            names.for_each(|name| document.forget(scenario, name));
+            names
+                .chain(aliases.flat_map(Setting::names))
+                .for_each(|name| document.forget(scenario, name));
         }
         document.overlay(section, self.0.iter().cloned());
     }
@@ -277,8 +281,9 @@ impl<const TABLE: usize> Args for SettingFlags<TABLE> {
 
 impl<const TABLE: usize> FromArgMatches for SettingFlags<TABLE> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let flags = (TABLES[TABLE].flags)().into_iter();
-        let values = flags.filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
+        let values = (TABLES[TABLE].flags)()
+            .into_iter()
+            .filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
         Ok(Self(values.collect()))
     }
 
@@ -324,8 +329,10 @@ fn threshold_flags() -> Vec<Flag> {
 }
 
 fn output_flags() -> Vec<Flag> {
-    let declared = OutputSettings::declared().iter();
-    let mut flags: Vec<Flag> = declared.filter_map(Flag::of).collect();
+    let mut flags: Vec<Flag> = OutputSettings::declared()
+        .iter()
+        .filter_map(Flag::of)
+        .collect();
     if let Some(trace) = flags.iter_mut().find(|it| it.is_negative()) {
         trace.about = "Do not write every call to trace.jsonl".into();
     }
@@ -339,13 +346,16 @@ fn hang_flags() -> Vec<Flag> {
 }
 
 fn probe_flags() -> Vec<Flag> {
-    let settings = find(DEADLOCK_PROBE).map(Entry::all_settings);
-    let flags = settings.into_iter().flatten().map(|setting| {
-        let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
-        let other = ALSO_REPLACED.iter().find(is_same);
-        let other = other.map(|(flag, _)| dashed(flag));
-        Flag::named(setting, dashed(setting.name), other.into_iter().collect())
-    });
+    let flags = find(DEADLOCK_PROBE)
+        .map(Entry::all_settings)
+        .into_iter()
+        .flatten()
+        .map(|setting| {
+            let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
+            let other = ALSO_REPLACED.iter().find(is_same);
+            let other = other.map(|(flag, _)| dashed(flag));
+            Flag::named(setting, dashed(setting.name), other.into_iter().collect())
+        });
     flags.collect()
 }
 

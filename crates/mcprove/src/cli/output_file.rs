@@ -76,15 +76,15 @@ pub fn keep_apart(
 
 /// Where a file is, or would be, without links.
 pub fn resolved(path: &Path) -> PathBuf {
-    let there = path.canonicalize();
-    there.unwrap_or_else(|_| match (path.parent(), path.file_name()) {
-        (Some(folder), Some(name)) => {
-            // The folder of a bare name is this one.
-            let folder = Path::new(".").join(folder);
-            folder.canonicalize().unwrap_or(folder).join(name)
-        }
-        _ => path.to_owned(),
-    })
+    path.canonicalize()
+        .unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => {
+                // The folder of a bare name is this one.
+                let folder = Path::new(".").join(folder);
+                folder.canonicalize().unwrap_or(folder).join(name)
+            }
+            _ => path.to_owned(),
+        })
 }
 
 #[cfg(test)]

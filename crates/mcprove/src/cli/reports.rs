@@ -43,11 +43,14 @@ impl FromStr for ReportTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let pair = text.split_once('=');
-        let (name, file) = pair.map_or((text, None), |(name, file)| (name, Some(file)));
+        let (name, file) = text
+            .split_once('=')
+            .map_or((text, None), |(name, file)| (name, Some(file)));
         let Ok(format) = ReportFormat::from_str(name, false) else {
-            let all = ReportFormat::value_variants().iter();
-            let names: Vec<String> = all.map(|it| it.name()).collect();
+            let names: Vec<String> = ReportFormat::value_variants()
+                .iter()
+                .map(|it| it.name())
+                .collect();
             let near = nearest(names.iter().map(String::as_str), name);
             let meant = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
             let names = names.join(", ");

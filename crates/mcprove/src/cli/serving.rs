@@ -83,8 +83,8 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix("localhost:").unwrap_or(text);
     let port = port.strip_prefix(':').unwrap_or(port);
     let local = |_| Ok(SocketAddr::from(([127, 0, 0, 1], port.parse()?)));
-    let address = text.parse().or_else(local);
-    address
+    text.parse()
+        .or_else(local)
         .map_err(|_: ParseIntError| "write 127.0.0.1:8080, or port 0 for any free one".to_owned())
 }
 

@@ -132,8 +132,8 @@ impl TargetArguments {
 
     /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some.
     fn redactor(&self) -> Redactor {
-        let variables = given_secrets(&self.server.env, '=');
-        let given = variables.chain(given_secrets(&self.server.header, ':'));
+        let given =
+            given_secrets(&self.server.env, '=').chain(given_secrets(&self.server.header, ':'));
         // Whoever asks has looked at the problems with them.
         let servers = self.resolve_all().unwrap_or_default();
         let secrets = servers.iter().flat_map(Server::secrets);
@@ -329,8 +329,10 @@ fn started_by(words: &[String]) -> Result<Server> {
 
 /// The values of pairs as they are given that may be secrets.
 pub fn given_secrets(pairs: &[String], separator: char) -> impl Iterator<Item = String> {
-    let pairs = pairs.iter().filter_map(move |it| it.split_once(separator));
-    let values = pairs.map(|(_, value)| value.trim().to_owned());
+    let values = pairs
+        .iter()
+        .filter_map(move |it| it.split_once(separator))
+        .map(|(_, value)| value.trim().to_owned());
     values.filter(|value| is_given_secret(value))
 }
 

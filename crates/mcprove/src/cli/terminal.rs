@@ -68,8 +68,9 @@ pub fn print_error(text: &str) {
 
 /// A text whose lines are printable, each no longer than this.
 pub fn printable_lines(text: &str, line_max: usize) -> String {
-    let lines = text.lines().map(|line| printable(line, line_max) + "\n");
-    lines.collect()
+    text.lines()
+        .map(|line| printable(line, line_max) + "\n")
+        .collect()
 }
 
 /// Tells what is odd, but harmless.

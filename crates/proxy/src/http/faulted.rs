@@ -117,8 +117,10 @@ impl Answer {
 
     /// The head of an answer of ours, like that of the server where there is one.
     fn head_of(&mut self, content_type: &'static str) -> response::Parts {
-        let own = self.own.take();
-        let mut parts = own.unwrap_or_else(|| Response::new(()).into_parts().0);
+        let mut parts = self
+            .own
+            .take()
+            .unwrap_or_else(|| Response::new(()).into_parts().0);
         parts.headers.remove(CONTENT_LENGTH);
         let value = HeaderValue::from_static(content_type);
         parts.headers.insert(CONTENT_TYPE, value);
@@ -316,8 +318,9 @@ impl FaultTransport for Exchange {
     async fn refuse(&self, call: &PendingCall, status: u16, retry_after_s: u64) -> bool {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let mut response = plain(status, "mcprove: injected HTTP status\n");
-        let headers = response.headers_mut();
-        headers.insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, HeaderValue::from(retry_after_s));
         self.pass(call, response).await;
         true
     }

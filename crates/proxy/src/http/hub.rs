@@ -113,8 +113,7 @@ impl Sessions {
             ..session
         };
         if self.named.len() < SESSIONS_MAX {
-            let known = self.named.entry(name);
-            known.or_insert_with(|| session.clone());
+            self.named.entry(name).or_insert_with(|| session.clone());
         }
         session
     }
@@ -135,8 +134,10 @@ impl Hub {
             Some(name) => self.named_session(name),
             None if self.stream(parts).is_some() => self.named_session(target(parts)),
             None => {
-                let connection = parts.extensions.get::<Connection>();
-                let name = connection.map_or_else(|| "".into(), |known| Arc::clone(&known.0));
+                let name = parts
+                    .extensions
+                    .get::<Connection>()
+                    .map_or_else(|| "".into(), |known| Arc::clone(&known.0));
                 let session = self.nameless_session(is_opening);
                 Session { name, ..session }
             }
@@ -170,8 +171,10 @@ impl Hub {
         } else {
             let remark = "there were too many sessions to tell apart: further ones count as one";
             self.watch.journal.remark(remark);
-            let overflow = known.overflow.get_or_insert_with(|| self.new_session());
-            overflow.clone()
+            known
+                .overflow
+                .get_or_insert_with(|| self.new_session())
+                .clone()
         };
         known.name(name, session)
     }
@@ -193,8 +196,12 @@ impl Hub {
     }
 
     fn new_session(&self) -> Session {
-        let recording = self.watch.settings.recording.as_ref();
-        let recorded = recording.map(Recording::session);
+        let recorded = self
+            .watch
+            .settings
+            .recording
+            .as_ref()
+            .map(Recording::session);
         let number = match &recorded {
             Some(recorded) => recorded.number(),
             None => self.next_session.fetch_add(1, Ordering::Relaxed),

@@ -105,9 +105,10 @@ pub async fn listen(
 }
 
 fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {
-    let parsed = name.parse::<HeaderName>().ok();
-    let parsed = parsed.zip(HeaderValue::from_str(&value).ok());
-    parsed.ok_or(ListenError::Header(name))
+    name.parse::<HeaderName>()
+        .ok()
+        .zip(HeaderValue::from_str(&value).ok())
+        .ok_or(ListenError::Header(name))
 }
 
 impl HttpProxy {

@@ -74,9 +74,7 @@ pub struct SeenCalls {
 }
 
 /// What a client did after a call that a fault struck.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum NextStep {
     /// It made the same call again.
@@ -102,7 +100,7 @@ pub enum NextStep {
 }
 
 /// A call that a fault struck.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct FaultedCallReport {
     /// The session, counted from 0.
     pub session: u32,
@@ -132,7 +130,7 @@ pub struct FaultedCallReport {
 }
 
 /// How often a fault struck a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct StruckTool {
     /// The fault.
     pub fault: String,
@@ -145,7 +143,7 @@ pub struct StruckTool {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct CallSummary {
     /// Calls of tools.
     pub calls: u64,
@@ -234,8 +232,11 @@ fn follow<'a>(
     later: impl Iterator<Item = &'a SeenCall>,
     repeatable: &BTreeSet<String>,
 ) -> FaultedCallReport {
-    let known = [call.ended, call.cancelled].into_iter().flatten().min();
-    let from = known.unwrap_or(call.at + SILENCE_MIN);
+    let from = [call.ended, call.cancelled]
+        .into_iter()
+        .flatten()
+        .min()
+        .unwrap_or(call.at + SILENCE_MIN);
     let mut same_tool = None;
     let mut other_tool = None;
     let mut retry = None;

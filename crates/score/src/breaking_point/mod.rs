@@ -86,7 +86,7 @@ fn known_steps(steps: &[Step]) -> Vec<Step> {
 }
 
 /// In which way a server stops coping.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakingKind {
     /// Calls fail.
@@ -98,7 +98,7 @@ pub enum BreakingKind {
 }
 
 /// Where and how a server stops coping.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct BreakingPoint {
     /// Concurrent clients of the step that broke.
     pub concurrent: u32,

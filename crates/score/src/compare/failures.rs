@@ -7,7 +7,7 @@ use super::proportion::Estimate;
 const UNCHANGED_RISE_MAX: f64 = 0.01;
 
 /// Failed calls of all runs of a side, compared.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ErrorComparison {
     /// Error rate of the baseline with its Wilson interval; `None` without a call.
     pub baseline: Option<Estimate>,
@@ -22,7 +22,7 @@ pub struct ErrorComparison {
 }
 
 /// Something that should not happen at all, counted over all runs of a side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct CountComparison {
     /// Times in the baseline.
     pub baseline: u64,

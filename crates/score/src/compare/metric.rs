@@ -6,7 +6,7 @@ use super::prelude::*;
 const UNCHANGED_MARGIN: f64 = 0.05;
 
 /// One metric of two sets of runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct MetricComparison {
     /// Its name: `p50_ms`, `p95_ms`, `p99_ms` or `throughput_per_s`.
     pub metric: String,

@@ -39,7 +39,7 @@ pub const RUNS_DEFAULT: usize = 8;
 pub const RUNS_MAX: usize = 64;
 
 /// What one run measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct RunSample {
     /// Median latency; `None` where there are too few calls for it.
     pub p50_ms: Option<f64>,
@@ -65,7 +65,7 @@ pub struct RunSample {
 
 /// What the user allows. The default sets no limit of its own on p99 and on errors, so that only
 /// what is statistically worse fails, and allows no new deadlock.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct CompareLimits {
     /// The largest ratio of median p99 that is allowed; `None` does not look at p99. It is broken
     /// when the interval of the ratio lies beyond it, or, with a single run, from 1.3 on.
@@ -80,7 +80,7 @@ pub struct CompareLimits {
 }
 
 /// How the current runs relate to the baseline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Worse.
@@ -94,7 +94,7 @@ pub enum Change {
 }
 
 /// The comparison of two sets of runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Comparison {
     /// All in all: regressed if anything is, else inconclusive if anything is, else improved if
     /// anything is.

@@ -12,7 +12,7 @@ use crate::prelude::*;
 const Z: f64 = 1.959_963_984_540_054;
 
 /// A value and its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy)]
 pub struct Estimate {
     /// The value.
     pub value: f64,

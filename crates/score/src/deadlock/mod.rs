@@ -15,7 +15,7 @@ use crate::prelude::*;
 pub const SLOW_SHARE_MAX: f64 = 0.5;
 
 /// How one call of the probe ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CallOutcome {
     /// Answered within the hang threshold.
@@ -29,7 +29,7 @@ pub enum CallOutcome {
 }
 
 /// How far the probe came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ProbeOutcome {
     /// The server did not come up.
@@ -41,7 +41,7 @@ pub enum ProbeOutcome {
 }
 
 /// What the probe says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ProbeSeverity {
     /// Calls are never answered, or nothing works at all.
@@ -53,7 +53,7 @@ pub enum ProbeSeverity {
 }
 
 /// One call of the probe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ProbedCall {
     /// How it ended.
     pub outcome: CallOutcome,
@@ -65,7 +65,7 @@ pub struct ProbedCall {
 }
 
 /// The result of a deadlock probe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct DeadlockReport {
     /// How far the probe came.
     pub outcome: ProbeOutcome,

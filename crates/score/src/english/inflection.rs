@@ -275,8 +275,8 @@ pub fn rows<const COLUMNS: usize>(table: &str) -> impl Iterator<Item = [&'static
 
 /// Every contraction without a rule.
 static CONTRACTIONS: LazyLock<BTreeMap<&str, (&str, &str)>> = LazyLock::new(|| {
-    let rows = rows("contractions");
-    rows.map(|[whole, first, second]| (whole, (first, second)))
+    rows("contractions")
+        .map(|[whole, first, second]| (whole, (first, second)))
         .collect()
 });
 

@@ -51,8 +51,8 @@ impl Scanner {
 
     pub fn find_any(&mut self, from: usize, closings: [&'static str; 2]) -> Option<usize> {
         let [one, other] = closings;
-        let one = self.find(from, one, |_, _| true);
-        one.or_else(|| self.find(from, other, |_, _| true))
+        self.find(from, one, |_, _| true)
+            .or_else(|| self.find(from, other, |_, _| true))
     }
 
     /// Where a closing mark begins.

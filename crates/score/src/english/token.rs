@@ -225,8 +225,7 @@ impl Scanner {
     fn word(&mut self) {
         let start = self.at;
         if let Some(end) = self.address_end(start) {
-            let text = self.text(start, end);
-            let lower = text.to_lowercase();
+            let lower = self.text(start, end).to_lowercase();
             self.push(Kind::Name, start, end, &lower);
             return;
         }

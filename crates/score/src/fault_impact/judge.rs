@@ -280,8 +280,9 @@ impl<'a> View<'a> {
 
     /// When the first stretch after the fault begins, in seconds.
     pub fn first_after(&self) -> f64 {
-        let first = self.numbers_after().next();
-        first.map_or(self.window.1, |number| self.begin_of(number))
+        self.numbers_after()
+            .next()
+            .map_or(self.window.1, |number| self.begin_of(number))
     }
 }
 

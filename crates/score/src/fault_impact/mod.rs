@@ -42,7 +42,7 @@ type Span = (f64, f64);
 // What a fault did, in numbers.
 
 /// The calls that a fault struck.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct StruckCalls {
     /// How many it struck, those included that had no end.
     pub calls: u64,
@@ -73,7 +73,7 @@ pub struct StruckCalls {
 }
 
 /// Calls that met no fault, of one tool or of all, in one of the three times.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default)]
 pub struct ImpactPhase {
     /// How long it was, in seconds.
     pub duration_secs: f64,
@@ -92,7 +92,7 @@ pub struct ImpactPhase {
 }
 
 /// One tool around a fault.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each answers a question of its own in the report"
@@ -120,7 +120,7 @@ pub struct ToolImpact {
 }
 
 /// Whether the server was after a fault what it was before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
     /// It was back within the run.
@@ -132,7 +132,7 @@ pub enum Recovery {
 }
 
 /// Why it cannot be said whether all was back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum OpenReason {
     /// Too few calls before the fault to compare with.
@@ -152,7 +152,7 @@ pub enum OpenReason {
 }
 
 /// What a fault did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct FaultImpact {
     /// The name of the fault.
     pub fault: String,

@@ -23,8 +23,8 @@ pub fn verdicts(impact: &FaultImpact) -> Vec<Verdict> {
     if verdicts.is_empty() {
         verdicts.push(passed(impact));
     }
-    let verdicts = verdicts.into_iter();
     verdicts
+        .into_iter()
         .map(|verdict| with_numbers(verdict, impact))
         .collect()
 }
@@ -134,9 +134,13 @@ fn suffering(impact: &FaultImpact) -> Verdict {
         Some(true) => Severity::Info,
         None => Severity::Warning,
     };
-    let tools = impact.tools.iter();
-    let suffering = tools.filter(|tool| impact.suffered.contains(&tool.tool));
-    let named: Vec<Message> = suffering.take(NAMED_MAX).map(harm).collect();
+    let named: Vec<Message> = impact
+        .tools
+        .iter()
+        .filter(|tool| impact.suffered.contains(&tool.tool))
+        .take(NAMED_MAX)
+        .map(harm)
+        .collect();
     let more = match impact.suffered.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!("; and {more} more"),
@@ -196,15 +200,11 @@ fn harm(tool: &ToolImpact) -> Message {
 /// What the fault was and did.
 fn told(impact: &FaultImpact) -> Message {
     let tool = impact.tool.as_ref();
-    let aimed = tool.map_or_else(Message::default, |tool| sentence!(" at {}", quoted(tool)));
-    let window = impact.from_secs.zip(impact.until_secs);
-    let when = window.map_or(String::new(), |(from, until)| {
-        format!(
-            " from {} to {} of the run",
-            decimal(from, 1),
-            seconds(until)
-        )
-    });
+ let aimed = tool.map_or_else(Message::default, | tool | sentence!(" at {}", quoted(tool)));
+let when = impact.from_secs.zip(impact.until_secs).map_or(String::new(), | (from, until) |{
+format!(" from {} to {} of the run", decimal(from, 1), seconds(until))}
+);
+
     let lost = match impact.struck.calls_lost {
         0 => String::new(),
         lost => format!(" and took {} with it", counted(lost, "other call")),

@@ -48,8 +48,12 @@ pub fn gate_results<'a>(gates: Option<&'a Gates>, report: &'a ScoreReport) -> Ga
         results.gate_of("expect", &expectation.target);
     }
     for failure in &report.failures {
-        let gate = results.gate_of_failure(failure);
-        gate.failures.entry(failure.run).or_default().push(failure);
+        results
+            .gate_of_failure(failure)
+            .failures
+            .entry(failure.run)
+            .or_default()
+            .push(failure);
     }
     for error in &report.errors {
         let mut is_told = false;

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 /// What came of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct ScoreReport {
     /// Whether every gate could be judged, and held.
     pub passed: bool,
@@ -22,7 +22,7 @@ pub struct ScoreReport {
 }
 
 /// The values of one run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct RunTargets {
     /// The file that the run is from, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub struct RunTargets {
 }
 
 /// A gate that did not hold.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct GateFailure {
     /// What was gated.
     pub target: String,
@@ -93,7 +93,7 @@ impl GateFailure {
 pub type ScoreResult<T = ()> = Result<T, ScoreError>;
 
 /// Why a trace could not be judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct ScoreError {
     /// What was to be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]

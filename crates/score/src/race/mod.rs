@@ -15,7 +15,7 @@ pub const EXAMPLE_CHARS_MAX: usize = 200;
 const CONTEXT_CHARS: usize = 40;
 
 /// What the replies say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum RaceOutcome {
     /// Every concurrent reply equals the baseline.
@@ -27,7 +27,7 @@ pub enum RaceOutcome {
 }
 
 /// Replies alone against replies at once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct RaceReport {
     /// What the replies say.
     pub outcome: RaceOutcome,
@@ -58,8 +58,9 @@ pub fn compare(
     let at_once: BTreeSet<&String> = concurrent.iter().collect();
     let expected = before.first();
     let differing = expected.and_then(|expected| {
-        let of_baseline = baseline().find(|reply| *reply != expected);
-        of_baseline.or_else(|| concurrent.iter().find(|reply| *reply != expected))
+        baseline()
+            .find(|reply| *reply != expected)
+            .or_else(|| concurrent.iter().find(|reply| *reply != expected))
     });
     let is_unconfirmed = differing.is_some() && after.is_empty();
     let outcome = if alone.len() != 1 || at_once.is_empty() || is_unconfirmed {

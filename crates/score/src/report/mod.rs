@@ -83,8 +83,10 @@ fn outcome(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> (Tone, &'static s
     if !scored.report.errors.is_empty() {
         let what = match (unjudged, all) {
             (0, _) => {
-                let other = verdicts.other_errors.first();
-                let target = other.and_then(|error| error.target.clone());
+                let target = verdicts
+                    .other_errors
+                    .first()
+                    .and_then(|error| error.target.clone());
                 target.unwrap_or_else(|| "the trace".to_owned())
             }
             (1, 1) => "the gate".to_owned(),

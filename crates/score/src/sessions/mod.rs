@@ -43,7 +43,7 @@ pub struct ChurnInput {
 }
 
 /// What sessions leave behind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ChurnReport {
     /// Sessions opened.
     pub opened: u64,
@@ -62,7 +62,7 @@ pub struct ChurnReport {
 }
 
 /// The open descriptors of a server over a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct DescriptorReport {
     /// What the samples say.
     pub outcome: Outcome,

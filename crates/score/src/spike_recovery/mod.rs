@@ -39,7 +39,7 @@ pub const RECOVERY_SECS_MIN: f64 = 1.0;
 pub const EXPECTED_MIN: f64 = 20.0;
 
 /// The calls of one phase.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default)]
 pub struct PhaseCalls {
     /// How long it lasted, in seconds.
     pub duration_secs: f64,
@@ -56,7 +56,7 @@ pub struct PhaseCalls {
 }
 
 /// How long the successful calls of a tool took in one phase.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default)]
 pub struct Quartiles {
     /// How many there are.
     pub count: u64,
@@ -69,7 +69,7 @@ pub struct Quartiles {
 }
 
 /// One tool before and after the burst.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ToolRecovery {
     /// Its name.
     pub tool: String,
@@ -93,7 +93,7 @@ pub struct SpikeInput {
 }
 
 /// In which way a server does not recover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Aftermath {
     /// More calls fail than before.
@@ -105,7 +105,7 @@ pub enum Aftermath {
 }
 
 /// What a burst did to a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct SpikeReport {
     /// Before the burst.
     pub baseline: PhaseCalls,

@@ -9,9 +9,7 @@
 use crate::prelude::*;
 
 /// What a limit is on.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum ThresholdKind {
     /// The median latency.
@@ -91,7 +89,7 @@ pub struct Measured {
 }
 
 /// A limit that was not kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct ThresholdViolation {
     /// What the limit is on.
     pub metric: ThresholdKind,

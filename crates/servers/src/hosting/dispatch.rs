@@ -212,8 +212,9 @@ fn arrive(peer: &Peer, request: Request, admitted: &Result<Revision, Refusal>) -
 async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
     exchange.slot = slot(&exchange, output).await;
     if exchange.slot.is_none() {
-        let refusal = Refusal::new(TOO_BUSY, "Too many requests in flight");
-        let message = refusal.response(&exchange.request.id).to_string();
+        let message = Refusal::new(TOO_BUSY, "Too many requests in flight")
+            .response(&exchange.request.id)
+            .to_string();
         let status = StatusCode::SERVICE_UNAVAILABLE.as_u16();
         exchange.turn_away(status, BUSY_RETRY_S, message).await;
         return None;

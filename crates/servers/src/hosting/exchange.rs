@@ -156,8 +156,9 @@ impl Exchange {
 
     /// What the client said that it can do.
     pub fn client_capability(&self, name: &str) -> bool {
-        let stated = self.stated(META_CAPABILITIES, Session::client_capabilities);
-        stated.get(name).is_some()
+        self.stated(META_CAPABILITIES, Session::client_capabilities)
+            .get(name)
+            .is_some()
     }
 
     /// What the client says of itself: with each request in the stateless era, and once before.

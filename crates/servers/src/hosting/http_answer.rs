@@ -58,8 +58,9 @@ impl NoAnswer {
 fn answer(status: StatusCode, content_type: &'static str, body: Body) -> Answer {
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
-    let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 
@@ -122,8 +123,9 @@ pub fn json_broken_off(bytes: Bytes) -> Answer {
 /// A status in place of an answer.
 pub fn away((status, retry_after_s): Away) -> Answer {
     let mut answer = plain(status, "turned away; see Retry-After\n");
-    let headers = answer.headers_mut();
-    headers.insert(RETRY_AFTER, retry_after_s.into());
+    answer
+        .headers_mut()
+        .insert(RETRY_AFTER, retry_after_s.into());
     answer
 }
 
@@ -132,15 +134,17 @@ pub fn events(pieces: impl Stream<Item = Piece> + Send + 'static) -> Answer {
     let mut answer = answer(StatusCode::OK, "text/event-stream", body(pieces));
     let unbuffered = HeaderName::from_static("x-accel-buffering");
     for (name, value) in [(CACHE_CONTROL, "no-cache"), (unbuffered, "no")] {
-        let headers = answer.headers_mut();
-        headers.insert(name, HeaderValue::from_static(value));
+        answer
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
     answer
 }
 
 fn whole_body(bytes: Bytes) -> Body {
-    let body = Full::new(bytes).map_err(|never: Infallible| match never {});
-    body.boxed_unsync()
+    Full::new(bytes)
+        .map_err(|never: Infallible| match never {})
+        .boxed_unsync()
 }
 
 /// Refuses a body that is not said to be JSON.
@@ -157,10 +161,10 @@ pub fn check_json(headers: &HeaderMap) -> Result<(), NoAnswer> {
 /// Reads the whole body, or says why not; with it comes what it is charged.
 pub async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge), NoAnswer> {
     match http_limits::read(body, FRAME_BYTES_MAX, budget).await {
-        Ok(Read::Whole(body, mut charge)) => {
-            let is_held = charge.add(dispatch::weight(&body) - body.len());
-            is_held.then_some((body, charge)).ok_or_else(busy)
-        }
+        Ok(Read::Whole(body, mut charge)) => charge
+            .add(dispatch::weight(&body) - body.len())
+            .then_some((body, charge))
+            .ok_or_else(busy),
         Ok(Read::Long(..)) => {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             Err(refuse(status, "the body is too large\n").closing())
@@ -175,9 +179,11 @@ pub async fn read_body(body: Incoming, budget: &Budget) -> Result<(Bytes, Charge
 
 /// What a header lists, however often it comes.
 pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(name).into_iter();
-    let values = values.filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(','))
+    headers
+        .get_all(name)
+        .into_iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
 }
 
 /// Whether the client takes this content type.

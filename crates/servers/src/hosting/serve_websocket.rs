@@ -146,8 +146,9 @@ fn agree(
         let text = "the subprotocol is mcp\n".to_owned();
         return Err(refuse(StatusCode::BAD_REQUEST, text));
     }
-    let headers = response.headers_mut();
-    headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
+    response
+        .headers_mut()
+        .insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static("mcp"));
     Ok(response)
 }
 

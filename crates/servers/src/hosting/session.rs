@@ -85,8 +85,9 @@ impl Session {
 
     /// What the behaviour keeps with this client; made when it is first asked for.
     pub fn attachment<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Option<&T> {
-        let kept = self.attachment.get_or_init(|| Box::new(make()));
-        kept.downcast_ref()
+        self.attachment
+            .get_or_init(|| Box::new(make()))
+            .downcast_ref()
     }
 
     /// Its name, if it has one.

@@ -165,8 +165,11 @@ impl Behaviour for Server {
 
     fn tools(&self, _: Revision) -> Vec<Value> {
         let is_listed = |tool: &&Tool| !self.injector.hides(&self.spec.name, &tool.name);
-        let tools = self.tools.iter().filter(is_listed);
-        tools.map(|tool| tool.listed.clone()).collect()
+        self.tools
+            .iter()
+            .filter(is_listed)
+            .map(|tool| tool.listed.clone())
+            .collect()
     }
 
     fn capabilities(&self, _: Revision) -> Value {
@@ -215,8 +218,11 @@ impl Behaviour for Server {
 
     fn shield(&self, exchange: &Exchange) -> Option<Shield> {
         let ticket: &Ticket = exchange.watch()?;
-        let injection = ticket.injection.as_ref()?;
-        injection.ignores_cancellation().then(|| ticket.canceller())
+        ticket
+            .injection
+            .as_ref()?
+            .ignores_cancellation()
+            .then(|| ticket.canceller())
     }
 
     async fn intercept(&self, exchange: &Exchange) -> bool {

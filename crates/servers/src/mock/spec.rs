@@ -83,8 +83,11 @@ pub enum Answer {
 impl fmt::Debug for MockSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |kind, items: &[Item]| -> Vec<ShownItem> {
-            let items = items.iter().cloned();
-            items.map(|item| ShownItem(kind, item)).collect()
+            items
+                .iter()
+                .cloned()
+                .map(|item| ShownItem(kind, item))
+                .collect()
         };
         let templates = shown("ResourceTemplateSpec", &self.resource_templates);
         formatter
@@ -204,8 +207,9 @@ impl MockSpec {
 impl ToolSpec {
     /// A tool of this name that takes any arguments and answers with them.
     pub fn new(name: impl Into<String>) -> Self {
-        let tool = Self::default().with("name", Value::String(name.into()));
-        tool.with("inputSchema", json!({ "type": "object" }))
+        Self::default()
+            .with("name", Value::String(name.into()))
+            .with("inputSchema", json!({ "type": "object" }))
     }
 
     /// The same with this field in lists, such as `inputSchema` or `description`.

@@ -62,8 +62,9 @@ impl Key {
 /// The table of this name.
 pub(super) fn section(name: &str) -> &'static Section {
     let mut sections = KEYS.sections.iter();
-    let found = sections.find(|section| section.name == name);
-    found.expect("our own file has it")
+    sections
+        .find(|section| section.name == name)
+        .expect("our own file has it")
 }
 
 /// The schema of a tools file, for editors and other programs.

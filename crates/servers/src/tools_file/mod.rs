@@ -211,8 +211,9 @@ fn each<T>(
     nodes: &[Node],
     mut read: impl FnMut(&mut Reader<'_>, &Node, usize) -> Option<T>,
 ) -> Vec<T> {
-    let items = nodes.iter().enumerate();
-    items
+    nodes
+        .iter()
+        .enumerate()
         .filter_map(|(place, node)| read(reader, node, place))
         .collect()
 }

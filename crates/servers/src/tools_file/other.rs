@@ -85,14 +85,16 @@ pub fn prompt(reader: &mut Reader<'_>, node: &Node, place: usize) -> Option<Item
 }
 
 fn arguments(reader: &mut Reader<'_>, field: &Field) -> Value {
-    let nodes = reader.list(field, "write [topic], or [{ name: topic, required: true }]");
-    let arguments = nodes.iter().filter_map(|node| {
-        if let Some(name) = node.text() {
-            return Some(json!({ "name": name }));
-        }
-        let table = Table::read(reader, node, "promptArgument", "an argument")?;
-        Some(table.listed(reader, &[]).into())
-    });
+    let arguments = reader
+        .list(field, "write [topic], or [{ name: topic, required: true }]")
+        .iter()
+        .filter_map(|node| {
+            if let Some(name) = node.text() {
+                return Some(json!({ "name": name }));
+            }
+            let table = Table::read(reader, node, "promptArgument", "an argument")?;
+            Some(table.listed(reader, &[]).into())
+        });
     arguments.collect()
 }
 

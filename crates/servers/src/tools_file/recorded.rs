@@ -14,16 +14,18 @@ use crate::prelude::*;
 
 /// Whether a text is a trace: lines of JSON that have a time and a kind.
 pub fn is_trace(text: &str) -> bool {
-    let first = lines(text).next();
-    let record = first.and_then(|(_, line)| serde_json::from_str::<Fields>(line).ok());
+    let record = lines(text)
+        .next()
+        .and_then(|(_, line)| serde_json::from_str::<Fields>(line).ok());
     record.is_some_and(|record| record.contains_key("ts") && record.contains_key("kind"))
 }
 
 /// The lines that are not empty, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = (1..).zip(text.lines());
-    lines.filter(|(_, line)| !line.trim().is_empty())
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty())
 }
 
 /// Reads a trace.
@@ -199,8 +201,9 @@ impl Recorded {
     /// A tool as it was listed; the last word counts.
     fn tool(&mut self, mut listed: Fields) {
         if let Some((_, tool)) = named(&mut self.spec.tools, text_of(&listed, "name")) {
-            let schema = listed.entry("inputSchema");
-            schema.or_insert_with(|| json!({ "type": "object" }));
+            listed
+                .entry("inputSchema")
+                .or_insert_with(|| json!({ "type": "object" }));
             tool.listed = listed;
         }
     }

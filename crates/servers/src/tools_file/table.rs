@@ -88,8 +88,10 @@ impl<'n> Table<'n> {
 
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<&'n Field> {
-        let found = self.known.iter().find(|(key, _)| key.name == name);
-        found.map(|(_, field)| *field)
+        self.known
+            .iter()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, field)| *field)
     }
 
     /// The text of this name; what is none, or empty, is a problem.

@@ -181,8 +181,10 @@ impl<'d> Reader<'d> {
 
     /// The place of these bytes.
     pub fn place(&self, span: &Range<usize>) -> Place {
-        let place = self.document.error(span, "", "").place;
-        place.unwrap_or(Place { line: 1, column: 1 })
+        self.document
+            .error(span, "", "")
+            .place
+            .unwrap_or(Place { line: 1, column: 1 })
     }
 
     /// Takes a problem down on a line that must not be shown.

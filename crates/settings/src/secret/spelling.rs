@@ -275,8 +275,7 @@ fn after_backslashes(text: &[u8], from: usize) -> usize {
 /// Where a text ends that stands here, in any case.
 fn literal(own: &[u8], text: &[u8], at: usize) -> Option<usize> {
     let end = at.checked_add(own.len())?;
-    let is_there = text.get(at..end)?.eq_ignore_ascii_case(own);
-    is_there.then_some(end)
+    text.get(at..end)?.eq_ignore_ascii_case(own).then_some(end)
 }
 
 fn hex(text: &[u8], at: usize, digits: usize) -> Option<u32> {

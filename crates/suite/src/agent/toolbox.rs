@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// A tool that was offered.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "FitsTool")]
 pub struct OfferedTool {

@@ -136,8 +136,10 @@ fn key(
 fn url(entry: &Entry, base: &str) -> String {
     const VERSION: &str = "/v1";
     let base = base.trim().trim_end_matches('/');
-    let behind_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
-    let has_path = behind_scheme.contains('/');
+    let has_path = base
+        .split_once("://")
+        .map_or(base, |(_, rest)| rest)
+        .contains('/');
     let is_told = base.ends_with(VERSION) || (entry.is_version_in_base && has_path);
     let path = if is_told {
         entry.path.strip_prefix(VERSION).unwrap_or(entry.path)

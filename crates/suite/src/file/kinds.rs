@@ -24,8 +24,10 @@ static SCHEMAS: LazyLock<Map<String, Value>> =
 
 /// The schema of a kind: one of `kinds.json`, or a definition of the schema of suites.
 pub fn schema_of(name: &str) -> Value {
-    let stored = SCHEMAS.get(name).cloned();
-    stored.unwrap_or_else(|| reference(name))
+    SCHEMAS
+        .get(name)
+        .cloned()
+        .unwrap_or_else(|| reference(name))
 }
 
 pub fn reference(name: &str) -> Value {
@@ -260,8 +262,9 @@ fn checks(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Probe>> {
     let known = names_of_checks();
     let mut checks = Vec::new();
     for node in nodes {
-        let name = reader.choice_of(node, "checks", &known);
-        let probe = name.and_then(Probe::parse);
+        let probe = reader
+            .choice_of(node, "checks", &known)
+            .and_then(Probe::parse);
         checks.extend(probe.filter(|probe| !checks.contains(probe)));
     }
     Some(checks)

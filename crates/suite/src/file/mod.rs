@@ -162,22 +162,28 @@ fn read_faults(
 
 /// Where a fault of a list names its server; `within` is a place in the fault.
 fn place_of_server(list: &Field, within: &Range<usize>) -> Range<usize> {
-    let faults = list.value.elements().iter();
-    let found = faults.rev().find(|node| node.span.start <= within.start);
-    let named = found.and_then(|fault| {
-        let target = fault
-            .get("target")
-            .and_then(|target| text_of(&target.value, "server"));
-        target.or_else(|| text_of(fault, "server"))
-    });
+    let named = list
+        .value
+        .elements()
+        .iter()
+        .rev()
+        .find(|node| node.span.start <= within.start)
+        .and_then(|fault| {
+            let target = fault
+                .get("target")
+                .and_then(|target| text_of(&target.value, "server"));
+            target.or_else(|| text_of(fault, "server"))
+        });
     named.map_or_else(|| within.clone(), |(_, span)| span.clone())
 }
 
 /// Two tests of one name could not be told apart in reports, nor chosen one by one.
 fn refuse_same_names(reader: &mut Reader<'_>, top: &Section<'_>) {
     let mut seen = BTreeSet::new();
-    let sections = OF_TESTS.into_iter().filter_map(|name| top.get(name));
-    let tests = sections.flat_map(|field| field.value.elements());
+    let tests = OF_TESTS
+        .into_iter()
+        .filter_map(|name| top.get(name))
+        .flat_map(|field| field.value.elements());
     for (name, span) in tests.filter_map(|test| text_of(test, "name")) {
         if !seen.insert(name) {
             let message = format!("two tests are called {name:?}");

@@ -33,8 +33,9 @@ fn programs(root: &Node) -> impl Iterator<Item = (&'static str, &Node)> {
     let of = |name: &str| root.get(name).map(|field| &field.value);
     let servers = of("servers").map_or(&[][..], Node::fields).iter();
     let agents = of("agents").map_or(&[][..], Node::elements).iter();
-    let servers = servers.map(|field| ("a whole server", &field.value));
-    servers.chain(agents.map(|agent| ("a whole agent", agent)))
+    servers
+        .map(|field| ("a whole server", &field.value))
+        .chain(agents.map(|agent| ("a whole agent", agent)))
 }
 
 /// A server, an agent, or the defaults.

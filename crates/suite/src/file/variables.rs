@@ -183,8 +183,11 @@ impl Rewrite for Filling<'_, '_> {
                         filled.push_str(whole);
                         continue;
                     };
-                    let otherwise = otherwise.filter(|_| is_empty(value));
-                    let Some(text) = otherwise.map(str::to_owned).or_else(|| scalar(value)) else {
+                    let Some(text) = otherwise
+                        .filter(|_| is_empty(value))
+                        .map(str::to_owned)
+                        .or_else(|| scalar(value))
+                    else {
                         let kind = value.kind();
                         let message = format!(
                             "the variable {name:?} is {kind}, which cannot stand within a text"

@@ -176,8 +176,10 @@ impl Visit<'_> {
                 return Err("runs only as a task, which this session does not have".to_owned());
             }
             let timeout = self.options.session.call_timeout;
-            let called = session.call_tool_within(&tool.name, &explored.arguments, timeout);
-            let result = called.await.and_then(|reply| reply.parse::<Value>());
+            let result = session
+                .call_tool_within(&tool.name, &explored.arguments, timeout)
+                .await
+                .and_then(|reply| reply.parse::<Value>());
             let result = result.map_err(|error| {
                 if is_unanswered(error.category()) || is_gone(error.category()) {
                     self.hung += 1;

@@ -97,6 +97,9 @@ fn unknown(allowed: &[String], explored: &Explored) -> Vec<String> {
         let mut tools = explored.tools.iter();
         tools.any(|tool| fits(pattern, &tool.name))
     };
-    let unknown = allowed.iter().filter(|pattern| !is_known(pattern));
-    unknown.cloned().collect()
+    allowed
+        .iter()
+        .filter(|pattern| !is_known(pattern))
+        .cloned()
+        .collect()
 }

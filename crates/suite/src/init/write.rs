@@ -254,8 +254,10 @@ fn test_name(tool: &str, names: &mut BTreeSet<String>) -> String {
 /// The name that the server gives itself, as far as it is one for a suite.
 fn server_name(name: &str) -> String {
     let allowed = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-    let allowed = allowed.get(..SERVER_CHARACTERS_MAX).unwrap_or(&allowed);
-    let trimmed = allowed.trim_matches('-');
+    let trimmed = allowed
+        .get(..SERVER_CHARACTERS_MAX)
+        .unwrap_or(&allowed)
+        .trim_matches('-');
     let begins_well = trimmed.starts_with(|letter: char| letter.is_ascii_alphabetic());
     if begins_well && text(trimmed) == trimmed {
         trimmed.to_owned()

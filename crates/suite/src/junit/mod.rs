@@ -186,8 +186,9 @@ const SUITE: &str = "mcprove run";
 
 /// A report on suites as `JUnit` XML: a suite per file and a case per test.
 pub(crate) fn suite_junit(report: &SuiteReport) -> String {
-    let files = report.tests.chunk_by(|one, other| one.file == other.file);
-    let mut suites: Vec<TestSuite> = files
+    let mut suites: Vec<TestSuite> = report
+        .tests
+        .chunk_by(|one, other| one.file == other.file)
         .map(|tests| {
             let file = tests.first().map_or("", |test| &test.file);
             let mut suite = TestSuite::new(line(file));
@@ -224,8 +225,12 @@ fn unusable(problem: &SuiteProblem) -> Problem {
 }
 
 fn of_test(test: &TestReport) -> TestCase {
-    let errors = test.errors.iter().map(unjudged);
-    let mut wrong: Vec<Problem> = errors.chain(test.failures.iter().map(failed)).collect();
+    let mut wrong: Vec<Problem> = test
+        .errors
+        .iter()
+        .map(unjudged)
+        .chain(test.failures.iter().map(failed))
+        .collect();
     if wrong.is_empty() {
         // One that says nothing does not pass for that.
         wrong = problems::problems(test)

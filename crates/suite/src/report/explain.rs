@@ -67,14 +67,16 @@ fn of_servers(plan: &SuitePlan, run: &[&TestOf<'_>], cassettes: CassetteMode) ->
         .filter(needs)
         .flat_map(|test| test.servers())
         .collect();
-    let servers = names.into_iter().filter_map(|name| plan.servers.get(name));
-    let told = servers.map(|server| {
-        let name = line(&server.name);
-        match &server.reach {
-            Reach::Mock { .. } => format!("server {name}: a mock within mcprove"),
-            Reach::Server(server) => format!("server {name}: {}", of_server(server)),
-        }
-    });
+    let told = names
+        .into_iter()
+        .filter_map(|name| plan.servers.get(name))
+        .map(|server| {
+            let name = line(&server.name);
+            match &server.reach {
+                Reach::Mock { .. } => format!("server {name}: a mock within mcprove"),
+                Reach::Server(server) => format!("server {name}: {}", of_server(server)),
+            }
+        });
     told.collect()
 }
 

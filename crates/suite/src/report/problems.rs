@@ -131,8 +131,10 @@ pub fn told(problem: &SuiteProblem) -> String {
 /// Those that did not pass: failures first, then what could not be judged, each in the order of the files.
 pub fn bad(report: &SuiteReport) -> impl Iterator<Item = &TestReport> {
     let of = |outcome| {
-        let tests = report.tests.iter();
-        tests.filter(move |test| test.outcome == outcome)
+        report
+            .tests
+            .iter()
+            .filter(move |test| test.outcome == outcome)
     };
     of(TestOutcome::Failed).chain(of(TestOutcome::Error))
 }

@@ -67,11 +67,10 @@ fn counts(report: &SuiteReport) -> Section {
 
 /// What kept all tests from being run.
 fn unrun(report: &SuiteReport) -> Section {
-    let problems = report.problems.iter().take(BAD_MAX);
-    let findings = problems.map(|problem| {
-        let finding = Finding::new(Tone::Bad, "error", told(problem));
-        finding.hint(problem.hint.as_ref())
-    });
+    let findings =
+        report.problems.iter().take(BAD_MAX).map(|problem| {
+            Finding::new(Tone::Bad, "error", told(problem)).hint(problem.hint.as_ref())
+        });
     Section::new("Why nothing was run").findings(findings)
 }
 
@@ -133,17 +132,23 @@ fn lines(problem: &Problem) -> Vec<Line> {
 
 fn skipped(report: &SuiteReport) -> Section {
     let skipped = |test: &&TestReport| test.outcome == TestOutcome::Skipped;
-    let tests = report.tests.iter().filter(skipped).take(BAD_MAX);
-    let lines = tests.map(|test| format!("{}: {}", name(test), reason(test)));
+    let lines = report
+        .tests
+        .iter()
+        .filter(skipped)
+        .take(BAD_MAX)
+        .map(|test| format!("{}: {}", name(test), reason(test)));
     Section::new("What was not run").list(lines)
 }
 
 /// What a reader should know of tests that passed.
 fn notes(report: &SuiteReport) -> Section {
     let passed = |test: &&TestReport| test.outcome == TestOutcome::Passed;
-    let tests = report.tests.iter().filter(passed);
-    let notes = tests.flat_map(|test| test.notes.iter().map(move |note| (test, note)));
-    let lines = notes
+    let lines = report
+        .tests
+        .iter()
+        .filter(passed)
+        .flat_map(|test| test.notes.iter().map(move |note| (test, note)))
         .take(BAD_MAX)
         .map(|(test, note)| Line::plain(name(test)).and(": ").and(Line::of(note)));
     Section::new("Notes").list(lines)

@@ -24,7 +24,7 @@ pub enum Test<'a> {
 const SUITE_LIST_FORMAT: &str = "suite-list.v1";
 
 /// The tests that would be run: what `mcprove run --list --json` prints.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[schemars(title = "suite-list.v1")]
 pub struct SuiteList {
     /// The format, `suite-list.v1`.
@@ -34,7 +34,7 @@ pub struct SuiteList {
 }
 
 /// A test as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct ListedTest {
     /// Its name.
     pub name: String,

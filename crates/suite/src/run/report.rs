@@ -9,7 +9,7 @@ use mcprove_settings::message::Message;
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
 
 /// What came of all tests that were chosen. A replay of a recording gives the same, byte for byte.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[schemars(title = "suite-report.v1")]
 pub struct SuiteReport {
     /// The format, `suite-report.v1`.
@@ -28,7 +28,7 @@ pub struct SuiteReport {
 
 /// Something that keeps all tests from being run.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct SuiteProblem {
     /// The file; none where it is about no file.
     pub file: Option<String>,
@@ -56,9 +56,7 @@ impl From<&ConfigError> for SuiteProblem {
 }
 
 /// What kind of test it is.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[data(Copy, Default, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum TestKind {
     /// A call of a tool.
@@ -71,7 +69,7 @@ pub enum TestKind {
 }
 
 /// What came of a test.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
     /// Everything held.
@@ -86,7 +84,7 @@ pub enum TestOutcome {
 }
 
 /// How a test did that was run more than once. It passes only if it always did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 pub struct Repeated {
     /// How often it was run.
     pub times: u32,
@@ -98,7 +96,7 @@ pub struct Repeated {
 
 /// What came of one test.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct TestReport {
     /// Its name.
     pub name: String,

@@ -30,8 +30,10 @@ pub fn look_up(plans: &[SuitePlan], environment: &Environment) {
 fn note_names(plan: &SuitePlan, environment: &Environment) {
     let servers = plan.servers.keys();
     let tools = plan.tools.iter().map(|test| &test.tool);
-    let loads = plan.load.iter();
-    let calls = loads.flat_map(|load| &load.config.scenario.tool_calls);
+    let calls = plan
+        .load
+        .iter()
+        .flat_map(|load| &load.config.scenario.tool_calls);
     let models = plan.agents.iter().filter_map(|agent| match &agent.driver {
         Driver::Model(model) => Some(&model.model),
         Driver::Command(command) => command.model.as_ref(),

@@ -54,7 +54,7 @@ pub struct SecondMetrics {
 
 /// What the server's processes used at one moment.
 #[sparse]
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy)]
 pub struct ProcessSample {
     /// Since the start of the run.
     #[serde(rename = "at_secs", with = "seconds")]
@@ -87,7 +87,7 @@ pub struct Note {
 
 /// One of the slowest calls.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct SlowCall {
     /// The tool.
     pub tool: String,

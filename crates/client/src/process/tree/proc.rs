@@ -15,11 +15,12 @@ const ENVIRONMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// All processes of the system that we may see.
 pub fn all() -> Vec<Entry> {
-    let entries = processes().filter_map(|(pid, _)| read(pid));
-    let marked = entries.map(|entry| Entry {
-        mark: read_mark(entry.identity.pid),
-        ..entry
-    });
+    let marked = processes()
+        .filter_map(|(pid, _)| read(pid))
+        .map(|entry| Entry {
+            mark: read_mark(entry.identity.pid),
+            ..entry
+        });
     marked.collect()
 }
 

@@ -45,8 +45,10 @@ impl Source {
     /// The processes that have these ids now.
     #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
     pub fn identify(&self, pids: &[u32]) -> Vec<Identity> {
-        let stats = pids.iter().filter_map(|pid| Stat::read(*pid));
-        stats.map(|stat| stat.identity).collect()
+        pids.iter()
+            .filter_map(|pid| Stat::read(*pid))
+            .map(|stat| stat.identity)
+            .collect()
     }
 
     /// All processes that may descend from a member, and the members, which `is_member` tells.

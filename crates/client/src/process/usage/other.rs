@@ -26,8 +26,11 @@ impl Source {
     pub fn identify(&mut self, pids: &[u32]) -> Vec<Identity> {
         let wanted: Vec<Pid> = pids.iter().copied().map(Pid::from_u32).collect();
         self.refresh(ProcessesToUpdate::Some(&wanted));
-        let found = wanted.iter().filter_map(|pid| self.system.process(*pid));
-        found.map(identity).collect()
+        wanted
+            .iter()
+            .filter_map(|pid| self.system.process(*pid))
+            .map(identity)
+            .collect()
     }
 
     #[expect(clippy::unused_self, reason = "Linux has to")]

@@ -129,14 +129,15 @@ impl Address {
         missing: &str,
         opening: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let opened = tokio::time::timeout(options.connect_timeout, opening).await;
-        opened.unwrap_or_else(|_| {
-            let seconds = options.connect_timeout.as_secs_f64();
-            Err(Failure {
-                category: ErrorCategory::Timeout,
-                ..self.unreachable(&format!("{missing} within {seconds} s"))
+        tokio::time::timeout(options.connect_timeout, opening)
+            .await
+            .unwrap_or_else(|_| {
+                let seconds = options.connect_timeout.as_secs_f64();
+                Err(Failure {
+                    category: ErrorCategory::Timeout,
+                    ..self.unreachable(&format!("{missing} within {seconds} s"))
+                })
             })
-        })
     }
 
     async fn open(&self) -> io::Result<Wire> {

@@ -210,8 +210,11 @@ fn describe(
 /// The error of JSON-RPC that a body is.
 fn parse(body: &[u8]) -> Option<RpcError> {
     let text = std::str::from_utf8(body).ok()?;
-    let is_object = text.trim_ascii_start().starts_with('{');
-    let envelope: Option<Envelope> = is_object.then(|| parse_bounded(text).ok()).flatten();
+    let envelope: Option<Envelope> = text
+        .trim_ascii_start()
+        .starts_with('{')
+        .then(|| parse_bounded(text).ok())
+        .flatten();
     envelope?.error
 }
 

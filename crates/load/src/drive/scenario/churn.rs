@@ -19,7 +19,7 @@ const LETTING_GO: Duration = Duration::from_millis(500);
 const FAILED_OPENS_MAX: u32 = 3;
 
 /// Sessions opened and abandoned without a goodbye.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Churn {
     /// How many sessions are opened.
     #[setting(default = 100)]

@@ -10,7 +10,7 @@ const PHASE: u16 = 1;
 const WARMUP_PHASE: u16 = 2;
 
 /// A fresh process for each iteration: start, greet, first call, second call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct ColdStart {
     /// How often the server is started.
     #[setting(default = 5)]
@@ -92,8 +92,11 @@ impl ScenarioType for ColdStart {
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let starts: Vec<ColdStartFact> = facts.all()?;
-        let counted = starts.iter().filter(|start| !start.discarded);
-        let samples: Vec<_> = counted.map(|start| start.sample).collect();
+        let samples: Vec<_> = starts
+            .iter()
+            .filter(|start| !start.discarded)
+            .map(|start| start.sample)
+            .collect();
         let judged = cold_start::judge(&samples);
         report.verdicts.push(cold_start::verdict(&judged));
         report.cold_start = Some(judged);

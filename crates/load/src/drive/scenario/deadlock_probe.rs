@@ -10,7 +10,7 @@ const PHASE: u16 = 1;
 
 /// Many first calls at the same instant on a fresh server.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct DeadlockProbe {
     /// Calls released together.
     #[setting(default = 20, short = 'c', elsewhere = "ignored")]

@@ -13,7 +13,7 @@ const EARLY_PHASE: u16 = 2;
 const BEFORE_INITIALIZED: Duration = Duration::from_millis(300);
 
 /// Calls before the list of tools is complete, and before initialization.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct EarlyCall {
     /// How often, each on a fresh session.
     #[setting(default = 3)]

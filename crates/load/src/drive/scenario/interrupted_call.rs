@@ -19,7 +19,7 @@ const TIMED_MIN: Duration = Duration::from_millis(10);
 const HALF_WAY_MAX: Duration = Duration::from_secs(2);
 
 /// Calls cancelled half-way, and notifications in the middle of calls.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct InterruptedCall {
     /// How often a call is cancelled.
     #[setting(default = 10)]

@@ -77,7 +77,7 @@ pub struct Entry {
 macro_rules! scenarios {
     ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
         /// A scenario and its settings.
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[data]
         #[serde(tag = "kind")]
         pub enum ScenarioKind {
             $(#[doc = concat!("`", $name, "`")] $variant($type),)*
@@ -345,8 +345,10 @@ impl<'n> Given<'_, 'n> {
 
     /// Where the first of these that is given stands.
     pub fn span(&self, names: &[&str]) -> &'n Range<usize> {
-        let found = names.iter().find_map(|name| self.field(name));
-        found.map_or(self.section.span(), |field| &field.value.span)
+        names
+            .iter()
+            .find_map(|name| self.field(name))
+            .map_or(self.section.span(), |field| &field.value.span)
     }
 }
 
@@ -364,10 +366,11 @@ fn complete_alone(scenario: &mut dyn ScenarioType) {
 impl ScenarioKind {
     /// How many calls or sessions are under way at the same time, at most.
     pub fn concurrent(&self) -> u32 {
-        let own = self.as_type().concurrent_max();
-        own.unwrap_or_else(|| match setting::get(self.as_type(), "concurrent") {
-            Some(Data::Integer(count)) => u32::try_from(count).unwrap_or(u32::MAX),
-            _ => 1,
+        self.as_type().concurrent_max().unwrap_or_else(|| {
+            match setting::get(self.as_type(), "concurrent") {
+                Some(Data::Integer(count)) => u32::try_from(count).unwrap_or(u32::MAX),
+                _ => 1,
+            }
         })
     }
 

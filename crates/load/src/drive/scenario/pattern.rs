@@ -17,7 +17,7 @@ const STEP_HINT: &str = "write {tool = \"search\", args = {query = \"x\"}} or {l
 
 /// Sequences of calls, chosen at random by weight, with pauses for thought.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Patterns {
     /// Sequences under way at the same time.
     #[setting(default = 10, elsewhere = "ignored")]

@@ -20,7 +20,7 @@ const ALONE_CALLS: u32 = 5;
 const KEPT_CHARACTERS_MAX: usize = 64 * 1024;
 
 /// The same call alone, then many times at once: are the answers the same?
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct RaceCheck {
     /// Calls at once.
     #[setting(default = 20, elsewhere = "ignored")]

@@ -14,7 +14,7 @@ const STEPS: u32 = 10;
 
 /// More and more calls in flight, step by step.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Ramp {
     /// Calls in flight in the first step.
     #[setting(
@@ -131,8 +131,9 @@ impl ScenarioType for Ramp {
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let faults = facts.fault_spans();
-        let phases = report.phases.iter();
-        let steps: Vec<_> = phases
+        let steps: Vec<_> = report
+            .phases
+            .iter()
             .filter(|phase| phase.measured && phase.name != ALONE)
             .map(|phase| breaking_step(facts, phase, &faults))
             .collect();

@@ -19,7 +19,7 @@ const OPENS_MAX: u32 = 2;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The connection is dropped in the middle of calls, and a new one made, again and again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Reconnect {
     /// How often the connection is dropped.
     #[setting(default = 10)]

@@ -227,8 +227,10 @@ impl SessionEnds {
             }
         }
         // Where one process serves all sessions, it is looked at once.
-        let listening = context.server.local_address();
-        let process = listening.and_then(process::process_listening_on);
+        let process = context
+            .server
+            .local_address()
+            .and_then(process::process_listening_on);
         if let Some(process) = process.filter(|process| *process != std::process::id()) {
             self.count_zombies(process).await;
         }

@@ -19,7 +19,7 @@ const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 
 /// A fast and a slow tool mixed: does the slow one hold up the fast one?
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct SlowMix {
     /// Calls in flight.
     #[setting(default = 10, elsewhere = "ignored")]
@@ -96,8 +96,11 @@ impl ScenarioType for SlowMix {
             return Ok(());
         };
         let values = |phase: &str, tool: &str| {
-            let calls = facts.tools_in(phase).and_then(|tools| tools.get(tool));
-            calls.map(spread).unwrap_or_default()
+            facts
+                .tools_in(phase)
+                .and_then(|tools| tools.get(tool))
+                .map(spread)
+                .unwrap_or_default()
         };
         let judged = head_of_line::detect(&head_of_line::MixInput {
             fast_alone_ms: values(FAST_ALONE, &names.fast),

@@ -10,7 +10,7 @@ const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
 /// A long steady load, with memory and latency watched for growth.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Soak {
     /// Calls in flight.
     #[setting(default = 4, elsewhere = "ignored")]

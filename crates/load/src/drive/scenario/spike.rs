@@ -18,7 +18,7 @@ const MULTIPLIER: f64 = 10.0;
 
 /// A steady load with a sharp burst in it.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 #[allow(clippy::struct_field_names, reason = "the names of the specification")]
 pub struct Spike {
     /// Calls in flight outside the burst.
@@ -145,8 +145,10 @@ impl ScenarioType for Spike {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         let phase = |name: &str| {
             let mut phases = report.phases.iter();
-            let found = phases.find(|phase| phase.name == name);
-            found.map(phase_calls).unwrap_or_default()
+            phases
+                .find(|phase| phase.name == name)
+                .map(phase_calls)
+                .unwrap_or_default()
         };
         let after = facts.tools_in(RECOVERY);
         let before = facts.tools_in(BASELINE);

@@ -4,7 +4,7 @@ use super::prelude::*;
 
 /// Constant load for a fixed time.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Sustained {
     /// Calls in flight.
     #[setting(default = 10, short = 'c', elsewhere = "ignored")]

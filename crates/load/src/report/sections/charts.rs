@@ -161,8 +161,11 @@ pub fn by_concurrency(report: &Report) -> Vec<Block> {
 }
 
 fn measured(report: &Report) -> Vec<&PhaseReport> {
-    let phases = report.phases.iter();
-    phases.filter(|phase| phase.measured).collect()
+    report
+        .phases
+        .iter()
+        .filter(|phase| phase.measured)
+        .collect()
 }
 
 /// A chart without marks, of every few points, and the last, so that there are not too many.

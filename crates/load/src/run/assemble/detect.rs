@@ -44,8 +44,7 @@ impl RunFacts<'_> {
     /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
     fn conclude(&self, report: &mut Report) -> Result<(), FactError> {
         let scenario = &self.header.scenario.kind;
-        let concluded = contain_call(|| scenario.as_type().conclude(self, report));
-        concluded.unwrap_or_else(|words| {
+        contain_call(|| scenario.as_type().conclude(self, report)).unwrap_or_else(|words| {
             let name = scenario.name();
             report.verdicts.push(Verdict::critical(
                 "scenario",

@@ -96,7 +96,7 @@ impl CompareError {
 }
 
 /// One of the two sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// What it is compared with.
@@ -117,7 +117,7 @@ impl Side {
 
 /// One run of a comparison.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ComparedRun {
     /// Its ULID.
     pub run_id: String,
@@ -134,7 +134,7 @@ pub struct ComparedRun {
 
 /// The comparison of two sets of runs. Serialised it is of the format `comparison.v1`.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ComparisonReport {
     /// The format: `comparison.v1`.
     pub schema: String,

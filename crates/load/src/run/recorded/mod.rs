@@ -22,7 +22,7 @@ impl RecordingError {
 }
 
 /// What the calls of one tool, or the requests of one method, amount to.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct CallReport {
     /// How many there were.
     pub calls: u64,
@@ -37,7 +37,7 @@ pub struct CallReport {
 }
 
 /// Latency in milliseconds. Percentiles without ten samples beyond them are null.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct LatencyReport {
     /// The median.
     pub p50: Option<f64>,
@@ -52,7 +52,7 @@ pub struct LatencyReport {
 }
 
 /// How often a fault struck a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 pub struct RecordedFault {
     /// Its name.
     pub fault: String,
@@ -65,7 +65,7 @@ pub struct RecordedFault {
 }
 
 /// What a recording amounts to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct RecordingReport {
     /// The format, `recording-report.v1`.
     pub schema: String,

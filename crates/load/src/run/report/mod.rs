@@ -24,7 +24,7 @@ pub use parts::*;
 /// What a run found.
 #[sparse]
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Report {
     /// The format: `metrics.v1`.
     pub schema: String,
@@ -252,9 +252,8 @@ impl Report {
     }
 
     /// What to do where the generator was the limit.
-    pub(crate) fn generator_advice(&self) -> Message {
-        let advice = self.generator.advice.clone();
-        advice.unwrap_or_else(|| "lower the load".into())
+ pub(crate)fn generator_advice(&self) -> Message{
+self.generator.advice.clone().unwrap_or_else( || "lower the load".into())
     }
 
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.

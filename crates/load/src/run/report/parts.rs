@@ -5,7 +5,7 @@ use mcprove_score::fault_impact::FaultImpact;
 use crate::prelude::*;
 
 /// Whether calls wait for answers or follow a schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
     /// The next call waits for an answer, so a stalled server sees fewer calls and its stalls are
@@ -16,7 +16,7 @@ pub enum Model {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
     /// Everything held.
@@ -28,7 +28,7 @@ pub enum RunOutcome {
 }
 
 /// Who was tested.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct ServerInfo {
     /// The command or address.
     pub target: String,
@@ -43,7 +43,7 @@ pub struct ServerInfo {
 }
 
 /// How many calls there were, warm-up excluded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct ThroughputStats {
     /// Calls that ended, in whatever way.
     pub total_requests: u64,
@@ -60,7 +60,7 @@ pub struct ThroughputStats {
 }
 
 /// One stretch of the timeline.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Default)]
 pub struct Interval {
     /// Calls that ended in it.
     pub completed: u64,
@@ -71,7 +71,7 @@ pub struct Interval {
 }
 
 /// How many calls failed, and why.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 pub struct ErrorStats {
     /// Failed calls.
     pub total: u64,
@@ -86,7 +86,7 @@ pub struct ErrorStats {
 
 /// What the server's processes used; all zero where they could not be looked at.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct ProcessStats {
     /// The most resident memory of the whole process tree.
     pub peak_rss_mb: f64,
@@ -105,7 +105,7 @@ pub struct ProcessStats {
 }
 
 /// One tool's share of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct ToolReport {
     /// Calls that ended.
     pub count: u64,
@@ -118,7 +118,7 @@ pub struct ToolReport {
 /// One phase of the load: a step of a ramp, the burst of a spike.
 #[sparse]
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct PhaseReport {
     /// Its name.
     pub name: String,
@@ -145,7 +145,7 @@ pub struct PhaseReport {
 /// What injected faults did. The calls that they struck are in no other number of the report: these are
 /// of calls that met no fault, or failed as it cannot make them, and so are the limits.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 pub struct FaultsReport {
     /// Calls that a fault struck.
     pub calls_struck: u64,
@@ -172,7 +172,7 @@ pub struct FaultsReport {
 }
 
 /// The size of `trace.jsonl`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 pub struct TraceStats {
     /// Events, one a line.
     pub events: u64,

@@ -22,8 +22,10 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
-    let is_given = arguments.target.is_given();
-    let server = is_given.then(|| arguments.target.resolve());
+    let server = arguments
+        .target
+        .is_given()
+        .then(|| arguments.target.resolve());
     let server = server.transpose()?;
     let program = std::env::current_exe()?;
     let options = arguments.target.options();

@@ -52,16 +52,16 @@ fn settings(given: &[String]) -> Result<Map<String, Value>> {
     given
         .iter()
         .map(|text| {
-            let pair = text.split_once('=');
-            pair.and_then(|(name, value)| {
-                Some((name.to_owned(), Value::from(value.parse::<u64>().ok()?)))
-            })
-            .ok_or_else(|| {
-                Failure::new(
-                    format!("--set {text:?} is not of the form NAME=NUMBER"),
-                    "write --set every=10",
-                )
-            })
+            text.split_once('=')
+                .and_then(|(name, value)| {
+                    Some((name.to_owned(), Value::from(value.parse::<u64>().ok()?)))
+                })
+                .ok_or_else(|| {
+                    Failure::new(
+                        format!("--set {text:?} is not of the form NAME=NUMBER"),
+                        "write --set every=10",
+                    )
+                })
         })
         .collect()
 }

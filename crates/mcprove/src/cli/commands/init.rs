@@ -96,8 +96,9 @@ fn describe(error: DraftError) -> Failure {
 /// next try if this one is killed.
 fn check_place(path: &Path, is_forced: bool) -> Result<()> {
     check_free(path, is_forced)?;
-    let reserved = OutputFile::reserve(path);
-    reserved.map(drop).map_err(Failure::unwritten(path))
+    OutputFile::reserve(path)
+        .map(drop)
+        .map_err(Failure::unwritten(path))
 }
 
 fn check_free(path: &Path, is_forced: bool) -> Result<()> {
@@ -131,8 +132,11 @@ fn relative(to: &Path, from: &Path) -> Option<PathBuf> {
     if root(to) != root(from) {
         return None;
     }
-    let pairs = to.components().zip(from.components());
-    let shared = pairs.take_while(|(to, from)| to == from).count();
+    let shared = to
+        .components()
+        .zip(from.components())
+        .take_while(|(to, from)| to == from)
+        .count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     Some(up.chain(to.components().skip(shared)).collect())
 }
@@ -186,8 +190,10 @@ fn summary(draft: &Draft, path: &Path) -> String {
             name(unknown)
         );
     }
-    let findings = draft.findings.iter();
-    let lines = findings.map(|finding| format!("{}: {}", name(&finding.tool), finding.message));
+    let lines = draft
+        .findings
+        .iter()
+        .map(|finding| format!("{}: {}", name(&finding.tool), finding.message));
     tell(
         &mut text,
         "bad requests that were not rejected, and are left out",

@@ -215,8 +215,7 @@ impl Arguments {
         let Some(path) = &self.setup else {
             return Ok(());
         };
-        let fetched = ProxySetup::fetch(path).await;
-        let (setup, report) = fetched.map_err(|error| {
+        let (setup, report) = ProxySetup::fetch(path).await.map_err(|error| {
             Failure::new(
                 format!("{}: cannot be read: {error}", path.display()),
                 "a suite writes this file for each run of an agent; it is gone when the run is over",

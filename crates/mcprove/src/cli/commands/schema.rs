@@ -75,8 +75,9 @@ pub fn run(arguments: &Arguments) -> Result {
 
 /// The names of the formats, without their version.
 fn known() -> impl Iterator<Item = &'static str> {
-    let lines = FORMATS.lines();
-    lines.filter_map(|line| Some(line.split_once(".v1 ")?.0))
+    FORMATS
+        .lines()
+        .filter_map(|line| Some(line.split_once(".v1 ")?.0))
 }
 
 #[cfg(test)]

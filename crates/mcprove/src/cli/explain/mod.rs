@@ -35,23 +35,27 @@ pub fn with_flag(command: Command) -> Command {
 pub fn asked_for(matches: &ArgMatches) -> Option<String> {
     let (name, arguments) = matches.subcommand()?;
     let is_asked = arguments.try_get_one::<bool>("explain").ok()?.copied();
-    let inner = arguments.subcommand_name();
-    let name = inner.filter(|_| name == "lab").unwrap_or(name);
+    let name = arguments
+        .subcommand_name()
+        .filter(|_| name == "lab")
+        .unwrap_or(name);
     (is_asked == Some(true) && name != "run").then(|| text(name))
 }
 
 /// What a command does.
 pub fn text(command: &str) -> String {
-    let found = TEXTS.iter().find(|(name, _)| *name == command);
-    let (_, text) = found.unwrap_or(&("", ""));
+    let (_, text) = TEXTS
+        .iter()
+        .find(|(name, _)| *name == command)
+        .unwrap_or(&("", ""));
     text.replace("{rule}", RULE)
         .replace("{faults}", &kinds_of_faults())
         .replace("{tools}", &tools_of_lab())
 }
 
 fn tools_of_lab() -> String {
-    let tools = mcprove_lab::tools().iter();
-    tools
+    mcprove_lab::tools()
+        .iter()
         .map(|tool| explained(tool.name(), 21, tool.explanation()))
         .collect()
 }

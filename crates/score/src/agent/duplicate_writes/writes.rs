@@ -65,13 +65,17 @@ fn nature_of(call: &ToolCall, lists: &[Vec<ToolName<'_>>; 3]) -> (bool, bool) {
 
 /// The idempotency key in `_meta`, where names have a prefix: `com.example/idempotencyKey`.
 fn key_beside(call: &ToolCall) -> Option<String> {
-    let meta = call.meta.as_deref()?.as_object()?;
-    let keys = meta.iter().filter(|(name, value)| {
-        let bare = name
-            .rsplit_once('/')
-            .map_or(name.as_str(), |(_, bare)| bare);
-        is_key(bare, value)
-    });
+    let keys = call
+        .meta
+        .as_deref()?
+        .as_object()?
+        .iter()
+        .filter(|(name, value)| {
+            let bare = name
+                .rsplit_once('/')
+                .map_or(name.as_str(), |(_, bare)| bare);
+            is_key(bare, value)
+        });
     let keys: Map<String, Value> = keys
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();

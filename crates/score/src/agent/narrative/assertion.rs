@@ -105,8 +105,9 @@ impl Walker<'_> {
         if self.is_other_sense(at, base) {
             return;
         }
-        let object = object(self.tokens, at + 1, base);
-        let phrase = object.or_else(|| self.antecedent(at)).unwrap_or_default();
+        let phrase = object(self.tokens, at + 1, base)
+            .or_else(|| self.antecedent(at))
+            .unwrap_or_default();
         if !phrase.is_negative {
             self.claim(at, phrase);
         }

@@ -136,8 +136,9 @@ impl<'s> Walker<'s> {
 
     /// Whether what the controller says is a fact, and the agent's doing.
     pub fn is_agents_fact(&self) -> bool {
-        let controller = self.controller.as_ref();
-        controller.is_some_and(Controller::is_agents_fact)
+        self.controller
+            .as_ref()
+            .is_some_and(Controller::is_agents_fact)
     }
 
     /// Notes that a subject is told of with this verb, as a fact.

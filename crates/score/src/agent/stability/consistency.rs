@@ -121,10 +121,10 @@ pub fn score_paths(paths: &[Path], tools: usize, limits: Limits) -> Option<Consi
 
 /// Each path with each later one.
 fn pairs(paths: &[Path]) -> impl Iterator<Item = (&Path, &Path)> {
-    paths.iter().enumerate().flat_map(move |(index, one)| {
-        let later = paths[index + 1..].iter();
-        later.map(move |other| (one, other))
-    })
+    paths
+        .iter()
+        .enumerate()
+        .flat_map(move |(index, one)| paths[index + 1..].iter().map(move |other| (one, other)))
 }
 
 /// What comparing all pairs costs, in places.
@@ -132,9 +132,10 @@ fn places(paths: &[Path]) -> u64 {
     let mut lengths: Vec<u64> = paths.iter().map(|path| count(path.tools.len())).collect();
     lengths.sort_unstable();
     // Longest first: each run is the shorter one in its pairs with all before it.
-    let costs = (0_u64..).zip(lengths.into_iter().rev());
-    let costs = costs.map(|(before, length)| before.saturating_mul(length + PAIR_PLACES));
-    costs.fold(0, u64::saturating_add)
+    (0_u64..)
+        .zip(lengths.into_iter().rev())
+        .map(|(before, length)| before.saturating_mul(length + PAIR_PLACES))
+        .fold(0, u64::saturating_add)
 }
 
 /// The share of the places with the same tool that have the same arguments too, where they are known, and where

@@ -141,9 +141,11 @@ impl Metric for Stability {
         // Numbered once for both: looking into millions of arguments is most of the work.
         let mut numbering = Numbering::default();
         let paths: Vec<Path> = runs.iter().map(|run| numbering.path(run)).collect();
-        let numbered = runs.iter().zip(&paths);
-        let sessions: Vec<SessionStability> =
-            numbered.map(|(run, path)| score_path(run, path)).collect();
+        let sessions: Vec<SessionStability> = runs
+            .iter()
+            .zip(&paths)
+            .map(|(run, path)| score_path(run, path))
+            .collect();
         put(runs, &sessions, card);
         let weakest: Vec<f64> = sessions.iter().map(|one| one.weakest_score).collect();
         if let Some(spread) = spread(&weakest) {

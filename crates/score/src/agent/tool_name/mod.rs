@@ -104,8 +104,9 @@ impl<'a> ToolName<'a> {
             return None;
         }
         let parts = || self.parts.iter().copied();
-        let known = parts().find(|(server, tool)| is_called(tool, Some(server)));
-        known.or_else(|| parts().find(|(_, tool)| is_called(tool, None)))
+        parts()
+            .find(|(server, tool)| is_called(tool, Some(server)))
+            .or_else(|| parts().find(|(_, tool)| is_called(tool, None)))
     }
 
     fn is_like(&self, written: &str, name: &str) -> bool {
@@ -132,8 +133,10 @@ pub fn tools_of<'a>(calls: impl IntoIterator<Item = &'a ToolCall>) -> BTreeSet<T
 
 /// Whether a tool of this name was called, on whatever server.
 fn has_name(tools: &BTreeSet<Tool<'_>>, name: &str) -> bool {
-    let from = tools.range((name, None)..).next();
-    from.is_some_and(|(found, _)| *found == name)
+    tools
+        .range((name, None)..)
+        .next()
+        .is_some_and(|(found, _)| *found == name)
 }
 
 /// Wherever a name may come apart into a server and a tool.

@@ -50,8 +50,10 @@ impl Answer {
     /// The first of these that is among the answers; the last where none is.
     pub(super) fn first_of(order: [Self; 4], answers: impl IntoIterator<Item = Self>) -> Self {
         let given: Vec<Self> = answers.into_iter().collect();
-        let decisive = order.into_iter().find(|answer| given.contains(answer));
-        decisive.unwrap_or(order[3])
+        order
+            .into_iter()
+            .find(|answer| given.contains(answer))
+            .unwrap_or(order[3])
     }
 }
 

@@ -54,8 +54,10 @@ fn missing<'a>(expected: &'a [Value], actual: &[Value]) -> Vec<&'a Value> {
         .collect();
     wanting.reverse();
     let fits = |place: usize, partner: usize| is_in(wanting[place], rest[partner]);
-    let places = unmatched(wanting.len(), rest.len(), fits);
-    places.into_iter().map(|place| wanting[place]).collect()
+    unmatched(wanting.len(), rest.len(), fits)
+        .into_iter()
+        .map(|place| wanting[place])
+        .collect()
 }
 
 /// Where a value differs from the given one; `is_part` where it may have more than that.
@@ -149,7 +151,7 @@ const COMMON_CHARS_MAX: usize = 60;
 const CONTEXT_CHARS: usize = 20;
 
 /// Where and how a value differs from what it must be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 pub struct Difference {
     /// What must be at the path.
     pub expected: Value,

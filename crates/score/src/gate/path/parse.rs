@@ -101,10 +101,12 @@ impl Parser {
 
     fn index(&mut self) -> Result<Step, PathError> {
         let begin = self.at;
-        let digits = self.take_while(|character| character.is_ascii_digit());
-        digits.parse().map(Step::Index).map_err(|_| {
-            self.error_from(begin, "the index", "is too large", "indices count from 0")
-        })
+        self.take_while(|character| character.is_ascii_digit())
+            .parse()
+            .map(Step::Index)
+            .map_err(|_| {
+                self.error_from(begin, "the index", "is too large", "indices count from 0")
+            })
     }
 
     /// A name in quotes; a backslash takes the next character as it is.

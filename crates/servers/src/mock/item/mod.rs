@@ -9,13 +9,14 @@ pub fn read(spec: &MockSpec, request: &Request, revision: Revision) -> Outcome {
     let Some(uri) = request.text("uri") else {
         return Err(Refusal::invalid("Invalid params: uri is missing"));
     };
-    let plain = named(&spec.resources, "uri", uri).map(|resource| (resource, Map::new()));
-    let found = plain.or_else(|| {
-        spec.resource_templates.iter().find_map(|template| {
-            let pattern = text_of(&template.listed, "uriTemplate");
-            Some((template, fit(pattern, uri)?))
-        })
-    });
+    let found = named(&spec.resources, "uri", uri)
+        .map(|resource| (resource, Map::new()))
+        .or_else(|| {
+            spec.resource_templates.iter().find_map(|template| {
+                let pattern = text_of(&template.listed, "uriTemplate");
+                Some((template, fit(pattern, uri)?))
+            })
+        });
     let Some((item, variables)) = found else {
         return Err(Refusal::no_resource(uri, revision));
     };
@@ -88,8 +89,9 @@ pub fn pattern_problem(pattern: &str) -> Option<String> {
 
 /// What `%41` and the like stand for; as it is if that is no text.
 fn decoded(value: &str) -> String {
-    let text = percent_decode_str(value).decode_utf8();
-    text.map_or_else(|_| value.to_owned(), Cow::into_owned)
+    percent_decode_str(value)
+        .decode_utf8()
+        .map_or_else(|_| value.to_owned(), Cow::into_owned)
 }
 
 /// What `prompts/get` answers.
@@ -115,9 +117,11 @@ pub fn get(prompts: &[Item], request: &Request) -> Outcome {
 
 fn required(prompt: &Item) -> impl Iterator<Item = &str> {
     let arguments = prompt.listed.get("arguments").and_then(Value::as_array);
-    let arguments = arguments.into_iter().flatten();
-    let required = arguments.filter(|argument| argument["required"] == true);
-    required.filter_map(|argument| argument["name"].as_str())
+    arguments
+        .into_iter()
+        .flatten()
+        .filter(|argument| argument["required"] == true)
+        .filter_map(|argument| argument["name"].as_str())
 }
 
 #[cfg(test)]

@@ -229,8 +229,9 @@ fn size(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         Value::Array(values) => values.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
         Value::Object(fields) => {
-            let fields = fields.iter();
-            let sizes = fields.map(|(name, value)| name.len() + size(value) + 4);
+            let sizes = fields
+                .iter()
+                .map(|(name, value)| name.len() + size(value) + 4);
             sizes.sum::<usize>() + 2
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,

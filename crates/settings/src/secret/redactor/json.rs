@@ -16,8 +16,7 @@ pub fn is_json(text: &str) -> bool {
 
 /// Whether a character of ASCII is written by its number, in which nothing would be seen from outside.
 pub fn has_escaped_ascii(text: &str) -> bool {
-    let escapes = memchr::memmem::find_iter(text.as_bytes(), b"\\u00");
-    escapes
+    memchr::memmem::find_iter(text.as_bytes(), b"\\u00")
         .filter_map(|at| text.as_bytes().get(at + 4))
         .any(|digit| matches!(digit, b'2'..=b'7'))
 }

@@ -19,17 +19,19 @@ const ALIASES: &str = "write out what the aliases (`*name`) stand for, or put te
 
 /// What is wrong with the text at this place, and what to try.
 pub fn describe(error: &Error, text: &str, span: Range<usize>) -> SyntaxError {
-    let cut = may_be_cut(error).then(|| flow::cut_text(text, span.start));
-    let (span, message, hint) = cut.flatten().unwrap_or_else(|| {
-        let (message, hint) = match error.without_snippet() {
-            Error::InvalidScalar { .. } if is_tagged(text, span.start) => (
-                "this is not what its tag (`!!int` and the like) says".to_owned(),
-                "leave the tag out, or give such a value",
-            ),
-            error => words(error),
-        };
-        (span, message, hint.into())
-    });
+    let (span, message, hint) = may_be_cut(error)
+        .then(|| flow::cut_text(text, span.start))
+        .flatten()
+        .unwrap_or_else(|| {
+            let (message, hint) = match error.without_snippet() {
+                Error::InvalidScalar { .. } if is_tagged(text, span.start) => (
+                    "this is not what its tag (`!!int` and the like) says".to_owned(),
+                    "leave the tag out, or give such a value",
+                ),
+                error => words(error),
+            };
+            (span, message, hint.into())
+        });
     invalid(span, &message, hint)
 }
 

@@ -51,9 +51,12 @@ fn differ(recorded: Option<&Value>, now: Option<&Value>, path: &mut String) -> O
 
 /// Two texts from a little before the first character that differs.
 fn around_difference(old: &str, new: &str) -> (String, String) {
-    let pairs = old.chars().zip(new.chars());
-    let same = pairs.take_while(|(old, new)| old == new).count();
-    let skipped = same.saturating_sub(BEFORE_CHARS);
+    let skipped = old
+        .chars()
+        .zip(new.chars())
+        .take_while(|(old, new)| old == new)
+        .count()
+        .saturating_sub(BEFORE_CHARS);
     let part = |text: &str| {
         let dots = if skipped > 0 { "…" } else { "" };
         let part: String = dots.chars().chain(text.chars().skip(skipped)).collect();

@@ -106,8 +106,9 @@ pub fn write(path: &Path, cassette: &Cassette) -> Result<(), TestError> {
     parse(&text)
         .map_err(|(place, message)| cannot(path, ACTION, broken(path, &place, &message)))?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| write_private(path, text));
-    written.map_err(|error| cannot(path, ACTION, error))
+    fs::create_dir_all(folder)
+        .and_then(|()| write_private(path, text))
+        .map_err(|error| cannot(path, ACTION, error))
 }
 
 /// Where the cassette of a test is.
@@ -136,8 +137,11 @@ pub fn file_name(test: &AgentTestPlan) -> String {
     let model = match &test.driver {
         Driver::Model(model) => model.model.as_str(),
         Driver::Command(command) => command.model.as_deref().unwrap_or_else(|| {
-            let name = command.program.rsplit(['/', '\\']).next();
-            name.unwrap_or(&command.program)
+            command
+                .program
+                .rsplit(['/', '\\'])
+                .next()
+                .unwrap_or(&command.program)
         }),
     };
     format!("{}{}.json", agent_part(test), safe(model))
@@ -234,8 +238,11 @@ pub fn drift(file: &str, changes: &[String]) -> TestError {
 pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
     let folder = plan.folder.join(FOLDER);
     let (begin, own) = (agent_part(test), file_name(test));
-    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     let is_candidate = |name: &String| {
         let is_json = Path::new(name).extension().is_some_and(|it| it == "json");
         name.starts_with(&begin) && is_json && *name != own

@@ -18,7 +18,7 @@ pub const EXCHANGES_MAX: usize = 100_000;
 pub const DURATION_MAX: Duration = Duration::from_hours(7 * 24);
 
 /// All runs of an agent test, recorded (format `cassette.v1`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[serde(deny_unknown_fields)]
 #[schemars(
     title = "cassette.v1",
@@ -46,7 +46,7 @@ pub struct Cassette {
 
 /// What came of a test when it was recorded. A replay is judged anew.
 #[sparse(lists)]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     /// What came of it.
@@ -56,7 +56,7 @@ pub struct Verdict {
 }
 
 /// What came of a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedOutcome {
     /// Everything held.
@@ -69,7 +69,7 @@ pub enum RecordedOutcome {
 
 /// One run.
 #[sparse(lists)]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedRun {
     /// What the model was asked and answered, in order.
@@ -83,7 +83,7 @@ pub struct RecordedRun {
 }
 
 /// A body of HTTP: a text, or base64 where it is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
     /// As it is.
@@ -112,7 +112,7 @@ impl Body {
 
 /// A request to the model, and its answer or why there is none.
 #[sparse(lists)]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[serde(deny_unknown_fields)]
 pub struct ModelExchange {
     /// The address behind the base.
@@ -134,7 +134,7 @@ pub struct ModelExchange {
 }
 
 /// Why there was no answer from the model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum WireFailure {
     /// The provider could not be reached, or broke off.
@@ -145,7 +145,7 @@ pub enum WireFailure {
 
 /// A call of a tool, and what came back.
 #[sparse(lists)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[serde(deny_unknown_fields)]
 pub struct ToolExchange {
     /// The server.
@@ -168,8 +168,11 @@ pub struct ToolExchange {
 /// A duration as a cassette has it: whole microseconds. What is recorded is told the same, so that a replay has
 /// the same numbers.
 pub fn microseconds(duration: Duration) -> u64 {
-    let micros = duration.min(DURATION_MAX).as_micros();
-    micros.try_into().unwrap_or_default()
+    duration
+        .min(DURATION_MAX)
+        .as_micros()
+        .try_into()
+        .unwrap_or_default()
 }
 
 /// A duration in whole milliseconds.

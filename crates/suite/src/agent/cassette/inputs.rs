@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 /// What a cassette is a recording of. Texts are as in the suite, with their `${NAME}`.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data(Default)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Fits")]
 pub struct CassetteInputs {
@@ -47,7 +47,7 @@ pub struct CassetteInputs {
 
 /// The limits of one run.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Default, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct FitsBudget {
     /// The most answers of the model.
@@ -64,7 +64,7 @@ pub struct FitsBudget {
 
 /// A server and the tools that it offered.
 #[sparse(lists)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[data]
 #[serde(deny_unknown_fields)]
 pub struct FitsServer {
     /// Its name in the suite.
@@ -77,7 +77,7 @@ pub struct FitsServer {
 
 /// What a mock answers.
 #[sparse(lists)]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[data(Eq)]
 #[serde(deny_unknown_fields)]
 pub struct FitsMock {
     /// A digest of all that it is and answers.
@@ -208,8 +208,11 @@ impl CassetteInputs {
             }
         }
         let names = |inputs: &Self| -> Value {
-            let servers = inputs.servers.iter();
-            servers.map(|server| server.name.as_str()).collect()
+            inputs
+                .servers
+                .iter()
+                .map(|server| server.name.as_str())
+                .collect()
         };
         compare("servers", &names(self), &names(&now));
         for server in &self.servers {

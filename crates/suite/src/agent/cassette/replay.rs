@@ -82,8 +82,11 @@ impl Track {
         elsewhere: impl Fn(usize) -> String,
     ) -> String {
         let rank = |place: &usize| {
-            let pairs = part(&self.keys[*place].0).bytes().zip(part(key).bytes());
-            let same = pairs.take_while(|(own, key)| own == key).count();
+            let same = part(&self.keys[*place].0)
+                .bytes()
+                .zip(part(key).bytes())
+                .take_while(|(own, key)| own == key)
+                .count();
             (same, self.is_left(*place), Reverse(*place))
         };
         let noun = self.noun;

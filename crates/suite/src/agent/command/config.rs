@@ -72,8 +72,9 @@ pub fn process(
         name => inherited.get(name),
     });
     let fill = |text: &String| {
-        let filled = environment.fill(text);
-        filled.map_err(|error| error.of("the command of the agent"))
+        environment
+            .fill(text)
+            .map_err(|error| error.of("the command of the agent"))
     };
     let args: Vec<String> = command.args.iter().map(fill).collect::<Result<_, _>>()?;
     let mut server = Server::stdio(&command.program).args(args);

@@ -75,8 +75,10 @@ fn text_of(written: &Written) -> io::Result<String> {
 
 /// The lines of a recording, but for those that were cut where their writer was killed.
 fn readable(text: &str) -> Vec<TraceRecord> {
-    let lines = text.lines().map(serde_json::from_str);
-    lines.filter_map(Result::ok).collect()
+    text.lines()
+        .map(serde_json::from_str)
+        .filter_map(Result::ok)
+        .collect()
 }
 
 /// Why the server of a recording was never there for its agent, which says nothing of the agent: it gave no answer at

@@ -137,8 +137,11 @@ async fn before_address(
         let ended = proxy.run(settings, stopped).await;
         // The mock behind it goes with it.
         drop(mock);
-        let failure = ended.summary.recording.and_then(|it| it.failure);
-        failure.map_or(Kept::All, Kept::Lost)
+        ended
+            .summary
+            .recording
+            .and_then(|it| it.failure)
+            .map_or(Kept::All, Kept::Lost)
     });
     Ok((entry, task))
 }

@@ -141,8 +141,9 @@ impl ProxyTask {
     /// Ends it, and says what was kept. A proxy that the agent started is to be ended before.
     pub async fn end(self) -> Kept {
         let _ = self.stop.send(());
-        let kept = self.task.await;
-        kept.unwrap_or_else(|error| Kept::Lost(error.to_string()))
+        self.task
+            .await
+            .unwrap_or_else(|error| Kept::Lost(error.to_string()))
     }
 }
 

@@ -55,8 +55,10 @@ impl<'a> Question<'a> {
     /// The tools with their names towards the model.
     pub(super) fn named_tools(&self) -> impl Iterator<Item = (&'a str, &'a OfferedTool)> {
         let names = self.names;
-        let tools = self.tools.iter().enumerate();
-        tools.filter_map(move |(place, tool)| Some((names.name(place)?, tool)))
+        self.tools
+            .iter()
+            .enumerate()
+            .filter_map(move |(place, tool)| Some((names.name(place)?, tool)))
     }
 }
 

@@ -29,8 +29,12 @@ struct PlannedCall<'a> {
 impl Running<'_> {
     /// Makes the calls of an answer as far as the budget allows; `is_cut` says that the last may be incomplete.
     pub(super) async fn carry_out(&mut self, uses: &[ToolUse], is_cut: bool) -> Result<bool, End> {
-        let most = self.test.budget.tool_calls.unwrap_or(u64::MAX);
-        let room = most.saturating_sub(count(self.run.tool_calls.len()));
+        let room = self
+            .test
+            .budget
+            .tool_calls
+            .unwrap_or(u64::MAX)
+            .saturating_sub(count(self.run.tool_calls.len()));
         let results = self.make_calls(uses, |place| {
             if count(place) >= room {
                 Some(no_room(StopReason::ToolCallBudget))
@@ -109,8 +113,10 @@ impl Running<'_> {
     ) -> Result<PlannedCall<'t>, String> {
         let Some(tool) = tool else {
             let count = self.toolbox.tools().len();
-            let names = (0..count).filter_map(|place| self.names.name(place));
-            let mut told: Vec<&str> = names.take(NAMES_TOLD_MAX).collect();
+            let mut told: Vec<&str> = (0..count)
+                .filter_map(|place| self.names.name(place))
+                .take(NAMES_TOLD_MAX)
+                .collect();
             if count > NAMES_TOLD_MAX {
                 told.push("…");
             }

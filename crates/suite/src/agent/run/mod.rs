@@ -224,8 +224,12 @@ impl Running<'_> {
     fn used_up(&self, from: Ordering) -> Option<StopReason> {
         let budget = &self.test.budget;
         // As far as they were told.
-        let told = self.tokens.iter().flatten().filter_map(Tokens::sum);
-        let tokens = told.fold(0, u64::saturating_add);
+        let tokens = self
+            .tokens
+            .iter()
+            .flatten()
+            .filter_map(Tokens::sum)
+            .fold(0, u64::saturating_add);
         if budget.tokens.is_some_and(|most| tokens.cmp(&most) >= from) {
             return Some(StopReason::TokenBudget);
         }

@@ -167,8 +167,10 @@ impl Given {
     pub fn masked(&self, said: &str) -> String {
         // Of a flag, an address or a header, the secret is only a part.
         let parts = self.secrets.iter().flat_map(|secret| {
-            let parts = secret.split(['=', ' ', '&', '?']);
-            parts.chain([secret.as_str()]).map(str::to_owned)
+            secret
+                .split(['=', ' ', '&', '?'])
+                .chain([secret.as_str()])
+                .map(str::to_owned)
         });
         self.redactor.with_secrets(parts).plain(said).into_owned()
     }

@@ -134,8 +134,12 @@ pub fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
         | Transport::WebSocket { url, headers } => (Some(url), Some(headers)),
     };
     let headers = headers.into_iter().flat_map(BTreeMap::values_mut);
-    let own = server.args.iter_mut().chain(server.env.values_mut());
-    own.chain(url).chain(headers)
+    server
+        .args
+        .iter_mut()
+        .chain(server.env.values_mut())
+        .chain(url)
+        .chain(headers)
 }
 
 impl Environment {

@@ -95,8 +95,11 @@ fn judge_runs(report: &mut TestReport, test: &AgentTestPlan, gates: &Gates, made
         report
             .notes
             .extend(take_unjudged(&mut report.errors, trace));
-        let runs = trace.runs.iter().enumerate();
-        let broken = runs.filter_map(|(index, run)| not_completed(index, run, &test.budget));
+        let broken = trace
+            .runs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, run)| not_completed(index, run, &test.budget));
         report.failures.extend(broken);
     }
     // Where there are several runs, the message names its own.
@@ -105,8 +108,10 @@ fn judge_runs(report: &mut TestReport, test: &AgentTestPlan, gates: &Gates, made
             failure.message = sentence!("run {run}: {}", failure.message);
         }
     }
-    let runs = trace.runs.iter();
-    let durations = runs.filter_map(|run| run.conversation.as_ref()?.duration_ms);
+    let durations = trace
+        .runs
+        .iter()
+        .filter_map(|run| run.conversation.as_ref()?.duration_ms);
     report.duration_ms = durations.sum();
 }
 
@@ -164,8 +169,10 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
 /// unknown of it. What was not judged is told all the same.
 fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<Message> {
     let is_cut = |error: &mut ScoreError| {
-        let run = error.run.and_then(|run| trace.runs.get(run));
-        let stop = run.and_then(AgentRun::stop_reason);
+        let stop = error
+            .run
+            .and_then(|run| trace.runs.get(run))
+            .and_then(AgentRun::stop_reason);
         stop.is_some_and(|stop| stop != StopReason::Completed)
     };
     let cut = errors.extract_if(.., is_cut);

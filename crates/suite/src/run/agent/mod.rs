@@ -112,8 +112,10 @@ fn with_faults_of_mocks(task: &AgentTestPlan, suite: &SuitePlan) -> AgentTestPla
 /// Takes out what errors and notes may quote: addresses, and what servers wrote to stderr.
 fn redact(report: &mut TestReport, options: &SuiteOptions) {
     let redactor = options.environment.redactor();
-    let errors = report.errors.iter_mut();
-    let texts = errors.flat_map(|error| [&mut error.message, &mut error.hint]);
+    let texts = report
+        .errors
+        .iter_mut()
+        .flat_map(|error| [&mut error.message, &mut error.hint]);
     for text in texts.chain(&mut report.notes) {
         mask_message(text, &redactor);
     }

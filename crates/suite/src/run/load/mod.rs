@@ -54,8 +54,9 @@ async fn execute(
         Reach::Server(server) => server.clone(),
         Reach::Mock { .. } => reached.clone(),
     };
-    let run = engine(&config, reached, scenario, context, listener);
-    let (ended, directory) = run.execute_and_keep().await;
+    let (ended, directory) = engine(&config, reached, scenario, context, listener)
+        .execute_and_keep()
+        .await;
     if let Some(listening) = listening {
         listening.shutdown().await;
     }
@@ -150,8 +151,9 @@ fn judge(report: &mut TestReport, found: &Report) {
     let error_rate = json!(found.error_rate());
     report.targets.insert("error_rate".to_owned(), error_rate);
     let violations = found.threshold_violations.iter().map(violated);
-    let findings = found.findings().into_iter();
-    let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = findings
+    let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = found
+        .findings()
+        .into_iter()
         .filter(|verdict| !verdict.detector.starts_with("threshold:"))
         .partition(|verdict| verdict.is_failure());
     report.failures = violations

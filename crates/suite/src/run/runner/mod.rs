@@ -83,11 +83,13 @@ fn supervised(plans: &[SuitePlan], supervisor: Option<&Path>) -> Vec<SuitePlan> 
 
 /// How long the servers may take to end.
 fn shutdown_timeout(plans: &[SuitePlan]) -> Duration {
-    let servers = plans.iter().flat_map(|plan| plan.servers.values());
-    let timeouts = servers.filter_map(|server| match &server.reach {
-        Reach::Server(server) => Some(server.shutdown_timeout),
-        Reach::Mock { .. } => None,
-    });
+    let timeouts = plans
+        .iter()
+        .flat_map(|plan| plan.servers.values())
+        .filter_map(|server| match &server.reach {
+            Reach::Server(server) => Some(server.shutdown_timeout),
+            Reach::Mock { .. } => None,
+        });
     timeouts.max().unwrap_or(SHUTDOWN_TIMEOUT)
 }
 
@@ -244,8 +246,7 @@ impl Results<'_> {
     /// The report; of a test without a result it says why there is none.
     fn finish(mut self, tests: &[TestOf<'_>], is_stopped: bool) -> SuiteReport {
         let reports = tests.iter().enumerate().map(|(place, test)| {
-            let known = self.reports.remove(&place);
-            known.unwrap_or_else(|| {
+            self.reports.remove(&place).unwrap_or_else(|| {
                 let reason = match (is_stopped, self.started.contains(&place)) {
                     (true, true) => BROKEN_OFF,
                     (true, false) => NOT_AFTER_STOP,

@@ -197,14 +197,18 @@ impl Selection {
     /// What finds nothing, though something else does: most likely a slip. And the suites that the file of failed tests
     /// does not know.
     fn warnings(&self, all: &[TestOf<'_>]) -> Vec<String> {
-        let idle = self.filters.iter();
-        let filters = idle.filter(|filter| !all.iter().any(|test| filter.finds(test)));
+        let filters = self
+            .filters
+            .iter()
+            .filter(|filter| !all.iter().any(|test| filter.finds(test)));
         let filters = filters.map(|filter| {
             let words = format!(" {:?} finds no test", filter.text);
             message![setting("filter"), words].text()
         });
-        let idle = self.tags.iter();
-        let tags = idle.filter(|rule| !all.iter().any(|test| rule.is_had_by(test)));
+        let tags = self
+            .tags
+            .iter()
+            .filter(|rule| !all.iter().any(|test| rule.is_had_by(test)));
         let tags = tags.map(|rule| format!("no test has the tag {:?}", rule.tag));
         let mut files: Vec<&str> = Vec::new();
         if let Some(failed) = &self.last_failed {

@@ -122,8 +122,9 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
         .iter()
         .flat_map(|test| test.head().tags.iter().map(String::as_str))
         .collect();
-    let wanted = rules.iter().filter(|rule| !rule.is_excluded);
-    let slip = wanted
+    let slip = rules
+        .iter()
+        .filter(|rule| !rule.is_excluded)
         .filter(|rule| !known.contains(rule.tag.as_str()))
         .find_map(|rule| nearest(known.iter().copied(), &rule.tag));
     let hint: Message = match slip {

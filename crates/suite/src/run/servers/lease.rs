@@ -64,8 +64,12 @@ impl<'a> Lease<'a> {
 
     /// The tool of this name, where the server lists it.
     pub fn tool(&self, name: &str) -> Option<&Tool> {
-        let tools = self.connected.tools.as_ref().ok()?;
-        tools.iter().find(|tool| tool.name == name)
+        self.connected
+            .tools
+            .as_ref()
+            .ok()?
+            .iter()
+            .find(|tool| tool.name == name)
     }
 
     /// Whether another test used the session at any time since this lease began.

@@ -194,14 +194,15 @@ impl Pool {
             self.failed(message, error.hint().fixed(Spelling::Yaml))
         })?;
         // The list also says how the tools want to be called.
-        let listed = tokio::time::timeout(list_timeout, session.list_tools()).await;
-        let tools = listed.unwrap_or_else(|_| {
-            let message = format!("no whole list within {}", describe_duration(list_timeout));
-            Err(CallError::unsent(Failure::new(
-                ErrorCategory::Timeout,
-                message,
-            )))
-        });
+        let tools = tokio::time::timeout(list_timeout, session.list_tools())
+            .await
+            .unwrap_or_else(|_| {
+                let message = format!("no whole list within {}", describe_duration(list_timeout));
+                Err(CallError::unsent(Failure::new(
+                    ErrorCategory::Timeout,
+                    message,
+                )))
+            });
         Ok(Arc::new(Connected {
             remarks: lease::remarks_of_opening(&session, &tools),
             session: Arc::new(session),

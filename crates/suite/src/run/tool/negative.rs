@@ -30,10 +30,13 @@ pub async fn run(
 ) -> Option<NegativePathReport> {
     // All tools of the server matter only for the name that none of them has.
     let names: Vec<String> = match sessions.lease().await {
-        Ok(lease) => {
-            let tools = lease.connected.tools.iter().flatten();
-            tools.map(|tool| tool.name.clone()).collect()
-        }
+        Ok(lease) => lease
+            .connected
+            .tools
+            .iter()
+            .flatten()
+            .map(|tool| tool.name.clone())
+            .collect(),
         Err(reason) => {
             report.errors.push(inconclusive(&reason));
             return None;
@@ -130,8 +133,8 @@ fn gate(
         );
     }
     let skipped = skipped(probes);
-    let lines = skipped.iter();
-    let notes = lines.map(|line| sentence!("negative_path: skipped {line}"));
+ let notes = skipped.iter().map( | line | sentence!("negative_path: skipped {line}"));
+
     report.notes.extend(notes);
     for probe in &probes.probes {
         let name = probe.probe.name();

@@ -119,8 +119,9 @@ impl Family {
             .iter()
             .map(|reading| self.known_root(reading.identity))
             .collect();
-        let known = readings.iter().zip(&roots);
-        let mut queue: Vec<(Identity, Identity)> = known
+        let mut queue: Vec<(Identity, Identity)> = readings
+            .iter()
+            .zip(&roots)
             .filter_map(|(reading, root)| Some((reading.identity, (*root)?)))
             .collect();
         let ourselves = std::process::id();
@@ -141,8 +142,9 @@ impl Family {
                 }
             }
         }
-        let found = readings.into_iter().zip(roots);
-        found
+        readings
+            .into_iter()
+            .zip(roots)
             .filter_map(|(reading, root)| Some((reading, root?)))
             .collect()
     }
@@ -169,9 +171,9 @@ impl Family {
             if is_there(&member.identity) {
                 continue;
             }
-            let ancestors =
-                std::iter::successors(member.parent, |parent| self.member(*parent)?.parent);
-            let heir = ancestors.take(self.members.len()).find(is_there);
+            let heir = std::iter::successors(member.parent, |parent| self.member(*parent)?.parent)
+                .take(self.members.len())
+                .find(is_there);
             if let Some(heir) = heir {
                 let counted = member.own.saturating_add(member.reaped);
                 let sum = inherited.entry(heir).or_default();

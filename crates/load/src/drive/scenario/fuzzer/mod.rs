@@ -33,7 +33,7 @@ pub fn payload_names() -> Vec<&'static str> {
 
 /// Malformed messages, and whether the server survives each.
 #[in_seconds]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Settings)]
+#[data(Settings)]
 pub struct Fuzzer {
     /// How often all payloads are sent.
     #[setting(default = 1)]
@@ -257,8 +257,8 @@ async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, Connec
 impl ScenarioType for Fuzzer {
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
-            let chosen = choose(&self.payloads);
-            let payloads = chosen.map_err(|message| RunError::Config(message.into()))?;
+            let payloads =
+                choose(&self.payloads).map_err(|message| RunError::Config(message.into()))?;
             let first = context.connect().await?;
             let phase = context.phase(PHASE, "fuzz", 1, true);
             let (tool, arguments) = target(context, &first.session).await?;
@@ -276,8 +276,9 @@ impl ScenarioType for Fuzzer {
                 answer_timeout: self.answer_timeout,
                 alive_timeout: threshold.max(answered.saturating_mul(SLOWER_MAX)),
             };
-            let count = u32::try_from(payloads.len()).unwrap_or(u32::MAX);
-            let total = count.saturating_mul(self.iterations);
+            let total = u32::try_from(payloads.len())
+                .unwrap_or(u32::MAX)
+                .saturating_mul(self.iterations);
             let mut current = Some(first);
             let mut done = 0;
             for (_, payload) in context.rounds(total).zip(payloads.iter().cycle()) {

@@ -118,8 +118,10 @@ impl Frame<'_> {
     fn arguments_with(&self, value: &str) -> String {
         let none = Map::new();
         let given = self.arguments.as_object().unwrap_or(&none);
-        let text = given.iter().find(|(_, argument)| argument.is_string());
-        let changed = text.map_or("mcprove", |(name, _)| name.as_str());
+        let changed = given
+            .iter()
+            .find(|(_, argument)| argument.is_string())
+            .map_or("mcprove", |(name, _)| name.as_str());
         let member = |name: &str, value: &str| format!("{}:{value}", Value::from(name));
         let others = given.iter().filter(|(name, _)| *name != changed);
         let mut members = vec![member(changed, value)];

@@ -82,9 +82,12 @@ async fn round(
         tell_unrun(reports, arguments, vec![problem]);
         Failure::from(nothing)
     })?;
-    let before = before.ok().flatten();
-    let before = before.unwrap_or_else(|| FailedTests::none(&options.output_dir));
-    let kept = before.after(&plans, &report).write(&options.output_dir);
+    let kept = before
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| FailedTests::none(&options.output_dir))
+        .after(&plans, &report)
+        .write(&options.output_dir);
     losses::written(&options.output_dir.join(LAST_FAILED_FILE), kept);
     losses::add(report.losses().cloned());
     reports.show_all(|format, style| drawn(&report, arguments, format, style));
@@ -204,8 +207,10 @@ fn read_with_warnings(suites: &[PathBuf]) -> Result<Vec<SuitePlan>, ConfigErrors
 }
 
 fn output_dir(arguments: &Arguments) -> PathBuf {
-    let given = arguments.output.out();
-    given.unwrap_or_else(|| OutputSettings::default().report_dir)
+    arguments
+        .output
+        .out()
+        .unwrap_or_else(|| OutputSettings::default().report_dir)
 }
 
 fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions> {

@@ -30,10 +30,9 @@ impl Snapshot {
 
     /// Of the recordings of the suites' agents.
     pub fn of_cassettes(suites: &[PathBuf]) -> Self {
-        let folders = suites.iter().map(|suite| {
-            let folder = suite.parent().unwrap_or(Path::new(""));
-            folder.join(CASSETTES)
-        });
+        let folders = suites
+            .iter()
+            .map(|suite| suite.parent().unwrap_or(Path::new("")).join(CASSETTES));
         let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok());
         Self::of(
             entries
@@ -78,8 +77,9 @@ pub async fn wait_for_change(
             Snapshot::of_sources(&suites),
             Snapshot::of_cassettes(&suites),
         ];
-        let pairs = before.iter().zip(&now);
-        let fresh: Vec<PathBuf> = pairs
+        let fresh: Vec<PathBuf> = before
+            .iter()
+            .zip(&now)
             .flat_map(|(before, now)| before.changed(now))
             .collect();
         before = now;

@@ -150,10 +150,10 @@ fn read(body: &[u8]) -> Result<ModelAnswer, AnswerError> {
 fn text(message: &Map<String, Value>) -> String {
     let said = match message.get("content") {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-            texts.collect()
-        }
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect(),
         _ => String::new(),
     };
     match refusal(message) {

@@ -36,8 +36,11 @@ pub fn list(
             "No row matches the filters."
         }));
     }
-    let listed = rows.iter().map(serde_json::to_string);
-    let json = listed.collect::<Result<Vec<_>, _>>()?.join(",\n");
+    let json = rows
+        .iter()
+        .map(serde_json::to_string)
+        .collect::<Result<Vec<_>, _>>()?
+        .join(",\n");
     let start = if json.is_empty() { "" } else { "\n" };
     let json = format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":[{start}{json}\n]}}\n");
     reports.show(&document, &json);
