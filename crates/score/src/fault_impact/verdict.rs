@@ -200,10 +200,17 @@ fn harm(tool: &ToolImpact) -> Message {
 /// What the fault was and did.
 fn told(impact: &FaultImpact) -> Message {
     let tool = impact.tool.as_ref();
- let aimed = tool.map_or_else(Message::default, | tool | sentence!(" at {}", quoted(tool)));
-let when = impact.from_secs.zip(impact.until_secs).map_or(String::new(), | (from, until) |{
-format!(" from {} to {} of the run", decimal(from, 1), seconds(until))}
-);
+    let aimed = tool.map_or_else(Message::default, |tool| sentence!(" at {}", quoted(tool)));
+    let when = impact
+        .from_secs
+        .zip(impact.until_secs)
+        .map_or(String::new(), |(from, until)| {
+            format!(
+                " from {} to {} of the run",
+                decimal(from, 1),
+                seconds(until)
+            )
+        });
 
     let lost = match impact.struck.calls_lost {
         0 => String::new(),

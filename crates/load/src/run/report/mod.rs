@@ -252,8 +252,11 @@ impl Report {
     }
 
     /// What to do where the generator was the limit.
- pub(crate)fn generator_advice(&self) -> Message{
-self.generator.advice.clone().unwrap_or_else( || "lower the load".into())
+    pub(crate) fn generator_advice(&self) -> Message {
+        self.generator
+            .advice
+            .clone()
+            .unwrap_or_else(|| "lower the load".into())
     }
 
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.

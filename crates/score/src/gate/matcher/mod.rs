@@ -407,10 +407,14 @@ fn needs(what: &str, given: &Value, hint: impl Into<Message>) -> MatcherError {
 
 fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
     let parts = given.as_array().filter(|parts| !parts.is_empty());
- let hint = sentence!("write a line `- {{ contains: … }}` for each");
-let read = parts.ok_or_else( || needs("a list of matchers", given, hint))?.iter().enumerate().map( | (index, part) |{
-Matcher::from_value(part).map_err( | error | error.inside(&format!("[{index}]")))}
-);
+    let hint = sentence!("write a line `- {{ contains: … }}` for each");
+    let read = parts
+        .ok_or_else(|| needs("a list of matchers", given, hint))?
+        .iter()
+        .enumerate()
+        .map(|(index, part)| {
+            Matcher::from_value(part).map_err(|error| error.inside(&format!("[{index}]")))
+        });
 
     read.collect()
 }

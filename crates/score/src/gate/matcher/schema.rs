@@ -130,11 +130,17 @@ pub fn difference(given: &Value, validator: &Validator, actual: &Value) -> Optio
 fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, Message) {
     let pointer = error.schema_path().as_str();
     let keyword = pointer.rsplit('/').next().unwrap_or_default();
- let expected = given.pointer(pointer).map_or_else( || given.clone(), | value | json!({
-keyword: value}
-));
-let words = words(&expected).unwrap_or_else( || sentence!("what the schema allows ({})", error.masked()));
-(expected, words.short())
+    let expected = given.pointer(pointer).map_or_else(
+        || given.clone(),
+        |value| {
+            json!({
+            keyword: value}
+            )
+        },
+    );
+    let words = words(&expected)
+        .unwrap_or_else(|| sentence!("what the schema allows ({})", error.masked()));
+    (expected, words.short())
 }
 
 /// Whether a schema demands something of values of this kind: JSON Schema lets a text pass any

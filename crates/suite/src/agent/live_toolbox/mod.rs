@@ -133,11 +133,13 @@ async fn connect(
         }
     };
     let recorder = EventStream::unobserved().recorder();
- Session::connect_recorded(&server, plan.session.options(), recorder).await.map_err( | error |{
-let message = format!("server {name:?} cannot be used: {error}");
-let hint = error.hint().fixed(Spelling::Yaml);
-TestError::new(with_stderr(message, error.stderr().trim_end()), hint)}
-)
+    Session::connect_recorded(&server, plan.session.options(), recorder)
+        .await
+        .map_err(|error| {
+            let message = format!("server {name:?} cannot be used: {error}");
+            let hint = error.hint().fixed(Spelling::Yaml);
+            TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
+        })
 }
 
 /// The tools, each once, and what is odd about them. A server that says it has none has none.

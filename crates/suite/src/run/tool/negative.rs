@@ -133,7 +133,9 @@ fn gate(
         );
     }
     let skipped = skipped(probes);
- let notes = skipped.iter().map( | line | sentence!("negative_path: skipped {line}"));
+    let notes = skipped
+        .iter()
+        .map(|line| sentence!("negative_path: skipped {line}"));
 
     report.notes.extend(notes);
     for probe in &probes.probes {
