@@ -2,7 +2,6 @@
 
 use mcprove_document::prelude::*;
 use mcprove_load::report::not_called;
-use mcprove_settings::message::sentence;
 use mcprove_settings::printable::printable;
 use std::collections::BTreeMap;
 

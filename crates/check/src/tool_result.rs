@@ -2,7 +2,6 @@
 //! for it.
 
 use crate::prelude::*;
-use mcprove_settings::message::{Message, sentence};
 
 /// What is wrong with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]

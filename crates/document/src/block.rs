@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use mcprove_settings::message::{Message, Piece};
+use mcprove_settings::message::{Message, Part};
 use mcprove_settings::printable::printable;
 
 use crate::figure;
@@ -184,16 +184,17 @@ impl Line {
     /// A message, with its names as spans.
     pub fn of(message: &Message) -> Self {
         let (mut line, mut left) = (Self::default(), TEXT_MAX);
-        for piece in message.pieces() {
-            let text = match &piece {
-                Piece::Text(text) | Piece::Code(text) => printable(text, left),
+        for part in message.shown() {
+            let (Part::Text(text) | Part::Code(text)) = &part else {
+                continue;
             };
+            let text = printable(text, left);
             let is_cut = text.chars().count() > left;
             left = left.saturating_sub(text.chars().count());
-            match (piece, line.0.last_mut()) {
-                (Piece::Code(_), _) => line.0.push(Span::Code(text)),
-                (Piece::Text(_), Some(Span::Plain(words))) => words.push_str(&text),
-                (Piece::Text(_), _) => line.0.push(Span::Plain(text)),
+            match (part, line.0.last_mut()) {
+                (Part::Code(_), _) => line.0.push(Span::Code(text)),
+                (_, Some(Span::Plain(words))) => words.push_str(&text),
+                _ => line.0.push(Span::Plain(text)),
             }
             if is_cut {
                 break;

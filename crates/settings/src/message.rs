@@ -29,13 +29,6 @@ pub enum Part {
     FlagOnly(&'static str, &'static str, &'static str),
 }
 
-/// A part of a sentence as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
-    Text(String),
-    Code(String),
-}
-
 /// What can fill a hole of a `sentence!`.
 pub trait Fill {
     fn fill(&self, message: &mut Message);
@@ -68,7 +61,7 @@ pub fn code(text: impl Into<Cow<'static, str>>) -> Part {
 
 /// A name that a server chose: on one line, and not longer than it is worth.
 pub fn name(name: &str) -> Part {
-    code(phrase::short_name(name))
+    code(phrase::one_line(name, phrase::NAME_CHARS_MAX))
 }
 
 /// `a`, `b` and `c`; the first five, then how many more.
@@ -148,22 +141,21 @@ impl Message {
 
     /// Messages in one, with words between them.
     pub fn join(messages: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
-        let joined = messages
+        messages
             .into_iter()
-            .reduce(|all, message| all.then(between).and(&message));
-        joined.unwrap_or_default()
+            .reduce(|all, message| all.then(between).and(&message))
+            .unwrap_or_default()
     }
 
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        let is_nothing = |part: &Part| matches!(part, Part::Text(text) if text.is_empty());
-        self.0.iter().all(is_nothing)
+        self.text().is_empty()
     }
 
     /// As a sentence of its own: with a capital and a full stop.
     #[must_use]
     pub fn whole(mut self) -> Self {
-        let is_said = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
+        let is_said = |part: &Part| !matches!(part, Part::Text(text) if text.is_empty());
         self.0.retain(is_said);
         if let Some(Part::Text(first)) = self.0.first_mut() {
             let mut letters = first.trim_start().chars();
@@ -183,7 +175,7 @@ impl Message {
     /// The same with its settings spelled for good.
     #[must_use]
     pub fn fixed(&self, spelling: Spelling) -> Self {
-        Self::from_parts(self.spelled_pieces(spelling).map(Part::from))
+        Self(self.spelled_parts(spelling).collect())
     }
 
     /// What follows these words, where it begins with them.
@@ -210,62 +202,44 @@ impl Message {
         }
     }
 
-    /// On one line, and not longer than a text of a server in a sentence is worth.
-    #[must_use]
-    pub fn short(self) -> Self {
-        let (mut short, mut left) = (Self::default(), phrase::TEXT_CHARS_MAX);
-        for piece in self.pieces() {
-            let text = Self::from_parts([piece.clone().into()]).text();
-            let length = text.chars().count();
-            let (cut, is_cut) = (|text: &str| phrase::one_line(text, left), length > left);
-            short.push(match piece {
-                // A name that does not fit as a whole is left out.
-                Piece::Code(_) if is_cut => Part::from("…"),
-                Piece::Code(code) => Part::Code(cut(&code).into()),
-                Piece::Text(text) if is_cut => Part::from(cut(&text)),
-                Piece::Text(text) => Part::from(text.replace(char::is_control, " ")),
-            });
-            if is_cut {
-                break;
-            }
-            left -= length;
-        }
-        short
-    }
-
     /// The sentence, with its settings spelled as this process does.
     pub fn text(&self) -> String {
         self.spelled(Spelling::own())
     }
 
-    /// The sentence, with its settings spelled. Names stand between backticks.
+    /// The sentence, with its settings spelled. Names stand between more backticks than stand together in them.
     pub fn spelled(&self, spelling: Spelling) -> String {
-        let pieces = self.spelled_pieces(spelling);
-        let texts = pieces.map(|piece| match piece {
-            Piece::Text(text) => text,
-            Piece::Code(code) => phrase::marked(&code),
-        });
-        texts.collect()
+        let mut text = String::new();
+        for part in self.spelled_parts(spelling) {
+            match part {
+                Part::Code(code) => {
+                    let fence = phrase::fence(&code, 1);
+                    let pad = if code.contains('`') { " " } else { "" };
+                    text.extend([&fence, pad, &code, pad, &fence]);
+                }
+                Part::Text(words) => text.push_str(&words),
+                _ => {}
+            }
+        }
+        text
     }
 
-    /// The pieces of the sentence, with its settings spelled as this process does.
-    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
-        self.spelled_pieces(Spelling::own())
+    /// Its words and its names, with settings spelled as this process does.
+    pub fn shown(&self) -> impl Iterator<Item = Part> {
+        self.spelled_parts(Spelling::own())
     }
 
-    fn spelled_pieces(&self, spelling: Spelling) -> impl Iterator<Item = Piece> {
+    fn spelled_parts(&self, spelling: Spelling) -> impl Iterator<Item = Part> {
         self.0.iter().flat_map(move |part| match part {
-            Part::Text(text) => vec![Piece::Text(text.to_string())],
-            Part::Code(code) => vec![Piece::Code(code.to_string())],
+            Part::Text(_) | Part::Code(_) => vec![part.clone()],
             Part::Setting(name) => vec![spelling.setting(name)],
             Part::Assignment(name, value) => vec![spelling.assignment(name, value)],
             Part::Section(path) => spelling.section(path),
             Part::FlagOnly(before, name, after) => match spelling {
-                Spelling::Flags(flag) => {
-                    let flag = flag(name).into_iter();
-                    let texts = flag.map(|flag| Piece::Text(format!("{before}{flag}{after}")));
-                    texts.collect()
-                }
+                Spelling::Flags(flag) => flag(name)
+                    .map(|flag| format!("{before}{flag}{after}").into())
+                    .into_iter()
+                    .collect(),
                 _ => Vec::new(),
             },
         })
@@ -278,33 +252,32 @@ impl Spelling {
         SPELLING.get().copied().unwrap_or(Self::Toml)
     }
 
-    fn setting(self, name: &str) -> Piece {
+    fn setting(self, name: &str) -> Part {
         match self {
-            Self::Flags(flag) => flag(name).map_or_else(|| Self::Toml.setting(name), Piece::Text),
-            _ => Piece::Code(name.to_owned()),
+            Self::Flags(flag) => flag(name).map_or_else(|| Self::Toml.setting(name), Part::from),
+            _ => code(name.to_owned()),
         }
     }
 
-    fn assignment(self, name: &str, value: &str) -> Piece {
+    fn assignment(self, name: &str, value: &str) -> Part {
         match self {
-            Self::Toml => Piece::Code(format!("{name} = {value}")),
-            Self::Yaml => Piece::Code(format!("{name}: {value}")),
+            Self::Toml => code(format!("{name} = {value}")),
+            Self::Yaml => code(format!("{name}: {value}")),
             Self::Flags(flag) => flag(name).map_or_else(
                 || Self::Toml.assignment(name, value),
-                |flag| Piece::Text(format!("{flag} {value}")),
+                |flag| format!("{flag} {value}").into(),
             ),
         }
     }
 
-    fn section(self, path: &str) -> Vec<Piece> {
-        let code = |name: &str| Piece::Code(name.to_owned());
+    fn section(self, path: &'static str) -> Vec<Part> {
         match self {
-            Self::Toml => vec![Piece::Text(match path.strip_suffix("[]") {
-                Some(path) => format!("[[{path}]]"),
-                None => format!("[{path}]"),
-            })],
+            Self::Toml => vec![match path.strip_suffix("[]") {
+                Some(path) => format!("[[{path}]]").into(),
+                None => format!("[{path}]").into(),
+            }],
             Self::Yaml | Self::Flags(_) => match path.trim_end_matches("[]").split_once('.') {
-                Some((outer, inner)) => vec![code(inner), Piece::Text(" of ".into()), code(outer)],
+                Some((outer, inner)) => vec![code(inner), " of ".into(), code(outer)],
                 None => vec![code(path)],
             },
         }
@@ -330,15 +303,6 @@ impl Fill for Message {
     }
 }
 
-impl From<Piece> for Part {
-    fn from(piece: Piece) -> Self {
-        match piece {
-            Piece::Text(text) => text.into(),
-            Piece::Code(code) => Self::Code(code.into()),
-        }
-    }
-}
-
 impl<Text: Into<Cow<'static, str>>> From<Text> for Part {
     fn from(text: Text) -> Self {
         Self::Text(text.into())
@@ -359,15 +323,9 @@ impl PartialEq for Message {
 
 impl Eq for Message {}
 
-impl PartialEq<str> for Message {
-    fn eq(&self, text: &str) -> bool {
-        self.text() == text
-    }
-}
-
 impl PartialEq<&str> for Message {
     fn eq(&self, text: &&str) -> bool {
-        self == *text
+        self.text() == *text
     }
 }
 

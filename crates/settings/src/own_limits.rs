@@ -4,10 +4,8 @@
 
 use std::io::ErrorKind;
 
-use tokio::sync::watch;
-
-use crate::message::{Message, sentence};
 use crate::prelude::*;
+use tokio::sync::watch;
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Below this, memory may run out in ordinary runs.

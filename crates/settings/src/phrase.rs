@@ -1,17 +1,16 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
 use crate::message;
-use crate::message::Message;
 use crate::prelude::*;
 
 /// Names and places listed before the rest is only counted.
 const LISTED_MAX: usize = 5;
 
 /// Characters of a server's own text before it is cut.
-pub(crate) const TEXT_CHARS_MAX: usize = 200;
+const TEXT_CHARS_MAX: usize = 200;
 
 /// Characters of a name before it is cut.
-const NAME_CHARS_MAX: usize = 80;
+pub(crate) const NAME_CHARS_MAX: usize = 80;
 
 /// From here on a number is written with an exponent, so that a sentence stays a sentence.
 const PLAIN_MAX: f64 = 1e15;
@@ -124,21 +123,9 @@ pub fn text(text: &str) -> String {
     one_line(text, TEXT_CHARS_MAX)
 }
 
-/// A name that a server chose, marked as Markdown marks code: between more backticks than stand together in it.
+/// A name that a server chose, marked as Markdown marks code.
 pub fn name(name: &str) -> String {
-    marked(&short_name(name))
-}
-
-/// A name that a server chose, on one line and not longer than it is worth.
-pub(crate) fn short_name(name: &str) -> String {
-    one_line(name, NAME_CHARS_MAX)
-}
-
-/// A name between more backticks than stand together in it.
-pub(crate) fn marked(name: &str) -> String {
-    let fence = fence(name, 1);
-    let pad = if name.contains('`') { " " } else { "" };
-    format!("{fence}{pad}{name}{pad}{fence}")
+    Message::from(message::name(name)).text()
 }
 
 /// More backticks than stand together in a text, and no fewer than `least`.
@@ -149,11 +136,6 @@ pub fn fence(text: &str, least: usize) -> String {
 
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     shorten(text.trim(), max).replace(char::is_control, " ")
-}
-
-/// `` `a`, `b` and `c` ``; the first five, then how many more.
-pub fn names<Name: AsRef<str>>(names: &[Name]) -> String {
-    message::names(names).text()
 }
 
 #[cfg(test)]
@@ -196,7 +178,8 @@ mod tests {
 
     #[test]
     fn lists_are_bounded() {
-        assert_eq!(names::<&str>(&[]), "");
+        let names = |names: &[&str]| message::names(names).text();
+        assert_eq!(names(&[]), "");
         assert_eq!(names(&["a"]), "`a`");
         assert_eq!(names(&["a", "b", "c"]), "`a`, `b` and `c`");
         assert_eq!(

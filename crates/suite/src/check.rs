@@ -4,7 +4,6 @@
 
 use mcprove_fault::file as faults;
 use mcprove_servers::tools_file as mock;
-use mcprove_settings::message::sentence;
 
 use super::file::{self, folder_of};
 use super::recognise::{Recognised, recognise};

@@ -1,7 +1,6 @@
 //! Why a test cannot be carried out, in words: the server, the model or the recording that it needs is not there.
 
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

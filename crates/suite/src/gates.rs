@@ -1,7 +1,6 @@
 //! Gates files: what `mcprove score --gates` and the agents of a suite hold traces to.
 
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 pub use mcprove_score::gate::file::{
     block_properties, definitions, expectations_of, from_document, is_block, json, names,

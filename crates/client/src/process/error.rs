@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use crate::prelude::*;
-use mcprove_settings::message::{Message, sentence};
+use mcprove_settings::message::Message;
 
 /// Why a process was not started, and what to try.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// How much of a script is read to find its interpreter; Linux reads as much.
 const FIRST_LINE_BYTES: u64 = 256;

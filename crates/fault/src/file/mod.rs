@@ -8,7 +8,6 @@ mod schema;
 use std::ops::Range;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::message::sentence;
 use mcprove_settings::reader::{Reader, near, suggestion};
 use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 

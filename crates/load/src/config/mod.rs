@@ -12,7 +12,6 @@ mod write;
 
 use crate::prelude::*;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
-use mcprove_settings::message::sentence;
 use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
 

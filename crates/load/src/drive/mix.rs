@@ -3,7 +3,6 @@
 use crate::prelude::*;
 use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
-use mcprove_settings::message::sentence;
 use mcprove_trace::decision::decide_share;
 
 /// How many tools are listed when none may be called.

@@ -2,7 +2,6 @@
 
 use super::FILE_BYTES_MAX;
 use crate::input;
-use crate::message::Message;
 use crate::prelude::*;
 
 /// A text of a format, and its name in messages, to a document.

@@ -6,7 +6,6 @@ use super::kinds::Names;
 use super::servers::is_known;
 use super::settings::AgentSettings;
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 const LABEL: &str = "an agent";
 

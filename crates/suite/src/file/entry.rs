@@ -6,7 +6,6 @@ use super::servers::Servers;
 use super::settings::{DefaultSettings, names_of};
 use crate::prelude::*;
 use mcprove_load::config::read_env;
-use mcprove_settings::message::sentence;
 
 /// The most tests of one suite.
 const TESTS_MAX: usize = 100_000;

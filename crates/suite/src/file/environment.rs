@@ -4,7 +4,6 @@
 use super::SHOWN_MAX;
 use super::variables::{Rewrite, Variables, is_name};
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// How variables are written.
 const WRITE: &str = "write ${NAME} or ${NAME:-otherwise}, the name with letters, digits and `_`; $${ stands for \

@@ -4,8 +4,6 @@
     clippy::unnecessary_wraps,
     reason = "a row of the table of types reads into an option"
 )]
-
-use mcprove_settings::message::sentence;
 use std::sync::LazyLock;
 
 use mcprove_settings::kind::Kind;

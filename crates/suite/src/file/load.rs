@@ -3,7 +3,6 @@
 use mcprove_load::config::read_parts;
 use mcprove_load::config::sections::SECTIONS;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::message::sentence;
 
 use super::entry::{self, SuiteScope};
 use super::settings::LoadTestSettings;

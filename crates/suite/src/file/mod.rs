@@ -17,7 +17,6 @@ mod tools;
 mod variables;
 
 use mcprove_fault::file::read_list;
-use mcprove_settings::message::sentence;
 
 use entry::SuiteScope;
 pub use schema::schema;

@@ -3,7 +3,6 @@
 use mcprove_fault::file::read_list;
 use mcprove_load::config::{address, read_headers};
 use mcprove_servers::tools_file;
-use mcprove_settings::message::sentence;
 use mcprove_settings::outside;
 
 use super::SHOWN_MAX;

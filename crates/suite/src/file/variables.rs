@@ -3,7 +3,6 @@
 
 use super::SHOWN_MAX;
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// The most that variables may add to a file, in bytes.
 const FILLED_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -5,7 +5,6 @@
 //! it: scoring the same trace gives the same bytes.
 
 use mcprove_score::report::{GateResult, Scored, gate_results};
-use mcprove_settings::message::Message;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::prelude::*;

@@ -1,7 +1,6 @@
 //! What is wrong with a test, in words: the same in every format.
 
 use mcprove_document::block::Tone;
-use mcprove_settings::message::{Message, sentence};
 
 use crate::prelude::*;
 

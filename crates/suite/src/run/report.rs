@@ -3,7 +3,6 @@
 use mcprove_score::gate::RunTargets;
 
 use crate::prelude::*;
-use mcprove_settings::message::Message;
 
 /// The name of the format.
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";

@@ -4,7 +4,6 @@
 
 use mcprove_import::{ImportError, import};
 use mcprove_score::gate::{ScoreReport, score};
-use mcprove_settings::message::sentence;
 use mcprove_settings::tree::not_text;
 
 use crate::prelude::*;

@@ -66,7 +66,7 @@ impl Rule {
         if predicates.is_empty() {
             words
         } else {
-            sentence!("{words} with {}", Message::join(predicates, " and ")).short()
+            sentence!("{words} with {}", Message::join(predicates, " and ")).edited(phrase::text)
         }
     }
 }

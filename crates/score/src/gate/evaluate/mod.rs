@@ -290,7 +290,7 @@ fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<GateF
                     "the value is {}, and the matcher ({}) is about another kind of value, so \
                      that it would prove nothing",
                     kind(value),
-                    matcher.describe().short()
+                    matcher.describe().edited(phrase::text)
                 ),
                 hint_for_kind(value),
             ));

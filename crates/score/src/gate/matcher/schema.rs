@@ -140,7 +140,7 @@ fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, Message) {
     );
     let words = words(&expected)
         .unwrap_or_else(|| sentence!("what the schema allows ({})", error.masked()));
-    (expected, words.short())
+    (expected, words.edited(phrase::text))
 }
 
 /// Whether a schema demands something of values of this kind: JSON Schema lets a text pass any

@@ -4,8 +4,6 @@
 //! Those of one agent with several servers are one client, so their lines are put into one
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
-
-use mcprove_settings::message::sentence;
 use std::io::Read as _;
 
 use mcprove_import::{import_records, read_records};

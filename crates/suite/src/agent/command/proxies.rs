@@ -2,7 +2,6 @@
 
 use mcprove_proxy::{Settings, http};
 use mcprove_recording::{Origin, Recording};
-use mcprove_settings::message::sentence;
 
 use super::setup::{Kept, ProxySetup, ProxyTask};
 use super::{CommandContext, of_file};

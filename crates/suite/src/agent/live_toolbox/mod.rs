@@ -7,7 +7,6 @@
 use mcprove_client::session::{Reply, ViolationKind};
 
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// How much longer than its deadline a call may take until all that it takes is given up.
 const GRACE: Duration = Duration::from_millis(500);

@@ -4,7 +4,6 @@
 use super::{End, Running};
 use crate::agent::provider::{ModelAnswer, Question, error_message, error_status};
 use crate::prelude::*;
-use mcprove_settings::message::sentence;
 
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);

@@ -7,7 +7,6 @@ use super::{AgentRuns, AgentTest, error};
 use crate::agent::cassette::{Take, Variables, Verdict};
 use crate::prelude::*;
 use crate::run::masking::{mask, mask_message};
-use mcprove_settings::message::sentence;
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";

@@ -3,7 +3,6 @@
 use mcprove_score::agent::Metric;
 use mcprove_score::agent::stability::Stability;
 use mcprove_score::gate::{passes, score_gated};
-use mcprove_settings::message::{Message, sentence};
 
 use super::{AgentRuns, error};
 use crate::prelude::*;

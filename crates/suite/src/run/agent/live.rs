@@ -1,5 +1,3 @@
-use mcprove_settings::message::{Message, sentence};
-
 use super::gathered::{Breakage, LiveRun, Outcome, gather};
 use super::{AgentRuns, AgentTest, seed_of};
 use crate::agent::cassette::{

@@ -1,7 +1,5 @@
 //! Reports without secrets: what came from the environment is taken out of whatever a report quotes, in every
 //! form in which it may come back, and so is what shows by itself that it is a key.
-
-use mcprove_settings::message::Message;
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
 pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {

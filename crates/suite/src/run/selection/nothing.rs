@@ -3,7 +3,6 @@
 use super::{Filter, Selection, Shard, TagRule};
 use crate::prelude::*;
 use crate::report::problems::counted;
-use mcprove_settings::message::sentence;
 
 /// How many names are told.
 const NAMES_MAX: usize = 5;

@@ -1,5 +1,4 @@
 //! A session while one test uses it, and what a reader should know of it: where the server breaks the protocol in a
-use mcprove_settings::message::{Message, sentence};
 
 use super::{Connected, Listed, Pool};
 use crate::prelude::*;

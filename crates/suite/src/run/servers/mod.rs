@@ -7,8 +7,6 @@
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
 mod lease;
-
-use mcprove_settings::message::sentence;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
 use self::lease::{Company, Declined, Watching};

@@ -1,7 +1,6 @@
 //! What came back, held against what must.
 
 use mcprove_score::gate::{Path, Step, judge as hold};
-use mcprove_settings::message::{Message, sentence};
 
 use super::called::{Called, FailedCall};
 use crate::prelude::*;

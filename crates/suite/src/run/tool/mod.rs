@@ -11,7 +11,6 @@ mod negative;
 mod tests;
 
 use mcprove_client::permission::{Reason, judge};
-use mcprove_settings::message::sentence;
 use mcprove_trace::words::seems_to_write;
 
 use self::called::Called;

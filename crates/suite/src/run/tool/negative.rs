@@ -5,7 +5,6 @@ use mcprove_check::negative_path::{
     Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
 };
 use mcprove_score::gate::judge as hold;
-use mcprove_settings::message::sentence;
 
 use super::Listed;
 use super::judged::{FLAGS, begins_with};

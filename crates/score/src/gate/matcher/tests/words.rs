@@ -95,7 +95,7 @@ fn long_values_are_shortened() {
     let found = difference(&json!({"exact": long}), &json!(other));
     assert!(
         found.message.text().ends_with(&format!(
-            "got …\"{:?}z\", which differs from character 501 on",
+            "got …\"{}z\", which differs from character 501 on",
             "x".repeat(20)
         )),
         "{:?}",
