@@ -1,16 +1,9 @@
 //! `sentence!`: a template into the parts of a message.
 
-use proc_macro2::{Span, TokenStream as Tokens};
-use quote::{quote, quote_spanned};
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Result, Token};
-
-/// A piece of a template.
-enum Piece {
-    Text(String),
-    /// What fills a hole, and how it is written, as `format!` has it.
-    Hole(Tokens, String),
-}
 
 pub fn expand(arguments: Punctuated<Expr, Token![,]>) -> Result<Tokens> {
     let mut arguments = arguments.into_iter();
@@ -21,100 +14,59 @@ pub fn expand(arguments: Punctuated<Expr, Token![,]>) -> Result<Tokens> {
         })) => template,
         other => return Err(Error::new_spanned(other, "a sentence begins with a text")),
     };
-    let message = Ident::new("sentence", Span::mixed_site());
-    let mut parts = Tokens::new();
-    let value = template.value();
-    let stretches: Vec<&str> = value.split('`').collect();
-    if stretches.len() % 2 == 0 {
-        return Err(Error::new_spanned(template, "a name has no end"));
-    }
-    for (place, stretch) in stretches.into_iter().enumerate() {
-        let pieces = pieces(stretch, &template, &mut arguments)?;
+    let literal = |text: &str| LitStr::new(text, template.span());
+    let mut values = |pieces: &[&str]| -> Vec<Expr> {
+        let has_no_name = |piece: &&&str| piece.starts_with("{}") || piece.starts_with("{:");
+        let count = pieces.iter().filter(has_no_name).count();
+        arguments.by_ref().take(count).collect()
+    };
+    let mut parts = Vec::new();
+    let mut is_name = true;
+    for stretch in template.value().split('`') {
         // As every other backtick begins a name, every other stretch is one.
-        parts.extend(if place % 2 == 0 {
-            words(&pieces, &message)
-        } else {
-            name(&pieces, &message)
-        });
+        is_name = !is_name;
+        let pieces = pieces(stretch);
+        if is_name {
+            let (form, values) = (literal(stretch), values(&pieces));
+            let name = quote!(::std::format!(#form #(, #values)*));
+            parts.push(quote!(::mcprove_settings::message::code(#name)));
+            continue;
+        }
+        // Each hole is a part of its own, so that a name or another message can fill it.
+        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+            let (form, values) = (literal(piece), values(&[piece]));
+            let inside = piece.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+            parts.push(match inside {
+                Some("") => quote!(#(#values)*),
+                Some(name) if !name.contains(['{', ':']) => {
+                    let name = Ident::new(name, template.span());
+                    quote!(#name)
+                }
+                _ => quote!(::std::format_args!(#form #(, #values)*)),
+            });
+        }
+    }
+    if is_name {
+        return Err(Error::new_spanned(template, "a name has no end"));
     }
     if let Some(unused) = arguments.next() {
         return Err(Error::new_spanned(unused, "no hole is left for this"));
     }
-    Ok(quote! {{
-        #[allow(unused_imports, reason = "not every sentence has a hole")]
-        use ::mcprove_settings::message::Fill as _;
-        let mut #message = ::mcprove_settings::message::Message::default();
-        #parts
-        #message
-    }})
+    Ok(quote!(::mcprove_settings::message::Message::default()#(.with(&(#parts)))*))
 }
 
-/// Each hole is a part of its own, so that a name or another message can fill it.
-fn words(pieces: &[Piece], message: &Ident) -> Tokens {
-    let parts = pieces.iter().map(|piece| match piece {
-        Piece::Text(text) => quote!(#message.push(#text);),
-        Piece::Hole(value, form) if form == "{}" => quote!((&#value).fill(&mut #message);),
-        Piece::Hole(value, form) => quote!(#message.push(::std::format!(#form, #value));),
-    });
-    parts.collect()
-}
-
-/// All of it is one part.
-fn name(pieces: &[Piece], message: &Ident) -> Tokens {
-    let code = quote!(::mcprove_settings::message::code);
-    if let [Piece::Text(text)] = pieces {
-        return quote!(#message.push(#code(#text)););
-    }
-    let mut form = String::new();
-    let mut values = Vec::new();
-    for piece in pieces {
-        match piece {
-            Piece::Text(text) => form.push_str(&text.replace('{', "{{").replace('}', "}}")),
-            Piece::Hole(value, hole) => {
-                form.push_str(hole);
-                values.push(value);
-            }
-        }
-    }
-    quote!(#message.push(#code(::std::format!(#form #(, #values)*)));)
-}
-
-/// Texts and holes, `{{` and `}}` being braces.
-fn pieces(
-    template: &str,
-    whole: &LitStr,
-    arguments: &mut impl Iterator<Item = Expr>,
-) -> Result<Vec<Piece>> {
-    let (mut pieces, mut text) = (Vec::new(), String::new());
-    let mut rest = template.chars().peekable();
-    while let Some(letter) = rest.next() {
-        if !matches!(letter, '{' | '}') || rest.next_if_eq(&letter).is_some() {
-            text.push(letter);
+/// Words and holes by turns, as `format!` reads them.
+fn pieces(mut rest: &str) -> Vec<&str> {
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    while let Some(at) = rest[from..].find('{').map(|at| from + at) {
+        if rest[at + 1..].starts_with('{') {
+            from = at + 2;
             continue;
         }
-        let hole: String = rest.by_ref().take_while(|letter| *letter != '}').collect();
-        let (value, form) = hole.split_once(':').unwrap_or((&hole, ""));
-        let value = match value {
-            "" => match arguments.next() {
-                Some(value) => quote!(#value),
-                None => return Err(Error::new_spanned(whole, "nothing fills a hole")),
-            },
-            name => {
-                let name = Ident::new(name, whole.span());
-                quote_spanned!(whole.span()=> #name)
-            }
-        };
-        if !text.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut text)));
-        }
-        let form = match form {
-            "" => "{}".to_owned(),
-            form => format!("{{:{form}}}"),
-        };
-        pieces.push(Piece::Hole(value, form));
+        let end = rest[at..].find('}').map_or(rest.len(), |end| at + end + 1);
+        pieces.extend([&rest[..at], &rest[at..end]]);
+        (rest, from) = (&rest[end..], 0);
     }
-    if !text.is_empty() {
-        pieces.push(Piece::Text(text));
-    }
-    Ok(pieces)
+    pieces.push(rest);
+    pieces
 }

@@ -31,7 +31,7 @@ pub enum Part {
 
 /// What can fill a hole of a `sentence!`.
 pub trait Fill {
-    fn fill(&self, message: &mut Message);
+    fn fill(&self, parts: &mut Vec<Part>);
 }
 
 /// How this process spells settings: the program says flags, everyone else gets keys.
@@ -127,23 +127,18 @@ impl Message {
         self
     }
 
-    /// The same with another sentence after it.
+    /// The same with words, a name or another sentence after it.
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
-        self.0.extend(other.0.iter().cloned());
+    pub fn with(mut self, more: &(impl Fill + ?Sized)) -> Self {
+        more.fill(&mut self.0);
         self
-    }
-
-    /// Adds a part.
-    pub fn push(&mut self, part: impl Into<Part>) {
-        self.0.push(part.into());
     }
 
     /// Messages in one, with words between them.
     pub fn join(messages: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
         messages
             .into_iter()
-            .reduce(|all, message| all.then(between).and(&message))
+            .reduce(|all, message| all.then(between).with(&message))
             .unwrap_or_default()
     }
 
@@ -286,20 +281,26 @@ impl Spelling {
 
 /// Words.
 impl<Text: fmt::Display + ?Sized> Fill for Text {
-    fn fill(&self, message: &mut Message) {
-        message.push(self.to_string());
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.push(self.to_string().into());
     }
 }
 
 impl Fill for Part {
-    fn fill(&self, message: &mut Message) {
-        message.push(self.clone());
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.push(self.clone());
     }
 }
 
 impl Fill for Message {
-    fn fill(&self, message: &mut Message) {
-        message.0.extend(self.0.iter().cloned());
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.extend_from_slice(&self.0);
+    }
+}
+
+impl Fill for &Message {
+    fn fill(&self, parts: &mut Vec<Part>) {
+        (*self).fill(parts);
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn listed<T>(all: &[T], show: impl FnMut(&T) -> Message) -> Message {
         shown.push(format!("{} more", all.len() - LISTED_MAX).into());
     }
     match shown.pop() {
-        Some(last) if !shown.is_empty() => Message::join(shown, ", ").then(" and ").and(&last),
+        Some(last) if !shown.is_empty() => Message::join(shown, ", ").then(" and ").with(&last),
         last => last.unwrap_or_default(),
     }
 }

@@ -45,7 +45,10 @@ async fn the_runs_before_it_are_judged_and_all_are_kept() {
     assert_eq!(failed, [Some(0), Some(1)], "{report:?}");
     assert_eq!(report.runs.len(), 2);
     let told = "2 of 5 runs came to an end, and runs 0 to 1 were judged, each by itself";
-    assert!(report.notes.iter().any(|note| note == told), "{report:?}");
+    assert!(
+        report.notes.iter().any(|note| note.text() == told),
+        "{report:?}"
+    );
     let unrecorded =
         |note: &mcprove_settings::message::Message| note.text().starts_with("nothing was recorded");
     assert!(report.notes.iter().any(unrecorded), "{report:?}");
