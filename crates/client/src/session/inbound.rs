@@ -312,7 +312,7 @@ impl Core {
 
     pub fn violate(&self, kind: ViolationKind, message: String) {
         if !self.is_injecting() {
-            self.lock().violations.add(kind, &message);
+            self.lock().violations.add(kind, message);
         }
     }
 }

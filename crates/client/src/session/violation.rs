@@ -71,12 +71,12 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub(crate) fn add(&mut self, kind: ViolationKind, message: &str) {
+    pub(crate) fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
         *self.counts.entry(kind).or_default() += 1;
         if self.first.len() < KEPT_MAX {
             self.first.push(Violation {
                 kind,
-                message: shorten(message, MESSAGE_CHARACTERS_MAX),
+                message: shorten(&message.into(), MESSAGE_CHARACTERS_MAX),
             });
         }
     }
