@@ -261,7 +261,7 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
 }
 
 /// The sentences that are in none of the messages.
-fn untold<'a>(found: &'a [Message], messages: impl Iterator<Item = String>) -> Vec<&'a Message> {
+fn untold(found: &[Message], messages: impl Iterator<Item = String>) -> Vec<&Message> {
     let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
     let messages: Vec<String> = messages.map(|text| plain(&text)).collect();
     let is_told = |sentence: &&Message| {
