@@ -33,11 +33,13 @@ const RENDERERS: [&str; 2] = ["crates/document/", PROGRAM];
 
 /// Files that may look for a backtick: those that write names or sentences as text or documentation, those that take
 /// templates apart when we compile, and those that read what servers and agents wrote.
-const BACKTICKS: [&str; 9] = [
+const BACKTICKS: [&str; 11] = [
     "crates/settings/src/message.rs",
     "crates/settings/src/phrase.rs",
     "crates/load/src/drive/scenario/mod.rs",
     "crates/settings-derive/src/sentence.rs",
+    "crates/import/src/document.rs",
+    "crates/import/src/words.rs",
     "crates/client/src/permission/prose.rs",
     "crates/client/src/permission/schema.rs",
     "crates/score/src/english/quotation.rs",
