@@ -28,6 +28,25 @@ const OTHER_FLAGS: [(&str, &str); 3] = [
     ("crates/suite/src/agent/command/proxies.rs", "--setup"),
 ];
 
+/// Folders that draw sentences.
+const RENDERERS: [&str; 2] = ["crates/document/", PROGRAM];
+
+/// Files that may look for a backtick: those that write names or sentences as text or documentation, those that take
+/// templates apart when we compile, and those that read what servers and agents wrote.
+const BACKTICKS: [&str; 11] = [
+    "crates/settings/src/message.rs",
+    "crates/settings/src/phrase.rs",
+    "crates/load/src/drive/scenario/mod.rs",
+    "crates/settings-derive/src/sentence.rs",
+    "crates/import/src/document.rs",
+    "crates/import/src/words.rs",
+    "crates/client/src/permission/prose.rs",
+    "crates/client/src/permission/schema.rs",
+    "crates/score/src/english/quotation.rs",
+    "crates/score/src/english/sentence.rs",
+    "crates/score/src/english/token.rs",
+];
+
 /// Texts outside of the program that name one of its flags.
 const FLAG_TEXTS_MAX: usize = 0;
 
@@ -90,6 +109,16 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         FLAG_TEXTS_MAX,
         &naming,
     );
+    let looking: Vec<String> = files
+        .iter()
+        .filter(|(name, names)| {
+            names.has_backtick
+                && !BACKTICKS.contains(&name.as_str())
+                && !RENDERERS.iter().any(|folder| name.starts_with(folder))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    hold("files that look for a backtick", 0, &looking);
     problems.extend(names_without_example(root)?);
     Ok(problems)
 }
@@ -202,6 +231,8 @@ struct Names {
     /// First parts of paths with more than one.
     kinds: BTreeSet<String>,
     texts: Vec<String>,
+    /// Whether it looks for a backtick: names in sentences are parts, which nobody needs to find.
+    has_backtick: bool,
     /// Flags that it declares.
     flags: BTreeSet<String>,
 }
@@ -211,6 +242,15 @@ impl Names {
         let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         self.words.extend(words.map(str::to_owned));
         self.texts.push(text.to_owned());
+        self.has_backtick |= !text.is_empty() && text.chars().all(|letter| letter == '`');
+    }
+
+    fn add_literal(&mut self, literal: &syn::Lit) {
+        match literal {
+            syn::Lit::Str(text) => self.add_text(&text.value()),
+            syn::Lit::Char(letter) => self.has_backtick |= letter.value() == '`',
+            _ => {}
+        }
     }
 
     fn add_tokens(&mut self, tokens: proc_macro2::TokenStream) {
@@ -230,9 +270,7 @@ impl Names {
                     }
                 }
                 proc_macro2::TokenTree::Literal(literal) => {
-                    if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
-                        self.add_text(&text.value());
-                    }
+                    self.add_literal(&syn::Lit::new(literal));
                 }
             }
             before = None;
@@ -324,8 +362,8 @@ impl<'ast> Visit<'ast> for Names {
         visit::visit_path(self, path);
     }
 
-    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
-        self.add_text(&text.value());
+    fn visit_lit(&mut self, literal: &'ast syn::Lit) {
+        self.add_literal(literal);
     }
 }
 
@@ -348,6 +386,15 @@ mod tests {
         assert_eq!(flags, ["out", "p50", "rate-limit", "tool-calls"]);
         assert!(names.kinds.contains("Kind") && names.kinds.contains("Other"));
         assert!(names.words.contains("slow_share") && !names.words.contains("hidden"));
+        for (text, has_backtick) in [
+            (r#"fn a() { b.split('`'); }"#, true),
+            (r#"fn a() { c!(b.find("``")); }"#, true),
+            (r#"fn a() { c!("`name` and more"); }"#, false),
+        ] {
+            let mut names = Names::default();
+            names.visit_file(&syn::parse_file(text).unwrap());
+            assert_eq!(names.has_backtick, has_backtick, "{text}");
+        }
         let flags = BTreeSet::from(["out", "tool-calls"]);
         assert!(names_a_flag("try --out", &flags) && names_a_flag("`--tool-calls=5`", &flags));
         assert!(!names_a_flag("--outer and -- out", &flags));

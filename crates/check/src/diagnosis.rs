@@ -1,8 +1,7 @@
 //! `mcprove doctor`: a checklist of what commonly goes wrong, each failed item with one fix.
 
-use mcprove_settings::message::assignment;
-
 use crate::prelude::*;
+use mcprove_settings::message::{assignment, sentence};
 
 /// With more runs than this in one folder, old ones are in the way.
 const RUNS_MAX: usize = 100;
@@ -25,7 +24,7 @@ pub struct Item {
     /// What was found.
     pub found: String,
     /// How to mend it.
-    pub fix: Option<String>,
+    pub fix: Option<Message>,
     /// Lines that show it, such as the server's stderr.
     #[sparse]
     pub evidence: Vec<String>,
@@ -44,7 +43,7 @@ impl Item {
     fn bad(name: &str, found: impl Into<String>, fix: impl Into<Message>) -> Self {
         Self {
             passed: false,
-            fix: Some(fix.into().text()),
+            fix: Some(fix.into()),
             ..Self::good(name, found)
         }
     }
@@ -134,7 +133,7 @@ fn descriptors() -> Item {
         Some(limit) => Item::bad(
             "open files",
             format!("only {limit}, too few for many connections"),
-            format!("raise the hard limit, such as `ulimit -n {DESCRIPTORS_MIN}` as root"),
+            sentence!("raise the hard limit, such as `ulimit -n {DESCRIPTORS_MIN}` as root"),
         ),
     }
 }

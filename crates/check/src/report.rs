@@ -3,6 +3,7 @@
 use mcprove_document::prelude::*;
 use mcprove_load::report::not_called;
 use mcprove_settings::printable::printable;
+use std::collections::BTreeMap;
 
 use crate::diagnosis::Item;
 use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
@@ -27,7 +28,7 @@ pub fn probe_document(report: &ProbeReport) -> Document {
             Line::code(&tool.name),
             Line::toned(tone, word),
             duration.unwrap_or_default(),
-            Line::sentence(tool.message.as_deref().unwrap_or_default()),
+            tool.message.as_ref().map(Line::of).unwrap_or_default(),
         ]
     }));
     let mut first = Section::default();
@@ -35,13 +36,14 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         first = first.paragraph("the server offers no tools");
     }
     let skipped = skipped.into_iter().map(|tool| {
-        let reason = tool.message.as_deref().unwrap_or_default();
+        let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
         (tool.name.as_str(), reason)
     });
+
     let violations = report
         .violations
         .iter()
-        .map(|finding| Line::sentence(&finding.message));
+        .map(|finding| Line::of(&finding.message));
     let stderr = report.stderr.iter().map(|line| printable(line, LINE_MAX));
     let mut document = Document {
         title: format!("Probe of {name}"),
@@ -68,10 +70,10 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         ],
         ..Document::default()
     };
-    let hints = hints(report)
-        .into_iter()
-        .map(Line::sentence)
-        .map(|hint| Line::plain("hint: ").and(hint));
+    let hints = hints(report);
+    let hints = hints
+        .iter()
+        .map(|hint| Line::plain("hint: ").and(Line::of(hint)));
     document.push(hints.fold(Section::default(), Section::paragraph));
     document
 }
@@ -127,7 +129,7 @@ fn verdict(report: &ProbeReport) -> Verdict {
 }
 
 /// What to do next: one line for each kind of trouble.
-fn hints(report: &ProbeReport) -> Vec<String> {
+fn hints(report: &ProbeReport) -> Vec<Message> {
     let mut hints: Vec<Message> = Vec::new();
     let has = |outcome| report.tools.iter().any(|tool| tool.outcome == outcome);
     if has(ToolOutcome::Hang) {
@@ -160,30 +162,31 @@ fn hints(report: &ProbeReport) -> Vec<String> {
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }
-    let violations: BTreeSet<String> = report
-        .violations
-        .iter()
-        .map(|finding| violation_hint(&finding.kind).text())
+    let violations = report.violations.iter();
+    let violations: BTreeMap<String, Message> = violations
+        .map(|finding| violation_hint(&finding.kind))
+        .map(|hint| (hint.text(), hint))
         .collect();
-    hints.iter().map(Message::text).chain(violations).collect()
+    hints.into_iter().chain(violations.into_values()).collect()
 }
 
 fn violation_hint(kind: &str) -> Message {
-    let hint = match kind {
-        "noise" => "write logs to stderr: stdout carries messages only",
-        "unresponsive" => "look for what the last call leaves behind: a lock held, a loop, a panic",
-        "tools_not_listed" => "answer tools/list, or do not declare the capability `tools`",
-        "invalid_tool" => "correct the tool's definition",
-        "oversized" => {
-            return message![
-                "raise ",
-                setting("max_frame"),
-                " if such large messages are meant"
-            ];
+    match kind {
+        "noise" => "write logs to stderr: stdout carries messages only".into(),
+        "unresponsive" => {
+            "look for what the last call leaves behind: a lock held, a loop, a panic".into()
         }
-        _ => "answer every request once, with its own id, as one JSON-RPC message",
-    };
-    hint.into()
+        "tools_not_listed" => {
+            sentence!("answer tools/list, or do not declare the capability `tools`")
+        }
+        "invalid_tool" => "correct the tool's definition".into(),
+        "oversized" => message![
+            "raise ",
+            setting("max_frame"),
+            " if such large messages are meant"
+        ],
+        _ => "answer every request once, with its own id, as one JSON-RPC message".into(),
+    }
 }
 
 /// The checklist of this machine, and of a server.

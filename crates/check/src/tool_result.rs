@@ -6,9 +6,9 @@ use crate::prelude::*;
 /// What is wrong with a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    pub message: String,
+    pub message: Message,
     /// The same, without a word of what the tool answered.
-    pub unquoted: String,
+    pub unquoted: Message,
     /// Whether it is its form, and not that it does not fit the schema of the tool.
     pub is_of_form: bool,
 }
@@ -23,7 +23,7 @@ impl Fault {
             None => misfit(result, output_schema?)?,
         };
         Some(Self {
-            unquoted: unquoted.unwrap_or(&message).to_owned(),
+            unquoted: unquoted.unwrap_or_else(|| message.clone()),
             message,
             is_of_form,
         })
@@ -32,23 +32,24 @@ impl Fault {
 
 /// Where and why the structured content does not fit the schema that the tool gives for it, and the same without a word
 /// of what the tool answered, where that is another.
-fn misfit(result: &Value, schema: &Value) -> Option<(String, Option<&'static str>)> {
+fn misfit(result: &Value, schema: &Value) -> Option<(Message, Option<Message>)> {
     let content = result.get("structuredContent");
     let Some(content) = content.filter(|content| !content.is_null()) else {
-        let message = "the tool has an output schema, but its result has no `structuredContent`";
-        return Some((message.to_owned(), None));
+        let message =
+            sentence!("the tool has an output schema, but its result has no `structuredContent`");
+        return Some((message, None));
     };
     match SchemaCheck::new(schema) {
         Ok(check) => {
             let why = check.failure(content)?;
-            let short = "`structuredContent` does not fit the outputSchema of the tool";
-            Some((format!("{short}: {why}"), Some(short)))
+            let short = sentence!("`structuredContent` does not fit the outputSchema of the tool");
+            Some((sentence!("{short}: {why}"), Some(short)))
         }
         Err(
             error @ (ArgumentsError::InvalidSchema { .. }
             | ArgumentsError::UnresolvedReference { .. }),
         ) => Some((
-            format!("the outputSchema of the tool is not valid: {error}"),
+            sentence!("the outputSchema of the tool is not valid: {error}"),
             None,
         )),
         // Beyond our limits, nothing can be said.
@@ -69,19 +70,25 @@ mod tests {
         assert_eq!(Fault::of(&result(json!({ "n": 1 })), Some(&schema)), None);
         let fault = Fault::of(&result(json!({ "n": "mine" })), Some(&schema)).unwrap();
         assert!(
-            fault.message.contains("/n: ") && !fault.is_of_form,
+            fault.message.text().contains("/n: ") && !fault.is_of_form,
             "{fault:?}"
         );
         assert!(
-            fault.unquoted.ends_with("the outputSchema of the tool"),
+            fault
+                .unquoted
+                .text()
+                .ends_with("the outputSchema of the tool"),
             "{fault:?}"
         );
         let banana = json!({ "type": "banana" });
         let fault = Fault::of(&result(json!({})), Some(&banana)).unwrap();
-        assert!(fault.unquoted.contains("is not valid") && fault.unquoted.contains("banana"));
+        assert!(
+            fault.unquoted.text().contains("is not valid")
+                && fault.unquoted.text().contains("banana")
+        );
         let fault = Fault::of(&json!({ "content": [] }), Some(&schema)).unwrap();
         assert!(
-            fault.message.contains("no `structuredContent`"),
+            fault.message.text().contains("no `structuredContent`"),
             "{fault:?}"
         );
         assert!(Fault::of(&json!({}), Some(&schema)).unwrap().is_of_form);

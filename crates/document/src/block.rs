@@ -6,6 +6,7 @@
 
 use std::fmt::Display;
 
+use mcprove_settings::message::{Message, Part};
 use mcprove_settings::printable::printable;
 
 use crate::figure;
@@ -180,30 +181,27 @@ impl Line {
         Self(vec![Span::Strong(tone, shown(text))])
     }
 
-    /// A sentence as `metrics.json` has it, where names are marked as `phrase::name` marks them: between as
-    /// many backticks as they need. A mark without its end is a text.
-    pub fn sentence(text: impl Display) -> Self {
-        let text = shown(text);
-        let (mut spans, mut plain, mut rest) = (Vec::new(), String::new(), text.as_str());
-        while let Some(start) = rest.find('`') {
-            let (before, marked) = rest.split_at(start);
-            let inside = marked.trim_start_matches('`');
-            let (fence, _) = marked.split_at(marked.len() - inside.len());
-            plain.push_str(before);
-            if let Some((name, after)) = end_of(inside, fence) {
-                spans.extend([
-                    Span::Plain(std::mem::take(&mut plain)),
-                    Span::Code(name.to_owned()),
-                ]);
-                rest = after;
-            } else {
-                plain.push_str(fence);
-                rest = inside;
+    /// A message, with its names as spans.
+    pub fn of(message: &Message) -> Self {
+        let (mut line, mut left) = (Self::default(), TEXT_MAX);
+        for part in message.shown() {
+            let (Part::Text(text) | Part::Code(text)) = &part else {
+                continue;
+            };
+            let text = printable(text, left);
+            let is_cut = text.chars().count() > left;
+            left = left.saturating_sub(text.chars().count());
+            match (part, line.0.last_mut()) {
+                (Part::Code(_), _) => line.0.push(Span::Code(text)),
+                (_, Some(Span::Plain(words))) => words.push_str(&text),
+                _ => line.0.push(Span::Plain(text)),
+            }
+            if is_cut {
+                break;
             }
         }
-        spans.push(Span::Plain(plain + rest));
-        spans.retain(|span| *span != Span::Plain(String::new()));
-        Self(spans)
+        line.0.retain(|span| *span != Span::Plain(String::new()));
+        line
     }
 
     /// The same with more words.
@@ -244,16 +242,6 @@ impl Line {
 /// A text as it is shown.
 fn shown(text: impl Display) -> String {
     printable(&text.to_string(), TEXT_MAX)
-}
-
-/// The name before the next run of backticks that is as long as `fence`, and what comes after it.
-fn end_of<'a>(inside: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
-    inside.match_indices(fence).find_map(|(at, _)| {
-        let (name, after) = (&inside[..at], &inside[at + fence.len()..]);
-        let padded = || name.strip_prefix(' ')?.strip_suffix(' ');
-        let is_whole = !name.ends_with('`') && !after.starts_with('`');
-        is_whole.then(|| (padded().unwrap_or(name), after))
-    })
 }
 
 impl<Text: Display> From<Text> for Line {
@@ -434,8 +422,8 @@ impl Finding {
 
     /// The same with what to try.
     #[must_use]
-    pub fn hint(mut self, hint: Option<impl Display>) -> Self {
-        let hint = hint.map(Line::sentence);
+    pub fn hint(mut self, hint: Option<&Message>) -> Self {
+        let hint = hint.map(Line::of);
         self.hint = hint.filter(|hint| !hint.text().trim().is_empty());
         self
     }
@@ -562,7 +550,7 @@ const UNITS: [&str; 10] = ["", "%", "ms", "s", "m", "h", "/s", "B", "kB", "MB"];
 
 #[cfg(test)]
 mod tests {
-    use mcprove_settings::phrase;
+    use mcprove_settings::message::{self, sentence};
 
     use super::*;
     use crate::style::Style;
@@ -572,29 +560,31 @@ mod tests {
         let code = |name: &str| Span::Code(name.into());
         let plain = |text: &str| Span::Plain(text.into());
         for name in ["a", "a`b", "`", "a`", "``a", "a ` `` b"] {
-            let sentence = format!("{} waits for `b`.", phrase::name(name));
+            let waits = "waits".to_owned();
             assert_eq!(
-                Line::sentence(sentence).0,
+                Line::of(&sentence!("{} {waits} for `b`.", message::name(name))).0,
                 [code(name), plain(" waits for "), code("b"), plain(".")]
             );
         }
-        for odd in ["a ` alone", "``", "a `` b ` c"] {
-            assert_eq!(Line::sentence(odd).0, [plain(odd)]);
-        }
+        // What was read back is a text.
+        assert_eq!(Line::of(&"`a` waits".into()).0, [plain("`a` waits")]);
+    }
+
+    #[test]
+    fn long_sentences_are_cut() {
+        let long = "x".repeat(TEXT_MAX - 2);
+        let line = Line::of(&sentence!("{long}`name` and more"));
+        assert_eq!(line.0, [Span::Plain(long), Span::Code("na…".into())]);
     }
 
     #[test]
     fn a_name_with_a_backtick_is_right_in_every_format() {
-        let sentence = format!("{} is slow", phrase::name("a`b"));
+        let sentence = sentence!("{} is slow", message::name("a`b"));
         let mut table = Table::new(["Tool"]);
         table.push([Line::code("a`b")]);
         let document = Document {
             title: "T".to_owned(),
-            sections: vec![
-                Section::new("S")
-                    .list([Line::sentence(sentence)])
-                    .table(table),
-            ],
+            sections: vec![Section::new("S").list([Line::of(&sentence)]).table(table)],
             ..Document::default()
         };
         assert_eq!(
@@ -615,7 +605,7 @@ mod tests {
             Line::plain("\u{1b}[31mred\n"),
             Line::code("\u{1b}[31mred\n"),
             Line::strong("\u{1b}[31mred\n"),
-            Line::sentence("\u{1b}[31mred\n"),
+            Line::of(&"\u{1b}[31mred\n".into()),
         ] {
             assert_eq!(line.text(), "red ");
         }

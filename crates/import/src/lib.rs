@@ -248,7 +248,7 @@ fn unrecognised(document: &Document<'_>) -> ImportError {
     let message = match (keys.is_empty(), first) {
         (false, _) => format!(
             "not a known trace format: JSON with {}",
-            phrase::names(&keys)
+            mcprove_settings::message::names(&keys).text()
         ),
         (true, Some(_)) => "not a known trace format".to_owned(),
         (true, None) => "no trace: an empty list".to_owned(),

@@ -1,7 +1,7 @@
 //! Things that are counted, and the first of them named: a note about a thousand of them stays a
 //! note.
 
-use mcprove_settings::number;
+use mcprove_settings::{message, number};
 
 use crate::prelude::*;
 
@@ -38,7 +38,7 @@ impl NamedCount {
         let quoted: Vec<String> = self.names.iter().map(|name| phrase::name(name)).collect();
         match self.count - self.names.len() {
             _ if self.count == 0 => None,
-            0 => Some(phrase::names(&self.names)),
+            0 => Some(message::names(&self.names).text()),
             more => Some(format!("{} and {} more", quoted.join(", "), more)),
         }
     }

@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let report = score_with(&trace, &gates, &[&Brevity]);
         println!("  brevity.words = {}", report.targets["brevity.words"]);
         match report.failures.first() {
-            Some(failure) => println!("  failed: {}", failure.message),
+            Some(failure) => println!("  failed: {}", failure.message.text()),
             None => println!("  passed: {}", report.passed),
         }
     }

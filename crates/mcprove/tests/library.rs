@@ -307,7 +307,10 @@ async fn strict_mode_holds_results_and_arguments_against_the_schemas() {
         .into_iter()
         .find(|verdict| verdict.detector == "schema")
         .unwrap();
-    assert!(finding.sentence.contains("inputSchema"), "{finding:?}");
+    assert!(
+        finding.sentence.text().contains("inputSchema"),
+        "{finding:?}"
+    );
 }
 
 #[tokio::test]
@@ -493,7 +496,7 @@ async fn a_slow_tool_is_not_called_alone_and_kept_its_clients_busy() {
     );
     // All four clients soon sit in `wait`: they are neither idle nor served in a row.
     for wrong in ["of the time", "at a time"] {
-        let is_said = report.meaning.iter().any(|one| one.contains(wrong));
+        let is_said = report.meaning.iter().any(|one| one.text().contains(wrong));
         assert!(!is_said, "{:#?}", report.meaning);
     }
 }
@@ -516,7 +519,7 @@ async fn a_slow_mix_says_which_tools_were_too_slow_to_be_in_it() {
         .find(|verdict| verdict.detector == "head_of_line")
         .unwrap();
     assert!(
-        verdict.sentence.contains("`wait` was left out"),
+        verdict.sentence.text().contains("`wait` was left out"),
         "{verdict:?}"
     );
 }

@@ -131,22 +131,22 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
     let down = [("ends on", &crashed), ("stops answering after", &wedged)]
         .into_iter()
         .filter(|(_, payloads)| !payloads.is_empty());
-    let parts: Vec<String> = down
-        .map(|(how, payloads)| format!("{how} {}", quoted_names(payloads)))
+    let parts: Vec<Message> = down
+        .map(|(how, payloads)| sentence!("{how} {}", quoted_names(payloads)))
         .collect();
     let verdict = if !parts.is_empty() {
         Verdict::critical(
             "fuzz",
-            format!(
+            sentence!(
                 "Bad input takes the whole server down: it {}.",
-                parts.join(", and it ")
+                Message::join(parts, ", and it ")
             ),
             "catch every error around reading and handling one message, answer it with a JSON-RPC error and read on",
         )
     } else if !unanswered.is_empty() {
         Verdict::warning(
             "fuzz",
-            format!(
+            sentence!(
                 "The server survives all bad input but leaves some without an answer: {}.",
                 quoted_names(&unanswered)
             ),
@@ -250,7 +250,12 @@ mod tests {
             (silent.outcome, silent.severity),
             (Outcome::Finding, Severity::Warning)
         );
-        assert!(silent.sentence.ends_with("without an answer: `quiet`."));
+        assert!(
+            silent
+                .sentence
+                .text()
+                .ends_with("without an answer: `quiet`.")
+        );
         assert_eq!(verdict(&report(vec![])).outcome, Outcome::Inconclusive);
     }
 

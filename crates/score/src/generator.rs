@@ -142,7 +142,7 @@ fn one_of(advice: Vec<Message>) -> Option<Message> {
         .enumerate()
         .fold(None, |all, (place, each)| {
             let word = if place == last { " or " } else { ", " };
-            Some(all.map_or(each.clone(), |all: Message| all.then(word).and(&each)))
+            Some(all.map_or(each.clone(), |all: Message| all.then(word).with(&each)))
         })
 }
 

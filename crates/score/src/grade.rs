@@ -39,7 +39,7 @@ pub struct Grades {
     /// The worst of them; D at best where the run does not pass.
     pub overall: Option<Grade>,
     /// Why, by the name of the grade.
-    pub reasons: BTreeMap<String, String>,
+    pub reasons: BTreeMap<String, Message>,
 }
 
 /// What is graded.
@@ -66,7 +66,7 @@ pub const FAILED_BEST: Grade = Grade::D;
 pub fn grade(input: &GradeInput) -> Grades {
     let Some(failed_share) = share(input.failed, input.attempted) else {
         return Grades {
-            reasons: [("overall".to_owned(), "no call was made".to_owned())].into(),
+            reasons: [("overall".to_owned(), "no call was made".into())].into(),
             ..Grades::default()
         };
     };
@@ -109,14 +109,14 @@ pub fn grade(input: &GradeInput) -> Grades {
     let breaks = input
         .breaking_concurrent
         .map(|at| format!("it breaks at {at} concurrent"));
-    let capped = format!(
+    let capped = sentence!(
         "capped at {FAILED_BEST:?} by {}",
         quoted_names(&input.failures)
     );
     let reasons = [
-        ("latency", Some(latency_reason)),
-        ("errors", Some(errors_reason)),
-        ("concurrency", breaks),
+        ("latency", Some(latency_reason.into())),
+        ("errors", Some(errors_reason.into())),
+        ("concurrency", breaks.map(Message::from)),
         ("overall", is_capped.then_some(capped)),
     ];
     Grades {

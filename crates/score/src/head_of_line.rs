@@ -91,10 +91,10 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// What is to be known of them: who they are and why, and what to do.
-    fn sentence_and_hint(&self) -> (String, Message) {
+    fn sentence_and_hint(&self) -> (Message, Message) {
         if self.tools.is_empty() {
             return (
-                String::new(),
+                Message::default(),
                 message![
                     "name the fast tool, then a slow one (",
                     setting("tool_call"),
@@ -102,7 +102,7 @@ impl LeftOut {
                 ],
             );
         }
-        let sentence = format!(
+        let sentence = sentence!(
             " {} {} left out, because no answer came within {} when it was tried.",
             quoted_names(&self.tools),
             were(count(self.tools.len())),
@@ -155,7 +155,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
             let (why, hint) = left_out.sentence_and_hint();
             Verdict::inconclusive(
                 "head_of_line",
-                format!(
+                sentence!(
                     "There is no slow tool in the mix ({slow}, the fast one {alone}), so it cannot show whether fast calls wait.{why}"
                 ),
                 hint,
@@ -224,13 +224,14 @@ mod tests {
         assert!(
             verdict(&report, &LeftOut::default())
                 .sentence
+                .text()
                 .starts_with("Only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
         let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());
         assert!(
-            no_slow.sentence.starts_with("There is no slow tool"),
-            "{}",
+            no_slow.sentence.text().starts_with("There is no slow tool"),
+            "{:?}",
             no_slow.sentence
         );
     }
@@ -261,10 +262,10 @@ mod tests {
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         let sentence = &verdict.sentence;
         assert!(
-            sentence.ends_with(
+            sentence.text().ends_with(
                 "`sleep` was left out, because no answer came within 5,000 ms when it was tried."
             ),
-            "{sentence}"
+            "{sentence:?}"
         );
         let hint = verdict.hint.unwrap_or_default().text();
         assert!(hint.starts_with("raise `hang_timeout`"), "{hint}");

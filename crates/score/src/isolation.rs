@@ -133,7 +133,7 @@ mod tests {
         for (report, outcome, sentence) in cases {
             let verdict = verdict(&report);
             assert_eq!(
-                (verdict.outcome, verdict.sentence.as_str()),
+                (verdict.outcome, verdict.sentence.text().as_str()),
                 (outcome, sentence)
             );
             assert_eq!(verdict.is_failure(), outcome == Outcome::Finding);
@@ -148,6 +148,7 @@ mod tests {
         assert!(
             verdict
                 .sentence
+                .text()
                 .starts_with("No tool echoes what it is given")
         );
     }
@@ -158,7 +159,12 @@ mod tests {
             examples: vec!["a got b.".into()],
             ..report(0, 1, 0)
         };
-        assert!(verdict(&report).sentence.ends_with("For example: a got b."));
+        assert!(
+            verdict(&report)
+                .sentence
+                .text()
+                .ends_with("For example: a got b.")
+        );
     }
 
     proptest! {

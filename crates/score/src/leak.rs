@@ -208,8 +208,8 @@ mod tests {
         let verdict = verdict(&report, &LeakSettings::default());
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         assert!(
-            verdict.sentence.contains("unevenly"),
-            "{}",
+            verdict.sentence.text().contains("unevenly"),
+            "{:?}",
             verdict.sentence
         );
     }
@@ -244,7 +244,11 @@ mod tests {
             assert_eq!((report.growth_mb, report.r_squared), (None, None));
             let verdict = verdict(&report, &LeakSettings::default());
             assert_eq!(verdict.outcome, Outcome::Inconclusive);
-            assert!(verdict.sentence.contains("too few"), "{}", verdict.sentence);
+            assert!(
+                verdict.sentence.text().contains("too few"),
+                "{:?}",
+                verdict.sentence
+            );
         }
         let unknown = LeakSettings {
             threshold_mb: f64::NAN,

@@ -9,13 +9,16 @@ pub use std::slice;
 pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::message::{Message, assignment, message, setting, tee_stderr};
+pub use mcprove_settings::message::{
+    Message, assignment, code, message, name as quoted, names as quoted_names, sentence, setting,
+    tee_stderr,
+};
 pub use mcprove_settings::number::{
     count, finite, float, float_len, mean, median, ratio, share, truncated, truncated_len,
 };
 pub use mcprove_settings::phrase::{
-    self, are, count as counted, decimal, milliseconds, name as quoted, names as quoted_names,
-    percent, places as named_places, were, whole,
+    self, are, count as counted, decimal, milliseconds, percent, places as named_places, were,
+    whole,
 };
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;

@@ -64,7 +64,7 @@ pub struct Verdict {
     /// The numbers it rests on; null where one is unknown.
     pub numbers: BTreeMap<String, Value>,
     /// What it means, in one plain sentence.
-    pub sentence: String,
+    pub sentence: Message,
     /// What to try next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<Message>,
@@ -72,7 +72,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// The target holds.
-    pub fn pass(detector: impl Into<String>, sentence: impl Into<String>) -> Self {
+    pub fn pass(detector: impl Into<String>, sentence: impl Into<Message>) -> Self {
         Self {
             detector: detector.into(),
             outcome: Outcome::Pass,
@@ -87,7 +87,7 @@ impl Verdict {
     pub fn finding(
         detector: impl Into<String>,
         severity: Severity,
-        sentence: impl Into<String>,
+        sentence: impl Into<Message>,
         hint: impl Into<Message>,
     ) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Verdict {
     /// The target failed so that the run does not pass.
     pub fn critical(
         detector: impl Into<String>,
-        sentence: impl Into<String>,
+        sentence: impl Into<Message>,
         hint: impl Into<Message>,
     ) -> Self {
         Self::finding(detector, Severity::Critical, sentence, hint)
@@ -110,7 +110,7 @@ impl Verdict {
     /// The target failed in what is worth looking at.
     pub fn warning(
         detector: impl Into<String>,
-        sentence: impl Into<String>,
+        sentence: impl Into<Message>,
         hint: impl Into<Message>,
     ) -> Self {
         Self::finding(detector, Severity::Warning, sentence, hint)
@@ -119,7 +119,7 @@ impl Verdict {
     /// The evidence is not enough, with how to get more.
     pub fn inconclusive(
         detector: impl Into<String>,
-        sentence: impl Into<String>,
+        sentence: impl Into<Message>,
         hint: impl Into<Message>,
     ) -> Self {
         Self {

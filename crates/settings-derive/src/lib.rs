@@ -20,9 +20,13 @@
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
 use quote::quote;
+use syn::punctuated::Punctuated;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Type, parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Token, Type,
+    parse_quote,
 };
+
+mod sentence;
 
 /// Derives `mcprove_settings::setting::Settings`.
 #[proc_macro_derive(Settings, attributes(setting))]
@@ -34,6 +38,21 @@ pub fn derive_settings(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(PublicSettings, attributes(setting))]
 pub fn derive_public_settings(input: TokenStream) -> TokenStream {
     derive(input, &quote!(::mcprove::settings))
+}
+
+/// A `Message`, written as for `format!`, with its names and values as parts of their own: a name stands between
+/// backticks in the template, or a hole is filled with one. The template is taken apart here, never at run time.
+///
+/// ```text
+/// sentence!("`expect` of {} is empty", code(block))
+/// ```
+#[proc_macro]
+pub fn sentence(input: TokenStream) -> TokenStream {
+    let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+    let arguments = syn::parse_macro_input!(input with parser);
+    sentence::expand(arguments)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
 }
 
 fn derive(input: TokenStream, root: &Tokens) -> TokenStream {

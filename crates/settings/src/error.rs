@@ -95,16 +95,22 @@ impl ConfigError {
 
     /// What is wrong and what to try, in the words of its file.
     pub fn texts(&self) -> (String, Option<String>) {
+        let (message, hint) = self.messages();
+        (message.text(), hint.as_ref().map(Message::text))
+    }
+
+    /// The same with its names.
+    pub fn messages(&self) -> (Message, Option<Message>) {
         if self.is_command_line() {
-            return (self.message.text(), self.hint.as_ref().map(Message::text));
+            return (self.message.clone(), self.hint.clone());
         }
         let spelling = if self.is_yaml {
             Spelling::Yaml
         } else {
             Spelling::Toml
         };
-        let hint = self.hint.as_ref().map(|hint| hint.spelled(spelling));
-        (self.message.spelled(spelling), hint)
+        let hint = self.hint.as_ref().map(|hint| hint.fixed(spelling));
+        (self.message.fixed(spelling), hint)
     }
 
     fn is_command_line(&self) -> bool {

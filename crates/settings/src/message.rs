@@ -1,7 +1,11 @@
-//! A sentence for users. Settings in it are identities, which a front end spells as flags or as keys; only a
-//! renderer can read the text.
+//! A sentence for users. Names and values in it are parts of their own, settings are identities, which a front end
+//! spells as flags or as keys; only a renderer can read the text.
 
 use crate::prelude::*;
+
+pub use mcprove_settings_derive::sentence;
+
+use crate::phrase;
 
 /// A sentence for users.
 #[derive(Clone, Default)]
@@ -12,6 +16,8 @@ pub struct Message(Vec<Part>);
 pub enum Part {
     /// Words.
     Text(Cow<'static, str>),
+    /// A name, a value or a command.
+    Code(Cow<'static, str>),
     /// A setting, by its name.
     Setting(Cow<'static, str>),
     /// A setting with a value for it.
@@ -21,6 +27,11 @@ pub enum Part {
     /// What only a flag can do, by its setting, with the words before and after it: left out where there are no
     /// flags.
     FlagOnly(&'static str, &'static str, &'static str),
+}
+
+/// What can fill a hole of a `sentence!`.
+pub trait Fill {
+    fn fill(&self, parts: &mut Vec<Part>);
 }
 
 /// How this process spells settings: the program says flags, everyone else gets keys.
@@ -41,6 +52,21 @@ pub enum Spelling {
     Yaml,
     /// As flags, which a function finds; a setting without one is spelled as a key.
     Flags(fn(&str) -> Option<String>),
+}
+
+/// A name, a value or a command in a sentence.
+pub fn code(text: impl Into<Cow<'static, str>>) -> Part {
+    Part::Code(text.into())
+}
+
+/// A name that a server chose: on one line, and not longer than it is worth.
+pub fn name(name: &str) -> Part {
+    code(phrase::one_line(name, phrase::NAME_CHARS_MAX))
+}
+
+/// `a`, `b` and `c`; the first five, then how many more.
+pub fn names<Name: AsRef<str>>(names: &[Name]) -> Message {
+    phrase::listed(names, |each| name(each.as_ref()).into())
 }
 
 /// A setting in a sentence, by its name.
@@ -101,71 +127,180 @@ impl Message {
         self
     }
 
-    /// The same with another sentence after it.
+    /// The same with words, a name or another sentence after it.
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
-        self.0.extend(other.0.iter().cloned());
+    pub fn with(mut self, more: &(impl Fill + ?Sized)) -> Self {
+        more.fill(&mut self.0);
         self
+    }
+
+    /// Messages in one, with words between them.
+    pub fn join(messages: impl IntoIterator<Item = Self>, between: &'static str) -> Self {
+        messages
+            .into_iter()
+            .reduce(|all, message| all.then(between).with(&message))
+            .unwrap_or_default()
     }
 
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.text().is_empty()
+    }
+
+    /// As a sentence of its own: with a capital and a full stop.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        let is_said = |part: &Part| !matches!(part, Part::Text(text) if text.is_empty());
+        self.0.retain(is_said);
+        if let Some(Part::Text(first)) = self.0.first_mut() {
+            let mut letters = first.trim_start().chars();
+            let capital = letters.next().into_iter().flat_map(char::to_uppercase);
+            *first = capital.chain(letters).collect();
+        }
+        if let Some(Part::Text(last)) = self.0.last_mut() {
+            *last = last.trim_end().to_owned().into();
+        }
+        match self.0.last() {
+            Some(Part::Text(last)) if last.ends_with(['.', '?', '!', '…']) => self,
+            None => self,
+            Some(_) => self.then("."),
+        }
+    }
+
+    /// The same with its settings spelled for good.
+    #[must_use]
+    pub fn fixed(&self, spelling: Spelling) -> Self {
+        Self(self.spelled_parts(spelling).collect())
+    }
+
+    /// What follows these words, where it begins with them.
+    pub fn without(&self, words: &str) -> Option<Self> {
+        let (first, rest) = self.0.split_first()?;
+        let Part::Text(first) = first else {
+            return None;
+        };
+        let first = Part::from(first.strip_prefix(words)?.to_owned());
+        Some(Self::from_parts(
+            [first].into_iter().chain(rest.iter().cloned()),
+        ))
+    }
+
+    /// The same after a change of its text, such as what takes out secrets: where that finds something, it is a text.
+    #[must_use]
+    pub fn edited(&self, edit: impl FnOnce(&str) -> String) -> Self {
+        let text = self.text();
+        let edited = edit(&text);
+        if edited == text {
+            self.clone()
+        } else {
+            edited.into()
+        }
     }
 
     /// The sentence, with its settings spelled as this process does.
     pub fn text(&self) -> String {
-        self.spelled(SPELLING.get().copied().unwrap_or(Spelling::Toml))
+        self.spelled(Spelling::own())
     }
 
-    /// The sentence, with its settings spelled.
+    /// The sentence, with its settings spelled. Names stand between more backticks than stand together in them.
     pub fn spelled(&self, spelling: Spelling) -> String {
-        let parts = self.0.iter().map(|part| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Setting(name) => spelling.setting(name),
-            Part::Assignment(name, value) => spelling.assignment(name, value),
+        let mut text = String::new();
+        for part in self.spelled_parts(spelling) {
+            match part {
+                Part::Code(code) => {
+                    let fence = phrase::fence(&code, 1);
+                    let pad = if code.contains('`') { " " } else { "" };
+                    text.extend([&fence, pad, &code, pad, &fence]);
+                }
+                Part::Text(words) => text.push_str(&words),
+                _ => {}
+            }
+        }
+        text
+    }
+
+    /// Its words and its names, with settings spelled as this process does.
+    pub fn shown(&self) -> impl Iterator<Item = Part> {
+        self.spelled_parts(Spelling::own())
+    }
+
+    fn spelled_parts(&self, spelling: Spelling) -> impl Iterator<Item = Part> {
+        self.0.iter().flat_map(move |part| match part {
+            Part::Text(_) | Part::Code(_) => vec![part.clone()],
+            Part::Setting(name) => vec![spelling.setting(name)],
+            Part::Assignment(name, value) => vec![spelling.assignment(name, value)],
             Part::Section(path) => spelling.section(path),
             Part::FlagOnly(before, name, after) => match spelling {
-                Spelling::Flags(flag) => {
-                    flag(name).map_or_else(String::new, |flag| format!("{before}{flag}{after}"))
-                }
-                _ => String::new(),
+                Spelling::Flags(flag) => flag(name)
+                    .map(|flag| format!("{before}{flag}{after}").into())
+                    .into_iter()
+                    .collect(),
+                _ => Vec::new(),
             },
-        });
-        parts.collect()
+        })
     }
 }
 
 impl Spelling {
-    fn setting(self, name: &str) -> String {
+    /// How this process spells settings.
+    fn own() -> Self {
+        SPELLING.get().copied().unwrap_or(Self::Toml)
+    }
+
+    fn setting(self, name: &str) -> Part {
         match self {
-            Self::Flags(flag) => flag(name).unwrap_or_else(|| Self::Toml.setting(name)),
-            _ => format!("`{name}`"),
+            Self::Flags(flag) => flag(name).map_or_else(|| Self::Toml.setting(name), Part::from),
+            _ => code(name.to_owned()),
         }
     }
 
-    fn assignment(self, name: &str, value: &str) -> String {
+    fn assignment(self, name: &str, value: &str) -> Part {
         match self {
-            Self::Toml => format!("`{name} = {value}`"),
-            Self::Yaml => format!("`{name}: {value}`"),
+            Self::Toml => code(format!("{name} = {value}")),
+            Self::Yaml => code(format!("{name}: {value}")),
             Self::Flags(flag) => flag(name).map_or_else(
                 || Self::Toml.assignment(name, value),
-                |flag| format!("{flag} {value}"),
+                |flag| format!("{flag} {value}").into(),
             ),
         }
     }
 
-    fn section(self, path: &str) -> String {
+    fn section(self, path: &'static str) -> Vec<Part> {
         match self {
-            Self::Toml => match path.strip_suffix("[]") {
-                Some(path) => format!("[[{path}]]"),
-                None => format!("[{path}]"),
-            },
+            Self::Toml => vec![match path.strip_suffix("[]") {
+                Some(path) => format!("[[{path}]]").into(),
+                None => format!("[{path}]").into(),
+            }],
             Self::Yaml | Self::Flags(_) => match path.trim_end_matches("[]").split_once('.') {
-                Some((outer, inner)) => format!("`{inner}` of `{outer}`"),
-                None => format!("`{path}`"),
+                Some((outer, inner)) => vec![code(inner), " of ".into(), code(outer)],
+                None => vec![code(path)],
             },
         }
+    }
+}
+
+/// Words.
+impl<Text: fmt::Display + ?Sized> Fill for Text {
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.push(self.to_string().into());
+    }
+}
+
+impl Fill for Part {
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.push(self.clone());
+    }
+}
+
+impl Fill for Message {
+    fn fill(&self, parts: &mut Vec<Part>) {
+        parts.extend_from_slice(&self.0);
+    }
+}
+
+impl Fill for &Message {
+    fn fill(&self, parts: &mut Vec<Part>) {
+        (*self).fill(parts);
     }
 }
 
@@ -188,6 +323,12 @@ impl PartialEq for Message {
 }
 
 impl Eq for Message {}
+
+impl PartialEq<&str> for Message {
+    fn eq(&self, text: &&str) -> bool {
+        self.text() == *text
+    }
+}
 
 /// As text.
 impl Serialize for Message {

@@ -4,10 +4,8 @@
 
 use std::io::ErrorKind;
 
-use tokio::sync::watch;
-
 use crate::prelude::*;
-
+use tokio::sync::watch;
 /// How long to wait after a connection could not be accepted, for instance for lack of files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 /// Below this, memory may run out in ordinary runs.
@@ -122,41 +120,41 @@ impl OwnLimit {
     }
 
     /// What to raise or lower.
-    pub const fn hint(&self) -> &'static str {
+    pub fn hint(&self) -> Message {
         self.resource.words().1
     }
 }
 
 impl LimitedResource {
     /// That it ran out, and what to raise or lower.
-    const fn words(self) -> (&'static str, &'static str) {
+    fn words(self) -> (&'static str, Message) {
         match self {
             Self::Descriptors => (
                 "mcprove ran out of file descriptors",
-                "raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once",
+                sentence!("raise the limit, for instance with `ulimit -n 4096`, or use fewer sessions and calls at once"),
             ),
             Self::SystemDescriptors => (
                 "the system ran out of file descriptors",
-                "raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once",
+                sentence!("raise the limit of the system (`sysctl fs.file-max`), or use fewer sessions and calls at once"),
             ),
             Self::Processes => (
                 "mcprove could not start another process or thread",
-                "raise the limits on processes (`ulimit -u`, or that of the container) and on memory \
-                 (`ulimit -v`), or use fewer sessions and calls at once",
+                sentence!("raise the limits on processes (`ulimit -u`, or that of the container) and on memory \
+                 (`ulimit -v`), or use fewer sessions and calls at once"),
             ),
             Self::Memory => (
                 "mcprove ran out of memory",
-                "raise the limit on memory (`ulimit -v`, or that of the container), or use fewer sessions and \
-                 calls at once",
+                sentence!("raise the limit on memory (`ulimit -v`, or that of the container), or use fewer sessions and \
+                 calls at once"),
             ),
             Self::Ports => (
                 "mcprove has no local address or port left to connect from",
-                "wait a minute until used ports are free again, widen their range (`sysctl \
-                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once",
+                sentence!("wait a minute until used ports are free again, widen their range (`sysctl \
+                 net.ipv4.ip_local_port_range`), or use fewer sessions and calls at once"),
             ),
             Self::Supervisor => (
                 "the process of mcprove that supervises the server was killed, and the server with it",
-                "something else killed it, such as the system for lack of memory: see its log, and run the command again",
+                "something else killed it, such as the system for lack of memory: see its log, and run the command again".into(),
             ),
         }
     }
@@ -367,7 +365,7 @@ mod tests {
         };
         let text = "mcprove ran out of file descriptors (limit 1024)";
         assert_eq!(limit.to_string(), text);
-        assert!(limit.hint().contains("`ulimit -n 4096`"));
+        assert!(limit.hint().text().contains("`ulimit -n 4096`"));
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! How numbers and names look inside a sentence, the same in every verdict.
 
+use crate::message;
 use crate::prelude::*;
 
 /// Names and places listed before the rest is only counted.
@@ -9,7 +10,7 @@ const LISTED_MAX: usize = 5;
 const TEXT_CHARS_MAX: usize = 200;
 
 /// Characters of a name before it is cut.
-const NAME_CHARS_MAX: usize = 80;
+pub(crate) const NAME_CHARS_MAX: usize = 80;
 
 /// From here on a number is written with an exponent, so that a sentence stays a sentence.
 const PLAIN_MAX: f64 = 1e15;
@@ -41,14 +42,14 @@ fn grouped(number: &str) -> String {
 }
 
 /// `a, b and c`; the first five, then how many more.
-fn listed<T>(all: &[T], show: impl FnMut(&T) -> String) -> String {
-    let mut shown: Vec<String> = all.iter().take(LISTED_MAX).map(show).collect();
+pub(crate) fn listed<T>(all: &[T], show: impl FnMut(&T) -> Message) -> Message {
+    let mut shown: Vec<Message> = all.iter().take(LISTED_MAX).map(show).collect();
     if all.len() > LISTED_MAX {
-        shown.push(format!("{} more", all.len() - LISTED_MAX));
+        shown.push(format!("{} more", all.len() - LISTED_MAX).into());
     }
-    match shown.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => shown.concat(),
+    match shown.pop() {
+        Some(last) if !shown.is_empty() => Message::join(shown, ", ").then(" and ").with(&last),
+        last => last.unwrap_or_default(),
     }
 }
 
@@ -57,7 +58,10 @@ pub fn places(noun: &str, places: &[usize]) -> String {
     match places.len() {
         0 => format!("no {noun}"),
         1 => format!("{noun} {}", places[0]),
-        _ => format!("{noun}s {}", listed(places, usize::to_string)),
+        _ => format!(
+            "{noun}s {}",
+            listed(places, |place| place.to_string().into()).text()
+        ),
     }
 }
 
@@ -119,12 +123,9 @@ pub fn text(text: &str) -> String {
     one_line(text, TEXT_CHARS_MAX)
 }
 
-/// A name that a server chose, marked as Markdown marks code: between more backticks than stand together in it.
+/// A name that a server chose, marked as Markdown marks code.
 pub fn name(name: &str) -> String {
-    let name = one_line(name, NAME_CHARS_MAX);
-    let fence = fence(&name, 1);
-    let pad = if name.contains('`') { " " } else { "" };
-    format!("{fence}{pad}{name}{pad}{fence}")
+    Message::from(message::name(name)).text()
 }
 
 /// More backticks than stand together in a text, and no fewer than `least`.
@@ -133,28 +134,8 @@ pub fn fence(text: &str, least: usize) -> String {
     "`".repeat(runs.max().map_or(1, |longest| longest + 1).max(least))
 }
 
-fn one_line(text: &str, max: usize) -> String {
+pub(crate) fn one_line(text: &str, max: usize) -> String {
     shorten(text.trim(), max).replace(char::is_control, " ")
-}
-
-/// Words as a sentence of their own: with a capital and a full stop.
-pub fn sentence(words: &str) -> String {
-    let mut letters = words.trim().chars();
-    let mut sentence: String = letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_uppercase)
-        .chain(letters)
-        .collect();
-    if !sentence.is_empty() && !sentence.ends_with(['.', '?', '!', '…']) {
-        sentence.push('.');
-    }
-    sentence
-}
-
-/// `` `a`, `b` and `c` ``; the first five, then how many more.
-pub fn names<Name: AsRef<str>>(names: &[Name]) -> String {
-    listed(names, |each| name(each.as_ref()))
 }
 
 #[cfg(test)]
@@ -197,7 +178,8 @@ mod tests {
 
     #[test]
     fn lists_are_bounded() {
-        assert_eq!(names::<&str>(&[]), "");
+        let names = |names: &[&str]| message::names(names).text();
+        assert_eq!(names(&[]), "");
         assert_eq!(names(&["a"]), "`a`");
         assert_eq!(names(&["a", "b", "c"]), "`a`, `b` and `c`");
         assert_eq!(
@@ -214,7 +196,7 @@ mod tests {
             ("`a` failed; why?", "`a` failed; why?"),
             ("ärger ", "Ärger."),
         ] {
-            assert_eq!(sentence(words), text);
+            assert_eq!(Message::from(words).whole().text(), text);
         }
     }
 

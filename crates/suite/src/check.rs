@@ -53,7 +53,7 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 /// What a file is.
@@ -117,7 +117,7 @@ pub fn check_empty_folder(path: &Path) -> (CheckedFile, Option<ConfigErrors>) {
     checked.refuse(Some(errors))
 }
 
-fn unusable(file: &str, message: impl Into<Message>, hint: &'static str) -> ConfigErrors {
+fn unusable(file: &str, message: impl Into<Message>, hint: impl Into<Message>) -> ConfigErrors {
     ConfigErrors::of(ConfigError::of_file(file, message, hint))
 }
 
@@ -165,7 +165,9 @@ impl CheckedFile {
                 return Err(unusable(
                     &document.file,
                     format!("is not a suite: it is {}", other.describe()),
-                    "leave it out; a suite has `servers`, and `tools`, `agents` or `load`",
+                    sentence!(
+                        "leave it out; a suite has `servers`, and `tools`, `agents` or `load`"
+                    ),
                 ));
             }
         };
@@ -207,7 +209,9 @@ impl CheckedFile {
                     return Err(unusable(
                         &document.file,
                         "it is empty",
-                        "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`",
+                        sentence!(
+                            "is it the right file? a suite has `servers`, and `tools`, `agents` or `load`"
+                        ),
                     ));
                 }
                 self.note(&[("faults", faults)], &[]);

@@ -4,38 +4,38 @@ use crate::prelude::*;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
+#[error("{}", message.text())]
 pub struct TestError {
     /// What happened.
-    pub message: String,
+    pub message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl TestError {
     /// With what to try.
-    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            hint: hint.into().text(),
+            hint: hint.into(),
         }
     }
 }
 
 impl FillError {
     /// What to try.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Message {
         match self {
-            Self::Unset(name) => format!(
+            Self::Unset(name) => sentence!(
                 "set {name} in the environment, name it under `variables`, or write ${{{name}:-a default}}"
             ),
-            Self::Open(_) => "close it with `}`, or write `$${` for the characters".to_owned(),
+            Self::Open(_) => sentence!("close it with `}}`, or write `$${{` for the characters"),
         }
     }
 
     /// That this cannot be filled in.
     pub(crate) fn of(&self, what: impl fmt::Display) -> TestError {
-        TestError::new(format!("{what}: {self}"), self.hint())
+        TestError::new(sentence!("{what}: {self}"), self.hint())
     }
 }
 
@@ -65,12 +65,12 @@ pub fn last_lines(text: &str, most: usize) -> String {
 }
 
 /// A message, and what a program wrote to stderr, if it wrote anything.
-pub fn with_stderr(message: impl Into<String>, stderr: &str) -> String {
+pub fn with_stderr(message: impl Into<Message>, stderr: &str) -> Message {
     let message = message.into();
     if stderr.trim().is_empty() {
         return message;
     }
-    format!("{message}; its stderr ends with:\n{stderr}")
+    sentence!("{message}; its stderr ends with:\n{stderr}")
 }
 
 /// Whether a call failed because no answer came.

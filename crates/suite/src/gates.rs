@@ -11,8 +11,10 @@ pub use mcprove_settings::table::spellings;
 /// Reads a gates file.
 pub fn read(path: &Path) -> Result<Gates, ConfigErrors> {
     let wanted = Wanted {
-        when_missing: "check the path of the gates",
-        when_too_large: "are these gates at all? `mcprove schema gates` describes them",
+        when_missing: || "check the path of the gates".into(),
+        when_too_large: || {
+            sentence!("are these gates at all? `mcprove schema gates` describes them")
+        },
     };
     from_document(&Document::read(path, Document::from_yaml, wanted)?)
 }

@@ -10,7 +10,7 @@ pub use std::sync::{Arc, Mutex};
 pub use std::time::{Duration, Instant, SystemTime};
 
 pub use mcprove_settings::loss::{Loss, Losses, Missing};
-pub use mcprove_settings::message::{Diagnostic, Message, message, setting, tee_stderr};
+pub use mcprove_settings::message::{Diagnostic, Message, message, sentence, setting, tee_stderr};
 pub use mcprove_settings::number::float;
 pub use mcprove_settings::own_limits::OwnLimit;
 pub use mcprove_settings::private_file;

@@ -137,7 +137,7 @@ fn judge(tool: &Tool, result: &Value, elapsed: Duration) -> ToolHealth {
         None => health(ToolOutcome::Ok),
         Some(fault) => ToolHealth {
             category: Some(ErrorCategory::Malformed),
-            message: Some(format!("{}: {fault}", ErrorCategory::Malformed)),
+            message: Some(sentence!("{}: {fault}", ErrorCategory::Malformed)),
             ..health(ToolOutcome::Error)
         },
     }
@@ -265,8 +265,8 @@ impl<'a> Prober<'a> {
             ErrorCategory::ToolError => (ToolOutcome::ToolError, error.to_string()),
             // We ended the call ourselves: the tool cannot be judged by it.
             ErrorCategory::Cancelled => {
-                let answers = message![setting("accept_requests"), " answers it"].text();
-                return ToolHealth::skipped(name, format!("{error}; {answers}"));
+                let reason = sentence!("{error}; {} answers it", setting("accept_requests"));
+                return ToolHealth::skipped(name, reason);
             }
             category => (ToolOutcome::Error, format!("{category}: {error}")),
         };
@@ -277,7 +277,7 @@ impl<'a> Prober<'a> {
         }
         self.reconnect_if_closed().await;
         ToolHealth {
-            message: Some(message),
+            message: Some(message.into()),
             category: Some(category),
             ..ToolHealth::new(name, outcome, Some(elapsed))
         }
@@ -391,6 +391,6 @@ fn repeated_names(tools: &[Tool]) -> Option<String> {
 
 fn finding(violation: &Violation) -> Finding {
     let kind = json!(violation.kind);
-    let message = format!("{}: {}", violation.kind.explanation(), violation.message);
+    let message = sentence!("{}: {}", violation.kind.explanation(), violation.message);
     Finding::new(kind.as_str().unwrap_or_default(), message)
 }

@@ -84,7 +84,7 @@ pub struct Finding {
     /// What kind, in `snake_case`.
     pub kind: String,
     /// What exactly.
-    pub message: String,
+    pub message: Message,
 }
 
 /// How one tool fared.
@@ -98,7 +98,7 @@ pub struct ToolHealth {
     /// How long it took; null when it was not called.
     pub duration_ms: Option<f64>,
     /// Why it is not `ok`.
-    pub message: Option<String>,
+    pub message: Option<Message>,
     /// The category of the failure.
     #[sparse]
     pub category: Option<ErrorCategory>,
@@ -160,7 +160,7 @@ impl ProbeReport {
 }
 
 impl Finding {
-    pub(super) fn new(kind: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(kind: &str, message: impl Into<Message>) -> Self {
         Self {
             kind: kind.to_owned(),
             message: message.into(),
@@ -185,7 +185,7 @@ impl ToolHealth {
         }
     }
 
-    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<String>) -> Self {
+    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<Message>) -> Self {
         Self {
             message: Some(reason.into()),
             ..Self::new(name, ToolOutcome::Skipped, None)

@@ -3,18 +3,19 @@
 use std::io::ErrorKind;
 
 use crate::prelude::*;
+use mcprove_settings::message::Message;
 
 /// Why a process was not started, and what to try.
 #[derive(Debug, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", message.text())]
 pub struct SpawnError {
-    message: String,
-    hint: String,
+    message: Message,
+    hint: Message,
     limit: Option<OwnLimit>,
 }
 
 impl SpawnError {
-    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -22,8 +23,13 @@ impl SpawnError {
         }
     }
 
+    /// What happened.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
     /// What to try next.
-    pub fn hint(&self) -> String {
+    pub fn hint(&self) -> Message {
         self.hint.clone()
     }
 
@@ -36,7 +42,7 @@ impl SpawnError {
     pub(super) fn from_io(server: &Server, source: &io::Error) -> Self {
         let program = redact_text(&server.command);
         if let Some(limit) = OwnLimit::of_start(source) {
-            let message = format!("{limit}, so `{program}` was not started");
+            let message = sentence!("{limit}, so `{program}` was not started");
             return Self {
                 limit: Some(limit),
                 ..Self::new(message, limit.hint())
@@ -46,20 +52,20 @@ impl SpawnError {
             ErrorKind::NotFound => Self::not_found(server),
             ErrorKind::PermissionDenied => Self::not_executable(&program, source.to_string()),
             _ => {
-                let message = format!("cannot start `{program}`: {source}");
+                let message = sentence!("cannot start `{program}`: {source}");
                 Self::new(message, "try the same command in a shell")
             }
         }
     }
 
     /// The program exists and may not be executed.
-    pub(super) fn not_executable(program: &str, hint: String) -> Self {
-        Self::new(format!("not allowed to run `{program}`"), hint)
+    pub(super) fn not_executable(program: &str, hint: impl Into<Message>) -> Self {
+        Self::new(sentence!("not allowed to run `{program}`"), hint)
     }
 
     /// The file for its stderr cannot be written.
     pub(crate) fn log_file(path: &Path, source: &io::Error) -> Self {
-        let message = format!("cannot write the log `{}`: {source}", path.display());
+        let message = sentence!("cannot write the log `{}`: {source}", path.display());
         Self {
             limit: OwnLimit::of(source),
             ..Self::new(message, "check the path and its permissions")
@@ -70,10 +76,12 @@ impl SpawnError {
     #[cfg(unix)]
     pub(super) fn supervisor(program: &Path, source: &io::Error) -> Self {
         let program = program.display();
-        let hint = "name a program that calls `mcprove_client::process::supervise` \
-                    first of all in `main`";
+        let hint = sentence!(
+            "name a program that calls `mcprove_client::process::supervise` \
+                    first of all in `main`"
+        );
         Self::new(
-            format!("cannot use the supervisor `{program}`: {source}"),
+            sentence!("cannot use the supervisor `{program}`: {source}"),
             hint,
         )
     }
@@ -83,23 +91,23 @@ impl SpawnError {
         let program = redact_text(&server.command);
         let directory = server.working_dir.as_deref().unwrap_or(Path::new("."));
         let hint = if let Some((first, _)) = program.trim().split_once(char::is_whitespace) {
-            format!(
+            sentence!(
                 "a program name holds no arguments; check the quoting, so that `{first}` is the \
                  program and the rest are arguments"
             )
         } else if program.contains(['/', '\\']) {
             match (Path::new(&program).is_relative(), &server.working_dir) {
-                (true, Some(from)) => format!("no such file, seen from `{}`", from.display()),
-                (true, None) => "no such file, seen from the current directory".to_owned(),
-                (false, _) => "no such file; check the path".to_owned(),
+                (true, Some(from)) => sentence!("no such file, seen from `{}`", from.display()),
+                (true, None) => "no such file, seen from the current directory".into(),
+                (false, _) => "no such file; check the path".into(),
             }
         } else if cfg!(unix) && directory.join(&program).is_file() {
-            format!("it is not on PATH; to run the file in the directory write `./{program}`")
+            sentence!("it is not on PATH; to run the file in the directory write `./{program}`")
         } else {
             "it is in no directory of PATH; check the spelling, PATH, and that it is installed"
-                .to_owned()
+                .into()
         };
-        Self::new(format!("cannot find the program `{program}`"), hint)
+        Self::new(sentence!("cannot find the program `{program}`"), hint)
     }
 }
 
@@ -119,7 +127,7 @@ pub fn check_command(server: &Server) -> Result<(), SpawnError> {
         Err(error) => error,
     };
     let directory = directory.display();
-    let message = format!("cannot start in the directory `{directory}`: {source}");
+    let message = sentence!("cannot start in the directory `{directory}`: {source}");
     Err(SpawnError {
         limit: OwnLimit::of(&source),
         ..SpawnError::new(message, "check the working directory")
@@ -133,9 +141,21 @@ mod tests {
     #[test]
     fn a_missing_program_gets_the_hint_that_fits() {
         let hint = |command: &str| SpawnError::not_found(&Server::stdio(command)).hint();
-        assert!(hint("python -m server").contains("so that `python` is the program"));
-        assert!(hint("no-such-program").contains("in no directory of PATH"));
-        assert!(hint("./no/such").contains("seen from the current directory"));
+        assert!(
+            hint("python -m server")
+                .text()
+                .contains("so that `python` is the program")
+        );
+        assert!(
+            hint("no-such-program")
+                .text()
+                .contains("in no directory of PATH")
+        );
+        assert!(
+            hint("./no/such")
+                .text()
+                .contains("seen from the current directory")
+        );
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub fn check_program(server: &Server) -> Result<(), SpawnError> {
     };
     let candidate = candidate.display();
     let hint = if is_directory {
-        format!("`{candidate}` is a directory")
+        sentence!("`{candidate}` is a directory")
     } else {
-        format!("`{candidate}` is not executable; `chmod +x` it, or start its interpreter")
+        sentence!("`{candidate}` is not executable; `chmod +x` it, or start its interpreter")
     };
     Err(SpawnError::not_executable(program, hint))
 }
@@ -79,11 +79,11 @@ fn check_interpreter(program: &str, file: &Path) -> Result<(), SpawnError> {
             // Windows line ends are the usual reason; make them visible.
             let interpreter = interpreter.escape_debug().to_string();
             Err(SpawnError::new(
-                format!(
+                sentence!(
                     "cannot run the script `{program}`: its first line asks for `{interpreter}`, which does \
                      not exist"
                 ),
-                format!("install `{interpreter}`, or correct the first line of the script"),
+                sentence!("install `{interpreter}`, or correct the first line of the script"),
             ))
         }
         _ => Ok(()),
@@ -122,11 +122,11 @@ mod tests {
         .unwrap();
 
         let error = check(Server::stdio("fine").working_dir(path)).unwrap_err();
-        assert!(error.hint().contains("write `./fine`"), "{error}");
+        assert!(error.hint().text().contains("write `./fine`"), "{error}");
         let error = check(Server::stdio("plain").env("PATH", path_text)).unwrap_err();
-        assert!(error.hint().contains("chmod +x"), "{error}");
+        assert!(error.hint().text().contains("chmod +x"), "{error}");
         let error = check(Server::stdio("folder").env("PATH", path_text)).unwrap_err();
-        assert!(error.hint().contains("is a directory"), "{error}");
+        assert!(error.hint().text().contains("is a directory"), "{error}");
         let error = check(Server::stdio("./windows").working_dir(path)).unwrap_err();
         assert!(error.to_string().contains(r"/bin/sh\r"), "{error}");
     }

@@ -62,13 +62,21 @@ impl From<Failure> for ConnectError {
 }
 
 impl ConnectError {
+    /// What happened.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Start(error) => error.message().clone(),
+            other => other.to_string().into(),
+        }
+    }
+
     /// What to try next.
     pub fn hint(&self) -> Message {
         if let Some(limit) = self.own_limit() {
-            return limit.hint().into();
+            return limit.hint();
         }
         match self {
-            Self::Start(error) => error.hint().into(),
+            Self::Start(error) => error.hint(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
                 message![
                     "the server crashed before responding; its stderr says why",

@@ -67,8 +67,10 @@ pub fn parse_toml(text: &str, file: &str) -> Result<Vec<FaultSpec>, ConfigErrors
 /// Reads a faults file: TOML when it ends in `.toml`, YAML when it ends in `.yml`, `.yaml` or `.json`.
 pub fn read_file(path: &Path) -> Result<Vec<FaultSpec>, ConfigErrors> {
     let wanted = Wanted {
-        when_missing: "check the path of the faults",
-        when_too_large: "is it a list of faults at all? `mcprove schema faults` describes one",
+        when_missing: || "check the path of the faults".into(),
+        when_too_large: || {
+            sentence!("is it a list of faults at all? `mcprove schema faults` describes one")
+        },
     };
     from_document(&Document::read_by_name(path, wanted)?)
 }
@@ -88,7 +90,7 @@ pub fn from_document(document: &Document) -> Result<Vec<FaultSpec>, ConfigErrors
 fn read_map(reader: &mut Reader<'_>, root: &Node) -> Vec<Item> {
     if !matches!(root.data, Data::Table(_) | Data::Null) {
         let kind = root.kind();
-        let message = format!("faults must be a list, or a map with `faults`, not {kind}");
+        let message = sentence!("faults must be a list, or a map with `faults`, not {kind}");
         reader.problem(&root.span, message, HINT);
         return Vec::new();
     }
@@ -98,7 +100,7 @@ fn read_map(reader: &mut Reader<'_>, root: &Node) -> Vec<Item> {
     }
     // A key that is not known was told already.
     if section.fields().is_empty() {
-        reader.problem(&root.span, "there are no `faults` in it", HINT);
+        reader.problem(&root.span, sentence!("there are no `faults` in it"), HINT);
     }
     Vec::new()
 }
@@ -108,7 +110,7 @@ fn advice(name: &str) -> Option<Message> {
     let normal = name.replace('-', "_");
     let is_of_fault = ["kind", "target"].contains(&normal.as_str())
         || kinds().any(|kind| FaultSpec::keys(kind).contains(&normal.as_str()));
-    is_of_fault.then(|| "it belongs to a fault: write `faults:` and a list below it".into())
+    is_of_fault.then(|| sentence!("it belongs to a fault: write `faults:` and a list below it"))
 }
 
 /// Reads the list in an entry such as `faults`; `extra` are keys that this file has besides those of a
@@ -152,7 +154,11 @@ fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item
         let name = &item.spec.name;
         if !seen.insert(name) {
             let message = format!("two faults are called {name:?}");
-            reader.problem(&item.name_span, message, "give one of them another `name`");
+            reader.problem(
+                &item.name_span,
+                message,
+                sentence!("give one of them another `name`"),
+            );
         }
     }
     items
@@ -230,7 +236,7 @@ fn read_table(
     // However a key is spelled, and wherever it stands, it is there once.
     let mut set = |reader: &mut Reader<'_>, field: &Field, name: String| {
         if seen.contains(&name) {
-            let message = format!("`{name}` is given twice");
+            let message = sentence!("`{name}` is given twice");
             reader.problem(&field.span, message, "leave one of them out");
         } else if extra.contains(&name.as_str()) {
             item.extra.push(Field {
@@ -242,7 +248,7 @@ fn read_table(
                 item.name_span = field.value.span.clone();
             }
             if let Err(problem) = put(&mut item.spec, field, &name) {
-                let message = format!("`{name}` {problem}");
+                let message = sentence!("`{name}` {problem}");
                 reader.problem(&field.value.span, message, hint_of(kind, &name));
             }
         }
@@ -303,8 +309,8 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
     let known: Vec<&str> = fault_names().collect();
     let listed = known.join(", ");
     let Some(field) = fields.iter().find(|field| field.name == "kind") else {
-        let hint = format!("add `kind: slow`, or another one: {listed}");
-        reader.problem(&node.span, "a fault has no `kind`", hint);
+        let hint = sentence!("add `kind: slow`, or another one: {listed}");
+        reader.problem(&node.span, sentence!("a fault has no `kind`"), hint);
         return None;
     };
     let the_kinds = format!("the kinds are {listed}");
@@ -316,10 +322,10 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
     if kind.is_none() {
         let hint = match (name.split_once(':'), near(&known, name)) {
             (Some((kind, _)), _) if kind.parse::<FaultKind>().is_ok() => {
-                format!("write `kind: {kind}` and its settings, or the whole line without `kind`")
+                sentence!("write `kind: {kind}` and its settings, or the whole line without `kind`")
             }
-            (_, Some(close)) => format!("did you mean {close:?}?"),
-            _ => the_kinds,
+            (_, Some(close)) => sentence!("did you mean {close:?}?"),
+            _ => the_kinds.into(),
         };
         let message = format!("no fault is called {:?}", shorten(name, SHOWN_MAX));
         reader.problem(&field.value.span, message, hint);

@@ -157,7 +157,11 @@ impl UnknownKeys {
                 1 => "at".to_owned(),
                 count => format!("in {}, first at", many(count, "place")),
             };
-            let (names, noun, first) = (phrase::names(&names), of_kind.noun, of_kind.first);
+            let (names, noun, first) = (
+                mcprove_settings::message::names(&names).text(),
+                of_kind.noun,
+                of_kind.first,
+            );
             format!("{names} {are} of {noun} and {were} not read: {places} {first}")
         };
         self.kinds

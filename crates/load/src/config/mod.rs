@@ -27,8 +27,14 @@ pub fn example() -> &'static str {
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
-    when_missing: "check the path, or write a new one: `mcprove init` for a suite, `mcprove example-config` for a load",
-    when_too_large: "is it a configuration at all? `mcprove example-config` prints one",
+    when_missing: || {
+        sentence!(
+            "check the path, or write a new one: `mcprove init` for a suite, `mcprove example-config` for a load"
+        )
+    },
+    when_too_large: || {
+        sentence!("is it a configuration at all? `mcprove example-config` prints one")
+    },
 };
 
 /// A load run, as a file describes it.
@@ -196,7 +202,7 @@ impl LoadConfig {
             ConfigErrors::of(ConfigError::of_file(
                 &document.file,
                 "is not a load configuration",
-                "`mcprove example-config` prints one",
+                sentence!("`mcprove example-config` prints one"),
             ))
         })?;
         Ok(Self { warnings, ..config })

@@ -183,7 +183,7 @@ pub struct CheckFact {
     pub critical: bool,
     #[serde(default)]
     pub inconclusive: bool,
-    pub sentence: String,
+    pub sentence: Message,
     pub hint: Message,
     #[serde(default)]
     pub numbers: BTreeMap<String, Value>,

@@ -12,8 +12,8 @@ const LEFT_OUT_MAX: usize = 100;
 pub fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
     let hint = match mcprove_settings::registry::nearest(names, name) {
-        Some(near) => format!("did you mean {near:?}?"),
-        None => "`mcprove probe` with the same server shows its tools".to_owned(),
+        Some(near) => sentence!("did you mean {near:?}?"),
+        None => sentence!("`mcprove probe` with the same server shows its tools"),
     };
     RunError::Config(Diagnostic::new(what, hint))
 }
@@ -106,7 +106,7 @@ impl PreparedCall {
 /// Arguments of a tool, or why none can be made.
 fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
     let folder = context.folder().map_err(|error| {
-        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint()));
+        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint().text()));
         let why = limit.unwrap_or_else(|| error.to_string());
         format!("no temporary folder can be made: {why}")
     })?;
@@ -145,7 +145,9 @@ pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, 
     if tools.is_empty() {
         return Err(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
-            "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)",
+            sentence!(
+                "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)"
+            ),
         ));
     }
     let token = context.tokens.token(0);

@@ -1,6 +1,7 @@
 //! The page in a real browser: that it renders, fits a phone, and that nothing a server chose does
 //! anything. Skipped where there is no Chromium, never in CI.
 
+use mcprove_settings::message::sentence;
 use std::fmt::Write as _;
 
 use harness::browser::{PLANTED, browser, open, opened_up};
@@ -21,7 +22,7 @@ fn hostile() -> Report {
     for name in PLANTED {
         let tool = report.tools["get_market_data"].clone();
         report.tools.insert(name.to_owned(), tool);
-        report.meaning.push(format!("`{name}` is slow."));
+        report.meaning.push(sentence!("`{name}` is slow."));
         report.isolation.examples.push(name.to_owned());
         report.coverage.missing.push(name.to_owned());
     }
@@ -35,7 +36,7 @@ fn hostile() -> Report {
         violation.tool = Some(name.to_owned());
     }
     for (verdict, name) in report.verdicts.iter_mut().zip(PLANTED) {
-        name.clone_into(&mut verdict.sentence);
+        verdict.sentence = name.into();
         verdict.hint = Some(name.to_owned().into());
     }
     for (phase, name) in report.phases.iter_mut().zip(PLANTED) {

@@ -62,7 +62,7 @@ fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> D
     let notes = rows
         .iter()
         .filter(|row| row.change != Change::Unchanged && !comparison.unlike)
-        .map(|row| Line::sentence(row.sentence));
+        .map(|row| Line::plain(row.sentence));
     let advice = comparison.advice.iter();
     let mut document = Document {
         title: "Comparison".to_owned(),
@@ -78,7 +78,7 @@ fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> D
         subject: baseline.into_iter().chain(current).collect(),
         ..Document::default()
     };
-    document.next_steps(advice.map(|advice| Line::sentence(advice.text())).collect());
+    document.next_steps(advice.map(Line::of).collect());
     document
 }
 

@@ -25,7 +25,7 @@ pub fn outcome(report: &Report) -> (Tone, &'static str) {
 pub fn verdict(report: &Report) -> Verdict {
     let (tone, word) = outcome(report);
     let mut why = match lead(report) {
-        Some(verdict) => Line::sentence(&verdict.sentence),
+        Some(verdict) => Line::of(&verdict.sentence),
         None => Line::plain(reasons(report)),
     };
     if why.text().is_empty() && report.outcome() == RunOutcome::Passed {

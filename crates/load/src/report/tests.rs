@@ -74,7 +74,8 @@ fn metrics_file() {
     let json = report.to_json();
     let back: Report = serde_json::from_str(&json).unwrap();
     assert_eq!(back, report);
-    assert_eq!(markdown(&back), markdown(&report));
+    // What is read back is plain text, and is written the same again.
+    assert_eq!(back.to_json(), json);
     insta::assert_snapshot!("metrics_failing", json);
 }
 

@@ -52,7 +52,7 @@ impl RunError {
             Self::Io(error) => (error.to_string().into(), &None),
             _ => (self.to_string().into(), &None),
         };
-        let limit = self.own_limit().map(|limit| limit.hint().into());
+        let limit = self.own_limit().map(|limit| limit.hint());
         let hint = own.clone().or(limit).unwrap_or_else(|| self.common_hint());
         Diagnostic::new(message, hint)
     }
@@ -65,13 +65,13 @@ impl RunError {
                 None => "check the command: is the program installed and on the PATH?".into(),
             },
             Self::ServerExit(_) | Self::ServerStderr(_) => {
-                "run the command by hand; `mcprove doctor` shows what it says".into()
+                sentence!("run the command by hand; `mcprove doctor` shows what it says")
             }
             Self::Handshake(_) | Self::ToolsList(_) => {
-                "`mcprove doctor` with the same server shows what goes wrong".into()
+                sentence!("`mcprove doctor` with the same server shows what goes wrong")
             }
             Self::Config(_) => {
-                "`mcprove list-scenarios` and `mcprove example-config` show the settings".into()
+                sentence!("`mcprove list-scenarios` and `mcprove example-config` show the settings")
             }
             Self::Io(_) => message![
                 "check the path, its permissions and the space on the disk, or write elsewhere: ",

@@ -41,7 +41,7 @@ pub struct Summary {
     pub findings: Vec<Finding>,
     /// What a run cannot pass without and could not be judged, each with the reason: limits,
     /// whether anything works, whether calls get stuck.
-    pub inconclusive: Vec<String>,
+    pub inconclusive: Vec<Message>,
     /// What else detectors could not judge. It does not change how the run ended.
     #[serde(default)]
     pub not_judged: Vec<NotJudged>,
@@ -55,7 +55,7 @@ pub struct NotJudged {
     /// Who could not.
     pub detector: String,
     /// Why.
-    pub sentence: String,
+    pub sentence: Message,
 }
 
 /// Something that was found.
@@ -66,7 +66,7 @@ pub struct Finding {
     /// How much it matters; only `critical` makes a run fail.
     pub severity: Severity,
     /// What it is.
-    pub sentence: String,
+    pub sentence: Message,
     /// What to try next.
     pub hint: Option<String>,
 }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(summary.inconclusive, ["The limit is open."]);
         let leak = NotJudged {
             detector: "leak".to_owned(),
-            sentence: "3 samples are too few.".to_owned(),
+            sentence: "3 samples are too few.".into(),
         };
         assert_eq!(summary.not_judged, [leak]);
     }

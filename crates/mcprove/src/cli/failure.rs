@@ -136,7 +136,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         let limit = OwnLimit::of_start(&error);
         Self {
-            hint: limit.map(|limit| format!("{limit}: {}", limit.hint())),
+            hint: limit.map(|limit| format!("{limit}: {}", limit.hint().text())),
             ..Self::plain(error.to_string())
         }
     }
@@ -166,7 +166,7 @@ with_hint! {
 
 impl From<TestError> for Failure {
     fn from(error: TestError) -> Self {
-        Self::new(error.message, error.hint)
+        Self::new(error.message.text(), error.hint)
     }
 }
 

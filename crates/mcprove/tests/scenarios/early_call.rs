@@ -20,8 +20,8 @@ async fn a_server_that_dies_of_it_or_hangs_is_found() {
             assert!(!report.passed(), "{target:?}: {found:?}");
             assert!(found[0].is_failure(), "{target:?}: {found:?}");
             assert!(
-                found[0].sentence.contains(words),
-                "{target:?}: {}",
+                found[0].sentence.text().contains(words),
+                "{target:?}: {:?}",
                 found[0].sentence
             );
         }

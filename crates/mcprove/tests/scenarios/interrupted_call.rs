@@ -24,7 +24,12 @@ async fn a_server_that_is_stuck_afterwards_is_found() {
             found.len() == 1 && found[0].is_failure(),
             "{target:?}: {found:?}"
         );
-        assert!(found[0].sentence.contains("though the server is alive"));
+        assert!(
+            found[0]
+                .sentence
+                .text()
+                .contains("though the server is alive")
+        );
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) mod tool_name;
 pub mod trajectory;
 pub mod trajectory_axes;
 
-use crate::prelude::{count, whole};
+use crate::prelude::{Message, count, sentence, whole};
 
 pub use metric::*;
 
@@ -42,13 +42,13 @@ pub fn metrics() -> impl Iterator<Item = &'static About> {
 }
 
 /// The first of so many things in words, and how many more there are.
-pub(crate) fn first_of(all: u64, told: impl Iterator<Item = String>) -> String {
-    let mut told: Vec<String> = told.collect();
+pub(crate) fn first_of(all: u64, told: impl Iterator<Item = Message>) -> Message {
+    let mut told: Vec<Message> = told.collect();
     let more = all.saturating_sub(count(told.len()));
     if more > 0 {
-        told.push(format!("and {} more", whole(more)));
+        told.push(sentence!("and {} more", whole(more)));
     }
-    told.join("; ")
+    Message::join(told, "; ")
 }
 
 /// Every metric, and these besides.

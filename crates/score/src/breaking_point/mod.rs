@@ -246,7 +246,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     }
     let is_cut_short = last.concurrent < planned.concurrent;
     if is_cut_short && known.len() < STEPS_MIN {
-        return unknown(&format!(
+        return unknown(format!(
             "The ramp ended in its first steps, before {}: too early to compare them.",
             planned.load()
         ));
@@ -276,7 +276,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
 const FAULTS_HINT: &str =
     "let the faults start late enough and end early enough that steps are left, or leave them out";
 
-fn unknown(sentence: &str) -> Verdict {
+fn unknown(sentence: impl Into<Message>) -> Verdict {
     let hint = message![
         "let the ramp go to its end: with more time, and without ",
         setting("calls"),

@@ -31,7 +31,7 @@ fn what_a_ramp_did_not_reach_was_not_coped_with() {
     ];
     let verdict = verdict(&steps, None);
     assert!(
-        verdict.sentence.contains("up to 2 concurrent"),
+        verdict.sentence.text().contains("up to 2 concurrent"),
         "{verdict:?}"
     );
 }
@@ -82,8 +82,8 @@ fn saturation_passes() {
     let verdict = judged(&steps);
     assert_eq!(verdict.outcome, Outcome::Pass);
     assert!(
-        verdict.sentence.contains("saturates at 32"),
-        "{}",
+        verdict.sentence.text().contains("saturates at 32"),
+        "{:?}",
         verdict.sentence
     );
     let scaling = [step(1, 100, 0, 10.0, 100.0), step(8, 400, 0, 80.0, 110.1)];
@@ -280,12 +280,12 @@ fn steps_in_which_a_fault_was_on_say_nothing() {
     let open = verdict(&steps, find(&steps).as_ref());
     assert_eq!(open.outcome, Outcome::Inconclusive);
     assert!(
-        open.sentence.contains("up to 8 concurrent calls"),
+        open.sentence.text().contains("up to 8 concurrent calls"),
         "{open:?}"
     );
     for step in &mut steps {
         step.met_fault = true;
     }
     let open = verdict(&steps, find(&steps).as_ref());
-    assert!(open.sentence.contains("in every step"), "{open:?}");
+    assert!(open.sentence.text().contains("in every step"), "{open:?}");
 }

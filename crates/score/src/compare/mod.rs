@@ -216,7 +216,7 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
         .collect();
     if !unmeasured.is_empty() {
         let names = quoted_names(&unmeasured);
-        return format!("make more calls in each run: there are too few for {names}").into();
+        return sentence!("make more calls in each run: there are too few for {names}");
     }
     let wanted = metrics
         .iter()

@@ -184,7 +184,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
     if report.deadlock > 0 {
         Verdict::critical(
             "deadlock",
-            format!(
+            sentence!(
                 "DEADLOCK DETECTED: {} of {calls} to {tool} {} never answered{tail}.",
                 report.deadlock,
                 were(report.deadlock.into()),
@@ -198,7 +198,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
         });
         Verdict::critical(
             "deadlock",
-            format!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
+            sentence!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
             message![
                 "give arguments that the tool accepts (",
                 setting("args"),
@@ -208,19 +208,19 @@ fn completed(report: &DeadlockReport) -> Verdict {
     } else if let Some(kind) = report.kind.filter(|_| report.is_down()) {
         Verdict::critical(
             "deadlock",
-            format!("After {calls} to {tool} {}.", kind.explanation()),
+            sentence!("After {calls} to {tool} {}.", kind.explanation()),
             kind.hint(),
         )
     } else if report.calls.is_empty() {
         Verdict::inconclusive(
             "deadlock",
-            format!("No call to {tool} was made, so a deadlock could not show."),
+            sentence!("No call to {tool} was made, so a deadlock could not show."),
             "probe with at least one concurrent call",
         )
     } else if report.is_mostly_slow() {
         Verdict::warning(
             "deadlock",
-            format!(
+            sentence!(
                 "Concurrency degrades latency: {} of {calls} to {tool} took longer than the hang threshold.",
                 report.slow
             ),
@@ -235,7 +235,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
         let failed = some(report.error, "with an error");
         Verdict::pass(
             "deadlock",
-            format!("All {calls} to {tool} were answered{late}{failed}."),
+            sentence!("All {calls} to {tool} were answered{late}{failed}."),
         )
     }
 }
@@ -264,16 +264,16 @@ pub struct LoadCalls {
 /// timely answer went to, and what was found stuck.
 pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind]) -> Verdict {
     let to_tools = if tools.is_empty() {
-        String::new()
+        Message::default()
     } else {
-        format!(" to {}", quoted_names(tools))
+        sentence!(" to {}", quoted_names(tools))
     };
     // The kinds are ordered by how much is stuck: the worst one speaks.
     let worst = kinds.iter().max().copied();
     let verdict = if calls.deadlocks > 0 {
         Verdict::critical(
             "deadlock",
-            format!(
+            sentence!(
                 "DEADLOCK DETECTED: {}{to_tools} {} never answered{}.",
                 counted(calls.deadlocks, "call"),
                 were(calls.deadlocks),
@@ -286,7 +286,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
     } else if calls.late > 0 {
         Verdict::warning(
             "deadlock",
-            format!(
+            sentence!(
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
                 counted(calls.late, "call")
             ),
@@ -311,7 +311,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
 }
 
 /// A call without an answer when the run was interrupted may be slow, or stuck for ever.
-fn interrupted(calls: &LoadCalls, to_tools: &str) -> Verdict {
+fn interrupted(calls: &LoadCalls, to_tools: &Message) -> Verdict {
     let unanswered = counted(calls.unanswered, "call");
     let past = match calls.hung {
         0 => String::new(),
@@ -324,7 +324,7 @@ fn interrupted(calls: &LoadCalls, to_tools: &str) -> Verdict {
     };
     Verdict::inconclusive(
         "deadlock",
-        format!(
+        sentence!(
             "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, which is not known{late}."
         ),
         "let the run go on for the hang threshold and the grace period",

@@ -116,7 +116,11 @@ fn a_server_that_never_came_up_is_a_finding() {
         assert_eq!(report.severity, ProbeSeverity::Critical);
         let verdict = verdict(&report);
         assert!(verdict.is_failure());
-        assert!(verdict.sentence.starts_with(name), "{}", verdict.sentence);
+        assert!(
+            verdict.sentence.text().starts_with(name),
+            "{:?}",
+            verdict.sentence
+        );
         assert_eq!(
             serde_json::to_string(&outcome).unwrap(),
             format!("\"{name}\"")

@@ -36,10 +36,10 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
     }
     if impact.recovery == Recovery::NotBack {
         let which = match impact.not_back.as_slice() {
-            [] => "Calls that it did not strike were".to_owned(),
-            tools => format!("Calls of {} that it did not strike were", names(tools)),
+            [] => "Calls that it did not strike were".into(),
+            tools => sentence!("Calls of {} that it did not strike were", names(tools)),
         };
-        let sentence = format!(
+        let sentence = sentence!(
             "{} {which} not back to what they were before within the {} left of the run.",
             told(impact),
             seconds(impact.after.duration_secs)
@@ -52,7 +52,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
     if took <= limit {
         return None;
     }
-    let sentence = format!(
+    let sentence = sentence!(
         "{} It took {} until p99 and errors were back, longer than the {} allowed.",
         told(impact),
         seconds(took),
@@ -68,7 +68,7 @@ fn struck_nothing(impact: &FaultImpact) -> bool {
 
 /// That no call was struck.
 fn unstruck(impact: &FaultImpact, detector: &str) -> Verdict {
-    let sentence = format!("The fault {} struck no call.", quoted(&impact.fault));
+    let sentence = sentence!("The fault {} struck no call.", quoted(&impact.fault));
     let hint = "check the target, calls, rate, start and duration of the fault; calls are struck only while the load lasts";
     Verdict::inconclusive(detector, sentence, hint)
 }
@@ -86,7 +86,7 @@ fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
         return None;
     }
     let (reason, hint) = because(impact);
-    let sentence = format!("{} {reason}", told(impact));
+    let sentence = sentence!("{} {reason}", told(impact));
     Some(Verdict::inconclusive(detector, sentence, hint))
 }
 
@@ -108,7 +108,7 @@ fn passed(impact: &FaultImpact) -> Verdict {
     });
     Verdict::pass(
         "fault_impact",
-        format!("{} {others}, and {back}{limit}.", told(impact)),
+        sentence!("{} {others}, and {back}{limit}.", told(impact)),
     )
 }
 
@@ -124,7 +124,7 @@ fn spread(impact: &FaultImpact) -> Option<Verdict> {
         return Some(unstruck(impact, SPREAD_GATE));
     }
     let (reason, hint) = unseen_spread(impact)?;
-    let sentence = format!("{} {reason}", told(impact));
+    let sentence = sentence!("{} {reason}", told(impact));
     Some(Verdict::inconclusive(SPREAD_GATE, sentence, hint))
 }
 
@@ -134,7 +134,7 @@ fn suffering(impact: &FaultImpact) -> Verdict {
         Some(true) => Severity::Info,
         None => Severity::Warning,
     };
-    let named: Vec<String> = impact
+    let named: Vec<Message> = impact
         .tools
         .iter()
         .filter(|tool| impact.suffered.contains(&tool.tool))
@@ -150,10 +150,10 @@ fn suffering(impact: &FaultImpact) -> Verdict {
         Some(_) => " All was back at once.".to_owned(),
         None => String::new(),
     };
-    let sentence = format!(
+    let sentence = sentence!(
         "{} Tools that it was not aimed at suffered: {}{more}.{back}",
         told(impact),
-        named.join("; ")
+        Message::join(named, "; ")
     );
     let hint = if impact.struck.calls_lost > 0 {
         "calls share a connection or a process with those that the fault strikes: more sessions, or one \
@@ -166,7 +166,7 @@ fn suffering(impact: &FaultImpact) -> Verdict {
 }
 
 /// What a tool suffered, with numbers.
-fn harm(tool: &ToolImpact) -> String {
+fn harm(tool: &ToolImpact) -> Message {
     let mut harms = Vec::new();
     let (before, hurt) = (&tool.before, &tool.until_back);
     if tool.fails_more {
@@ -194,13 +194,13 @@ fn harm(tool: &ToolImpact) -> String {
             None => "clearly slower until all was back".to_owned(),
         });
     }
-    format!("{} ({})", quoted(&tool.tool), harms.join("; "))
+    sentence!("{} ({})", quoted(&tool.tool), harms.join("; "))
 }
 
 /// What the fault was and did.
-fn told(impact: &FaultImpact) -> String {
+fn told(impact: &FaultImpact) -> Message {
     let tool = impact.tool.as_ref();
-    let aimed = tool.map_or(String::new(), |tool| format!(" at {}", quoted(tool)));
+    let aimed = tool.map_or_else(Message::default, |tool| sentence!(" at {}", quoted(tool)));
     let when = impact
         .from_secs
         .zip(impact.until_secs)
@@ -211,11 +211,12 @@ fn told(impact: &FaultImpact) -> String {
                 seconds(until)
             )
         });
+
     let lost = match impact.struck.calls_lost {
         0 => String::new(),
         lost => format!(" and took {} with it", counted(lost, "other call")),
     };
-    format!(
+    sentence!(
         "The fault {}{aimed} struck {}{when}{lost}.",
         quoted(&impact.fault),
         counted(impact.struck.calls, "call")
@@ -223,16 +224,12 @@ fn told(impact: &FaultImpact) -> String {
 }
 
 /// The first few of these tools, and how many more there are.
-fn names(tools: &[String]) -> String {
-    let named = tools
-        .iter()
-        .take(NAMED_MAX)
-        .map(|tool| quoted(tool))
-        .collect::<Vec<String>>()
-        .join(", ");
+fn names(tools: &[String]) -> Message {
+    let named = tools.iter().take(NAMED_MAX);
+    let named = Message::join(named.map(|tool| quoted(tool).into()), ", ");
     match tools.len().saturating_sub(NAMED_MAX) {
         0 => named,
-        more => format!("{named} and {more} more"),
+        more => sentence!("{named} and {more} more"),
     }
 }
 
@@ -261,7 +258,7 @@ fn with_numbers(verdict: Verdict, impact: &FaultImpact) -> Verdict {
 }
 
 /// Why it is not known whether all was back, and what to try.
-fn because(impact: &FaultImpact) -> (String, &'static str) {
+fn because(impact: &FaultImpact) -> (Message, &'static str) {
     let (reason, hint) = match impact.open.unwrap_or(OpenReason::ShortAfter) {
         OpenReason::FewBefore => (
             "There were too few calls before it to compare with.",
@@ -286,7 +283,7 @@ fn because(impact: &FaultImpact) -> (String, &'static str) {
         OpenReason::RareTools => {
             let tools = names(&impact.not_back);
             return (
-                format!("Too few calls of {tools} ended after it to see whether all is back."),
+                sentence!("Too few calls of {tools} ended after it to see whether all is back."),
                 "let the run last longer, or call these tools more often",
             );
         }
@@ -295,19 +292,19 @@ fn because(impact: &FaultImpact) -> (String, &'static str) {
             "make the run shorter, or max_recovery longer",
         ),
     };
-    (reason.to_owned(), hint)
+    (reason.into(), hint)
 }
 
 /// Why it is not known that no other tool suffered, if it is not, and what to try.
-fn unseen_spread(impact: &FaultImpact) -> Option<(String, &'static str)> {
+fn unseen_spread(impact: &FaultImpact) -> Option<(Message, &'static str)> {
     let others = || impact.tools.iter().filter(|tool| !tool.is_aimed_at);
     if impact.tool.is_none() {
         let reason = "It was aimed at every tool, so that there was no other that could suffer.";
-        return Some((reason.to_owned(), "aim the fault at one tool"));
+        return Some((reason.into(), "aim the fault at one tool"));
     }
     if others().next().is_none() {
         let reason = "No other tool was called, so that none could be seen to suffer.";
-        return Some((reason.to_owned(), "call other tools as well"));
+        return Some((reason.into(), "call other tools as well"));
     }
     if impact.open == Some(OpenReason::LoadChanged) {
         return Some(because(impact));
@@ -324,7 +321,7 @@ fn unseen_spread(impact: &FaultImpact) -> Option<(String, &'static str)> {
     } else {
         "let the run and the fault last longer, or call these tools more often"
     };
-    let reason = format!(
+    let reason = sentence!(
         "Too few calls of {} ended before it or until all was back to see whether they suffered.",
         names(&unseen)
     );

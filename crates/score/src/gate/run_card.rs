@@ -68,7 +68,7 @@ impl RunCard<'_> {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) {
         let failure = GateFailure::of_run(self.run, target, expected, actual, message);
         self.card.default_gate.fail(failure);
@@ -85,7 +85,7 @@ impl RunCard<'_> {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) {
         let failure = GateFailure::of_run(self.run, target, expected, actual, message);
         self.card.limits.fail(failure);
@@ -113,7 +113,7 @@ impl RunCard<'_> {
 
     /// Tells what was found, in a whole sentence that names the call; nothing is gated on it. Only the first few
     /// are kept.
-    pub fn tell(&mut self, sentence: impl Into<String>) {
+    pub fn tell(&mut self, sentence: impl Into<Message>) {
         if let Some(run) = self.targets() {
             match run.found.len() {
                 length if length < FOUND_MAX => run.found.push(sentence.into()),
@@ -124,15 +124,15 @@ impl RunCard<'_> {
     }
 
     /// Tells what was found: the first few in a sentence each, then how many more there are of `count`.
-    pub fn tell_first(&mut self, count: u64, noun: &str, found: impl IntoIterator<Item = String>) {
+    pub fn tell_first(&mut self, count: u64, noun: &str, found: impl IntoIterator<Item = Message>) {
         let mut told = 0;
         for words in found.into_iter().take(FOUND_PER_METRIC) {
-            self.tell(phrase::sentence(&words));
+            self.tell(words.whole());
             told += 1;
         }
         if count > told {
             let more = counted(count - told, &format!("more {noun}"));
-            self.tell(phrase::sentence(&format!("and {more}")));
+            self.tell(sentence!("and {more}").whole());
         }
     }
 

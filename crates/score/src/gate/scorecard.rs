@@ -18,7 +18,7 @@ pub struct ScoreReport {
     pub errors: Vec<ScoreError>,
     /// What a reader should know of the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// The values of one run.
@@ -31,7 +31,7 @@ pub struct RunTargets {
     pub targets: BTreeMap<String, Value>,
     /// What was found, each a sentence: mismatches, divergences, loops.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<String>,
+    pub found: Vec<Message>,
     /// The same for programs, by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub details: BTreeMap<String, Value>,
@@ -51,7 +51,7 @@ pub struct GateFailure {
     /// What it is, at that place.
     pub actual: Value,
     /// Both in plain words, and what to look at.
-    pub message: String,
+    pub message: Message,
     /// The place of the run, where it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
@@ -76,7 +76,7 @@ impl GateFailure {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) -> Self {
         Self {
             target: target.to_owned(),
@@ -102,9 +102,9 @@ pub struct ScoreError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl std::fmt::Display for ScoreError {
@@ -116,7 +116,7 @@ impl std::fmt::Display for ScoreError {
             }
             formatter.write_str(": ")?;
         }
-        formatter.write_str(&self.message)
+        formatter.write_str(&self.message.text())
     }
 }
 
@@ -125,14 +125,14 @@ impl std::error::Error for ScoreError {}
 impl ScoreError {
     /// Whether the evidence is not enough, rather than something wrong: the message begins with that word.
     pub fn is_inconclusive(&self) -> bool {
-        self.message.starts_with("inconclusive")
+        self.message.text().starts_with("inconclusive")
     }
 
     /// An error about `target`.
     pub fn new(
         target: impl Into<String>,
-        message: impl Into<String>,
-        hint: impl Into<String>,
+        message: impl Into<Message>,
+        hint: impl Into<Message>,
     ) -> Self {
         Self {
             target: Some(target.into()),
@@ -204,7 +204,7 @@ pub struct Findings {
     /// What could not be judged.
     pub errors: Vec<ScoreError>,
     /// What a reader should know.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 impl Findings {
@@ -221,7 +221,7 @@ impl Findings {
     }
 
     /// Tells the reader something about the numbers, once.
-    pub fn note(&mut self, note: impl Into<String>) {
+    pub fn note(&mut self, note: impl Into<Message>) {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -276,7 +276,7 @@ impl Scorecard {
     }
 
     /// Tells the reader something about the numbers, once.
-    pub fn note(&mut self, note: impl Into<String>) {
+    pub fn note(&mut self, note: impl Into<Message>) {
         self.found.note(note);
     }
 

@@ -15,7 +15,7 @@ const TAIL_EXCESS_MIN: f64 = 1.5;
 const SLOWEST_FACTOR: f64 = 5.0;
 
 /// How p99 feels: the limits of 0.1, 1 and 10 seconds are Nielsen's (*Usability Engineering*, 1993).
-pub fn how_it_feels(facts: &Facts) -> Option<String> {
+pub fn how_it_feels(facts: &Facts) -> Option<Message> {
     let p99 = facts.p99()?;
     let feels = match p99 {
         ..=100.0 => "an agent or a person hardly notices the wait",
@@ -23,21 +23,22 @@ pub fn how_it_feels(facts: &Facts) -> Option<String> {
         ..=10_000.0 => "long enough that a person waits and an agent's turn gets slow",
         _ => "longer than most people, and many clients' timeouts, will wait",
     };
-    Some(format!(
+    Some(sentence!(
         "99 % of the calls are answered within {}: {feels}.",
         milliseconds(p99)
     ))
 }
 
-pub fn tail_ratio(facts: &Facts) -> Option<String> {
+pub fn tail_ratio(facts: &Facts) -> Option<Message> {
     let times = ratio(facts.p99()?, usable(facts.p50_ms)?)?;
+
     let shown = decimal(times, 1);
     if times >= LONG_TAIL_RATIO {
-        Some(format!(
+        Some(sentence!(
             "One call in a hundred takes at least {shown} times as long as the median: look for locks, garbage collection, cold caches or retries."
         ))
     } else if times <= EVEN_TAIL_RATIO {
-        Some(format!(
+        Some(sentence!(
             "Latency is even: p99 is only {shown} times the median."
         ))
     } else {
@@ -46,7 +47,7 @@ pub fn tail_ratio(facts: &Facts) -> Option<String> {
 }
 
 /// Which tool holds most of the calls above the run's p99.
-pub fn slow_tail_tool(facts: &Facts) -> Option<String> {
+pub fn slow_tail_tool(facts: &Facts) -> Option<Message> {
     let p99 = facts.p99()?;
     if facts.tools.len() < 2 {
         return None;
@@ -58,7 +59,7 @@ pub fn slow_tail_tool(facts: &Facts) -> Option<String> {
     if of_slow < TAIL_SHARE_MIN || of_slow < TAIL_EXCESS_MIN * of_all {
         return None;
     }
-    Some(format!(
+    Some(sentence!(
         "The slow tail (the slowest 1 %, from {} on) is concentrated on {}: {} of those calls, but {} of all.",
         milliseconds(p99),
         quoted(&tool.name),
@@ -87,7 +88,7 @@ fn slow_calls(tool: &ToolFacts, p99: f64) -> f64 {
     proven * float(tool.count)
 }
 
-pub fn slowest_tool(facts: &Facts) -> Option<String> {
+pub fn slowest_tool(facts: &Facts) -> Option<Message> {
     let mut medians: Vec<(&str, f64)> = facts
         .tools
         .iter()
@@ -98,7 +99,7 @@ pub fn slowest_tool(facts: &Facts) -> Option<String> {
         return None;
     };
     let times = ratio(*slow, *next).filter(|times| *times >= SLOWEST_FACTOR)?;
-    Some(format!(
+    Some(sentence!(
         "{} is by far the slowest tool: {} at the median, {} times the next one.",
         quoted(slowest),
         milliseconds(*slow),
@@ -106,11 +107,11 @@ pub fn slowest_tool(facts: &Facts) -> Option<String> {
     ))
 }
 
-pub fn percentile_missing(facts: &Facts) -> Option<String> {
+pub fn percentile_missing(facts: &Facts) -> Option<Message> {
     let needed = percentile::samples_needed(99.0)?;
     let is_missing = facts.model != LoadModel::Steps && (1..needed).contains(&facts.succeeded);
     is_missing.then(|| {
-        format!(
+        sentence!(
             "{} {} not enough for p99, which needs {}: run longer to see the tail.",
             counted(facts.succeeded, "successful call"),
             are(facts.succeeded),

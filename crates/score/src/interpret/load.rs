@@ -18,9 +18,9 @@ const FAIR_MAX: f64 = 1.5;
 /// Share of the time in calls that tools must hold to speak for the server.
 const COMPARED_SHARE_MIN: f64 = 0.9;
 
-pub fn generator_was_the_limit(facts: &Facts) -> Option<String> {
+pub fn generator_was_the_limit(facts: &Facts) -> Option<Message> {
     let change = facts.generator_limited.as_ref()?;
-    Some(format!(
+    Some(sentence!(
         "The load generator itself was the limit, so the server may be faster than these numbers: {change}."
     ))
 }
@@ -67,7 +67,7 @@ fn served_in_a_row(facts: &Facts) -> Option<(&ToolFacts, f64, f64)> {
 }
 
 /// What a burst did to those who called in it: how long they waited, how fairly, how many failed.
-pub fn in_the_burst(facts: &Facts) -> Option<String> {
+pub fn in_the_burst(facts: &Facts) -> Option<Message> {
     let numbers = &facts
         .verdicts
         .iter()
@@ -84,7 +84,7 @@ pub fn in_the_burst(facts: &Facts) -> Option<String> {
             )
         }
     });
-    Some(format!(
+    Some(sentence!(
         "In the burst a call took {} at the median, {} before it; {} of the calls failed{fairness}.",
         milliseconds(number("burst_p50_ms")?),
         milliseconds(number("baseline_p50_ms")?),
@@ -92,9 +92,9 @@ pub fn in_the_burst(facts: &Facts) -> Option<String> {
     ))
 }
 
-pub fn one_at_a_time(facts: &Facts) -> Option<String> {
+pub fn one_at_a_time(facts: &Facts) -> Option<Message> {
     let (tool, p50_ms, alone_ms) = served_in_a_row(facts)?;
-    Some(format!(
+    Some(sentence!(
         "The server works on one call at a time: {} clients each wait {} for {}, and alone it takes {}.",
         facts.concurrent,
         milliseconds(p50_ms),
@@ -108,11 +108,11 @@ fn is_server_busy(facts: &Facts) -> bool {
     usable(facts.server_cores).is_some_and(|cores| cores >= BUSY_CORES_MIN)
 }
 
-pub fn server_was_busy(facts: &Facts) -> Option<String> {
+pub fn server_was_busy(facts: &Facts) -> Option<Message> {
     if facts.model != LoadModel::Closed || !is_server_busy(facts) {
         return None;
     }
-    Some(format!(
+    Some(sentence!(
         "The server kept {} of a core busy: {} calls per second are about what it can do with that, whatever the number of clients.",
         percent(usable(facts.server_cores)?),
         decimal(usable(facts.throughput_per_s)?, 1)
@@ -120,11 +120,11 @@ pub fn server_was_busy(facts: &Facts) -> Option<String> {
 }
 
 /// More clients would show more, unless it is known that they only wait in a row or for a core.
-pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
+pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<Message> {
     busy_share(facts)
         .filter(|(at_least, _)| *at_least >= BUSY_SHARE_MIN)
         .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
-    Some(format!(
+    Some(sentence!(
         "Throughput was limited by the {} in flight, each waiting {} on average: {} per second. Concurrency limited the rate; the server may handle more. Run a ramp to find out.",
         counted(facts.concurrent.into(), "call"),
         // However it ended.
@@ -135,15 +135,15 @@ pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<String> {
     ))
 }
 
-pub fn clients_were_idle(facts: &Facts) -> Option<String> {
+pub fn clients_were_idle(facts: &Facts) -> Option<Message> {
     let (_, share) = busy_share(facts).filter(|(_, at_most)| *at_most < IDLE_SHARE_MAX)?;
-    Some(format!(
+    Some(sentence!(
         "The clients waited for the server only {} of the time: a rate limit, think time, lost sessions or the generator held them back, not the server.",
         percent(share)
     ))
 }
 
-pub fn calls_dropped(facts: &Facts) -> Option<String> {
+pub fn calls_dropped(facts: &Facts) -> Option<Message> {
     if facts.model != LoadModel::Open || facts.dropped == 0 {
         return None;
     }
@@ -156,13 +156,13 @@ pub fn calls_dropped(facts: &Facts) -> Option<String> {
     } else {
         "the server"
     };
-    Some(format!(
+    Some(sentence!(
         "{} could not start because too many were still in flight: {who} does not keep up with this rate, and {they_are} missing from the latencies.",
         counted(facts.dropped, "call")
     ))
 }
 
-pub fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
+pub fn closed_model_hides_stalls(facts: &Facts) -> Option<Message> {
     if facts.model != LoadModel::Closed || facts.succeeded == 0 {
         return None;
     }
@@ -173,5 +173,5 @@ pub fn closed_model_hides_stalls(facts: &Facts) -> Option<String> {
         "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate ("
     );
     let rest = ") to see what users on a schedule would see.";
-    Some(message![what, setting("rate"), rest].text())
+    Some(message![what, setting("rate"), rest])
 }

@@ -55,7 +55,7 @@ pub struct Facts {
     /// How many cores the server kept busy on average; `None` where it could not be watched.
     pub server_cores: Option<f64>,
     /// What to change, when the load generator itself was the limit.
-    pub generator_limited: Option<String>,
+    pub generator_limited: Option<Message>,
     /// What the detectors concluded.
     pub verdicts: Vec<Verdict>,
 }
@@ -104,7 +104,7 @@ fn usable(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-type Rule = fn(&Facts) -> Option<String>;
+type Rule = fn(&Facts) -> Option<Message>;
 
 const RULES: &[Rule] = &[
     errors::nothing_succeeded,
@@ -129,7 +129,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// What the numbers mean, in whole sentences.
-pub fn sentences(facts: &Facts) -> Vec<String> {
+pub fn sentences(facts: &Facts) -> Vec<Message> {
     RULES.iter().filter_map(|rule| rule(facts)).collect()
 }
 

@@ -141,7 +141,7 @@ fn json_has_all() -> String {
 }
 
 fn notes(report: &ScoreReport) -> Vec<Line> {
-    let notes = report.notes.iter().take(NOTES_MAX).map(Line::sentence);
+    let notes = report.notes.iter().take(NOTES_MAX).map(Line::of);
     let more = count(report.notes.len().saturating_sub(NOTES_MAX));
     let more = (more > 0).then(|| format!("and {} more{}", counted(more, "note"), json_has_all()));
     notes.chain(more.map(Line::plain)).collect()
@@ -168,7 +168,9 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
             message![
                 "to fail a build on any of these numbers, write gates and give them with ",
                 assignment("gates", "FILE"),
-                " (`narrative: {}` alone catches an agent that claims what it did not do)"
+                " (",
+                code("narrative: {}"),
+                " alone catches an agent that claims what it did not do)"
             ],
         ),
         (
@@ -184,7 +186,7 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     steps
         .into_iter()
         .filter(|(is_said, _)| *is_said)
-        .map(|(_, step)| Line::sentence(step.text()))
+        .map(|(_, step)| Line::of(&step))
         .collect()
 }
 
@@ -234,15 +236,18 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
                 .failures
                 .iter()
                 .filter(|failure| failure.run == Some(index));
-            let untold = untold(&run.found, of_run.map(|failure| failure.message.as_str()));
+            let untold = untold(&run.found, of_run.map(|failure| failure.message.text()));
             (!untold.is_empty()).then_some((index, untold))
         });
     let mut findings = Vec::new();
     for (run, sentences) in told.by_ref().take(RUNS_MAX) {
         let mut finding = Finding::new(Tone::Neutral, "found", scored.run_name(run));
-        finding
-            .lines
-            .extend(sentences.iter().take(SENTENCES_MAX).map(Line::sentence));
+        finding.lines.extend(
+            sentences
+                .iter()
+                .take(SENTENCES_MAX)
+                .map(|sentence| Line::of(sentence)),
+        );
         if sentences.len() > SENTENCES_MAX {
             finding = finding.line(format!("and more{}", json_has_all()));
         }
@@ -256,18 +261,14 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
 }
 
 /// The sentences that are in none of the messages.
-fn untold<'a>(found: &'a [String], messages: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+fn untold(found: &[Message], messages: impl Iterator<Item = String>) -> Vec<&Message> {
     let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
-    let messages: Vec<String> = messages.map(plain).collect();
-    let is_told = |sentence: &&str| {
-        let sentence = plain(sentence);
+    let messages: Vec<String> = messages.map(|text| plain(&text)).collect();
+    let is_told = |sentence: &&Message| {
+        let sentence = plain(&sentence.text());
         messages.iter().any(|message| message.contains(&sentence))
     };
-    found
-        .iter()
-        .map(String::as_str)
-        .filter(|sentence| !is_told(sentence))
-        .collect()
+    found.iter().filter(|sentence| !is_told(sentence)).collect()
 }
 
 // What failed, and what cannot be judged, gate by gate.
@@ -312,7 +313,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
     for failure in gate.failures.values().take(RUNS_PER_GATE).flatten() {
         let place = failure.run.map(|run| scored.run_name(run).into());
         let target = (targets.len() > 1).then(|| Line::plain(&failure.target));
-        let message = Line::sentence(&failure.message);
+        let message = Line::of(&failure.message);
         let parts = place.into_iter().chain(target).chain([message]);
         finding = finding.line(Line::join(parts, ": "));
     }
@@ -326,7 +327,7 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
 fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
     first_few(&scored.report.errors, ("error", "error"), |error| {
         let place = error.run.map(|run| scored.run_name(run).into());
-        let message = Line::sentence(&error.message);
+        let message = Line::of(&error.message);
         let message = Line::join(place.into_iter().chain([message]), ": ");
         Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
             .line(message)

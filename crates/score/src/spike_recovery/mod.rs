@@ -207,7 +207,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
         }
         (Some(Aftermath::Latency), Some(tool)) => Verdict::critical(
             NAME,
-            format!(
+            sentence!(
                 "{NO_RECOVERY}: a call of {} takes {} after it at the median, {} before.",
                 quoted(&tool.tool),
                 milliseconds(tool.after.p50_ms),
@@ -271,14 +271,14 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
             ],
         );
     }
-    let medians = format!(
+    let medians = sentence!(
         "{} takes {} at the median, {} before",
         quoted(&tool.tool),
         milliseconds(tool.after.p50_ms),
         milliseconds(tool.before.p50_ms)
     );
     if !report.overflows {
-        let sentence = format!("The server recovers from the burst: after it {medians}.");
+        let sentence = sentence!("The server recovers from the burst: after it {medians}.");
         return Verdict::pass(NAME, sentence);
     }
     let [before, burst, _] = report
@@ -286,7 +286,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
         .map(|(_, phase)| percent(error_share(phase)));
     Verdict::warning(
         NAME,
-        format!(
+        sentence!(
             "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server is well again ({medians})."
         ),
         "let calls wait in a longer queue, or send clients a time to retry",

@@ -125,7 +125,10 @@ fn one_tool_that_stays_slow_is_enough() {
     let verdict = judged(&input);
     assert!(verdict.is_failure());
     // Not the one that grew by a larger factor, which is no more than a scheduler's whim.
-    assert!(verdict.sentence.contains("takes 50 ms"), "{verdict:?}");
+    assert!(
+        verdict.sentence.text().contains("takes 50 ms"),
+        "{verdict:?}"
+    );
 }
 
 #[test]

@@ -115,9 +115,9 @@ pub struct Evaluation {
 
 /// What became of one limit: whether it was kept, or what was expected and what it was; else why that is not known, and
 /// what to try.
-type Judged = Result<Option<(String, String)>, (String, String)>;
+type Judged = Result<Option<(String, String)>, (String, Message)>;
 
-fn inconclusive(why: impl Into<String>, hint: impl Into<String>) -> Judged {
+fn inconclusive(why: impl Into<String>, hint: impl Into<Message>) -> Judged {
     Err((why.into(), hint.into()))
 }
 
@@ -126,7 +126,7 @@ fn inconclusive(why: impl Into<String>, hint: impl Into<String>) -> Judged {
 pub fn evaluate(
     measured: &Measured,
     limits: &Limits,
-    generator_limited: Option<&str>,
+    generator_limited: Option<&Message>,
 ) -> Evaluation {
     use ThresholdKind::{P50Latency, P95Latency, P99Latency, P999Latency};
     let latencies = [
@@ -159,7 +159,7 @@ pub fn evaluate(
     let tool = &measured.tool;
     let of = tool
         .as_ref()
-        .map_or(String::new(), |tool| format!(" of {}", quoted(tool)));
+        .map_or_else(Message::default, |tool| sentence!(" of {}", quoted(tool)));
     let mut evaluation = Evaluation::default();
     for (metric, judged) in latencies.into_iter().chain(others) {
         match judged {
@@ -174,7 +174,7 @@ pub fn evaluate(
                 });
             }
             Some(Err((why, hint))) => {
-                let sentence = format!("The limit {metric}{of} could not be judged: {why}.");
+                let sentence = sentence!("The limit {metric}{of} could not be judged: {why}.");
                 let verdict = Verdict::inconclusive(metric.name(), sentence, hint);
                 evaluation.inconclusive.push(verdict);
             }
@@ -188,7 +188,7 @@ fn judge_latency(
     percentile: f64,
     limit: Duration,
     actual: Option<Duration>,
-    generator_limited: Option<&str>,
+    generator_limited: Option<&Message>,
 ) -> Judged {
     if measured.count == 0 {
         return inconclusive("no call succeeded", "look at the errors first");
@@ -224,7 +224,7 @@ fn judge_latency(
             format!(
                 "it was {actual}, but the load generator itself was the limit and may have added to it"
             ),
-            change,
+            change.clone(),
         ),
         None => Ok(Some((format!("<={}ms", decimal(limit_ms, 6)), actual))),
     }

@@ -49,7 +49,7 @@ fn limits_that_hold_are_named() {
         error_rate: Some(0.01),
         memory_growth_mb: Some(20.0),
     };
-    let evaluation = evaluate(&measured(), &limits, Some("use more drivers"));
+    let evaluation = evaluate(&measured(), &limits, Some(&"use more drivers".into()));
     assert_eq!(evaluation.held.len(), 6);
     assert!(evaluation.violations.is_empty() && evaluation.inconclusive.is_empty());
 }
@@ -148,7 +148,7 @@ fn an_unsupported_percentile_looks_at_the_maximum() {
 
 #[test]
 fn a_limited_generator_makes_a_violation_inconclusive() {
-    let evaluation = evaluate(&measured(), &p99(500.0), Some("use more drivers"));
+    let evaluation = evaluate(&measured(), &p99(500.0), Some(&"use more drivers".into()));
     assert!(evaluation.violations.is_empty());
     assert_eq!(
         evaluation.inconclusive[0].hint,
@@ -157,6 +157,7 @@ fn a_limited_generator_makes_a_violation_inconclusive() {
     assert!(
         evaluation.inconclusive[0]
             .sentence
+            .text()
             .contains("the load generator itself was the limit")
     );
     let errors = Limits {
@@ -164,7 +165,9 @@ fn a_limited_generator_makes_a_violation_inconclusive() {
         ..Limits::default()
     };
     assert_eq!(
-        evaluate(&measured(), &errors, Some("x")).violations.len(),
+        evaluate(&measured(), &errors, Some(&"x".into()))
+            .violations
+            .len(),
         1
     );
 }
@@ -178,10 +181,10 @@ fn nothing_measured_is_inconclusive() {
         ..Limits::default()
     };
     let evaluation = evaluate(&Measured::default(), &limits, None);
-    let sentences: Vec<&str> = evaluation
+    let sentences: Vec<String> = evaluation
         .inconclusive
         .iter()
-        .map(|verdict| verdict.sentence.as_str())
+        .map(|verdict| verdict.sentence.text())
         .collect();
     assert!(
         sentences[0].ends_with("no call succeeded."),
@@ -216,7 +219,7 @@ proptest! {
             p50_latency: Some(limit), p95_latency: Some(limit), p99_latency: Some(limit), p999_latency: Some(limit),
             error_rate: Some(error_rate), memory_growth_mb: Some(memory_limit),
         };
-        let evaluation = evaluate(&measured, &limits, limited.then_some("x"));
+        let evaluation = evaluate(&measured, &limits, limited.then_some(&"x".into()));
         let total = evaluation.held.len() + evaluation.violations.len() + evaluation.inconclusive.len();
         prop_assert_eq!(total, 6);
     }

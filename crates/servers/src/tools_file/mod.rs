@@ -10,6 +10,7 @@ mod recorded;
 mod table;
 mod tool;
 
+use mcprove_settings::message::sentence;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -26,8 +27,8 @@ pub const RECORDING_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
-    when_missing: "check the path of the tools file",
-    when_too_large: "is it a tools file at all? `mcprove schema mock` describes one",
+    when_missing: || "check the path of the tools file".into(),
+    when_too_large: || sentence!("is it a tools file at all? `mcprove schema mock` describes one"),
 };
 
 /// The most items that a page of a list may have.

@@ -11,16 +11,16 @@ pub type Parse = fn(&str, &str) -> Result<Document, ConfigErrors>;
 #[derive(Clone, Copy)]
 pub struct Wanted {
     /// What to try when there is no such file.
-    pub when_missing: &'static str,
+    pub when_missing: fn() -> Message,
     /// What to ask when it is too large.
-    pub when_too_large: &'static str,
+    pub when_too_large: fn() -> Message,
 }
 
 impl Wanted {
     /// Any file that people write.
     pub const ANY: Self = Self {
-        when_missing: "check the path",
-        when_too_large: "is it a file for mcprove at all? split it if it is",
+        when_missing: || "check the path".into(),
+        when_too_large: || "is it a file for mcprove at all? split it if it is".into(),
     };
 }
 
@@ -73,9 +73,9 @@ pub fn read_text(path: &Path, bytes_max: usize, wanted: Wanted) -> Result<String
 
 fn unread(file: &str, error: &io::Error, wanted: Wanted) -> ConfigError {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => wanted.when_missing,
-        io::ErrorKind::PermissionDenied => "check its permissions",
-        _ => "check that it is a file that can be read",
+        io::ErrorKind::NotFound => (wanted.when_missing)(),
+        io::ErrorKind::PermissionDenied => "check its permissions".into(),
+        _ => "check that it is a file that can be read".into(),
     };
     ConfigError::of_file(file, format!("cannot be read: {error}"), hint).with_gist("cannot be read")
 }
@@ -85,7 +85,7 @@ pub fn too_large(file: &str, bytes_max: usize, wanted: Wanted) -> ConfigError {
     ConfigError::of_file(
         file,
         format!("is larger than {} MiB", bytes_max / 1024 / 1024),
-        wanted.when_too_large,
+        (wanted.when_too_large)(),
     )
     .with_gist("is too large")
 }

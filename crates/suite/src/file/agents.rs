@@ -1,6 +1,7 @@
 //! The section `agents`: tasks for models or for agents of the user, and what they must make of them.
 
-use super::entry::{self, KEYS, SuiteScope};
+use super::entry;
+use super::entry::{KEYS, SuiteScope};
 use super::kinds::Names;
 use super::servers::is_known;
 use super::settings::AgentSettings;
@@ -54,11 +55,12 @@ fn driver(
 ) -> Option<Driver> {
     if section.get("command").is_some() {
         for field in UNUSED.into_iter().filter_map(|key| section.get(key)) {
-            let message = format!(
+            let message = sentence!(
                 "`{}` does nothing for an agent with a `command`, which asks its own model",
                 field.name
             );
-            let hint = "leave it out, or leave out `command` to have mcprove ask the model";
+            let hint =
+                sentence!("leave it out, or leave out `command` to have mcprove ask the model");
             reader.problem(&field.span, message, hint);
         }
         let words = (given.command, given.args);
@@ -69,13 +71,14 @@ fn driver(
         }));
     }
     for field in KEYS.into_iter().filter_map(|key| section.get(key)) {
-        let message = format!("`{}` is for an agent with a `command`", field.name);
-        let hint = "leave it out, or add `command: [./my_agent]`";
+        let message = sentence!("`{}` is for an agent with a `command`", field.name);
+        let hint = sentence!("leave it out, or add `command: [./my_agent]`");
         reader.problem(&field.span, message, hint);
     }
     if section.get("model").is_none() {
-        let message = format!("{LABEL} has neither a `model` nor a `command`");
-        let hint = "add `model: claude-sonnet-4-5`, or `command: [./my_agent]` for your own";
+        let message = sentence!("{LABEL} has neither a `model` nor a `command`");
+        let hint =
+            sentence!("add `model: claude-sonnet-4-5`, or `command: [./my_agent]` for your own");
         reader.problem(section.span(), message, hint);
     }
     let model = given.model?;
@@ -107,8 +110,8 @@ fn servers(
         return Names(names).texts();
     }
     if section.get("servers").is_none() && scope.servers.only().is_none() {
-        let message = format!("{LABEL} has no `servers`");
-        let hint = "add `servers: […]` with those whose tools it has, or `[]` for none";
+        let message = sentence!("{LABEL} has no `servers`");
+        let hint = sentence!("add `servers: […]` with those whose tools it has, or `[]` for none");
         reader.problem(section.span(), message, hint);
     }
     scope
@@ -127,13 +130,13 @@ fn prompts(
 ) -> Vec<String> {
     match (section.get("prompt"), section.get("turns")) {
         (Some(_), Some(second)) => {
-            let message = "`prompt` and `turns` cannot both be given";
+            let message = sentence!("`prompt` and `turns` cannot both be given");
             let hint = "make the prompt the first of the turns";
             reader.problem(&second.span, message, hint);
         }
         (None, None) => {
-            let message = format!("{LABEL} has no `prompt`");
-            let hint = "add `prompt: …`, or `turns: […]` for several";
+            let message = sentence!("{LABEL} has no `prompt`");
+            let hint = sentence!("add `prompt: …`, or `turns: […]` for several");
             reader.problem(section.span(), message, hint);
         }
         _ => {}
@@ -180,8 +183,8 @@ fn check_gates(reader: &mut Reader<'_>, section: &Section<'_>, gates: &Gates, ru
             && about.runs_min > 1
             && is_one
         {
-            let message = format!("`{}` needs at least two runs, and there is one", about.name);
-            reader.problem(&field.span, message, "add `runs: 5`");
+            let message = sentence!("`{}` needs at least two runs, and there is one", about.name);
+            reader.problem(&field.span, message, sentence!("add `runs: 5`"));
         }
     }
 }

@@ -26,7 +26,7 @@ pub fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> &'n [No
     let Some(field) = field.filter(|field| field.value.data != Data::Null) else {
         return &[];
     };
-    let nodes = reader.list(field, "write `- name: …` for each test");
+    let nodes = reader.list(field, sentence!("write `- name: …` for each test"));
     if let Some(node) = nodes.get(TESTS_MAX) {
         let message = format!("there are more than {TESTS_MAX} tests");
         reader.problem(&node.span, message, "make several suites of it");
@@ -75,7 +75,7 @@ pub fn server(reader: &mut Reader<'_>, section: &Section<'_>, servers: &Servers)
     }
     if servers.only().is_none() {
         let message = message![section.label.clone(), " has no ", setting("server")];
-        let hint = "add `server: …` with the name of one of the `servers`";
+        let hint = sentence!("add `server: …` with the name of one of the `servers`");
         reader.problem(section.span(), message, hint);
     }
     servers.only().map(str::to_owned)
@@ -191,7 +191,7 @@ pub fn one_of<'n>(
 ) -> Option<&'n Field> {
     let second = section.get(other);
     if let (Some(_), Some(second)) = (section.get(name), second) {
-        let message = format!("`{name}` and `{other}` are the same");
+        let message = sentence!("`{name}` and `{other}` are the same");
         reader.problem(&second.span, message, "leave one of them out");
     }
     section.get(name).or(second)

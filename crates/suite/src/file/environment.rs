@@ -72,7 +72,7 @@ impl Rewrite for Settling<'_, '_> {
         let is_plain = |part: &Part<'_>| matches!(part, Part::Plain(_) | Part::Escape);
         if !parts(&field.name).iter().all(is_plain) {
             let name = shorten(&field.name, SHOWN_MAX);
-            let message = format!("nothing is filled in in the name of a key: {name:?}");
+            let message = sentence!("nothing is filled in in the name of a key: {name:?}");
             let hint = "write the name out, or $${ for the characters themselves";
             self.reader.problem(&field.span, message, hint);
         }
@@ -91,7 +91,7 @@ impl Rewrite for Settling<'_, '_> {
             let (message, hint) = match part {
                 Part::Variable { name, .. } if !is_name(name) => {
                     let name = shorten(name, SHOWN_MAX);
-                    (format!("`${{…}}` names no variable: {name:?}"), WRITE)
+                    (sentence!("`${{…}}` names no variable: {name:?}"), WRITE)
                 }
                 Part::Variable {
                     name, otherwise, ..
@@ -104,13 +104,13 @@ impl Rewrite for Settling<'_, '_> {
                 Part::Variable { name, .. } if !is_value => {
                     let name = shorten(name, SHOWN_MAX);
                     let message =
-                        format!("nothing is filled in here from the environment: {name:?}");
+                        sentence!("nothing is filled in here from the environment: {name:?}");
                     (message, NAME_IT)
                 }
-                Part::Open(_) => ("`${` has no end".to_owned(), WRITE),
+                Part::Open(_) => (sentence!("`${{` has no end"), WRITE),
                 Part::Nested(whole) => {
                     let whole = shorten(whole, SHOWN_MAX);
-                    let message = format!("a variable cannot stand within a variable: {whole:?}");
+                    let message = sentence!("a variable cannot stand within a variable: {whole:?}");
                     (message, UNNEST)
                 }
                 _ => continue,
@@ -137,12 +137,12 @@ pub fn warn_of_unset(
         if !seen.insert(name) || environment.get(name).is_some() {
             continue;
         }
-        let mut message = format!(
+        let mut message = sentence!(
             "the variable {:?} is neither under `variables` nor in the environment",
             shorten(name, SHOWN_MAX)
         );
         if let Some(close) = near(&variables.names(), name) {
-            message = format!("{message}; did you mean {close:?}?");
+            message = sentence!("{message}; did you mean {close:?}?");
         }
         reader.warn(span, message);
     }

@@ -4,7 +4,6 @@
     clippy::unnecessary_wraps,
     reason = "a row of the table of types reads into an option"
 )]
-
 use std::sync::LazyLock;
 
 use mcprove_settings::kind::Kind;
@@ -128,7 +127,7 @@ fn command_words(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<String>> 
         _ => match split_words(reader.text_of(field)?) {
             Ok(words) => words,
             Err(problem) => {
-                let message = format!("`command` cannot be split into words: {problem}");
+                let message = sentence!("`command` cannot be split into words: {problem}");
                 let hint = format!("check the quotes, or write a list: {COMMAND_HINT}");
                 reader.problem(&field.value.span, message, hint);
                 return None;
@@ -137,7 +136,7 @@ fn command_words(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<String>> 
     };
     let has_program = words.first().is_some_and(|word| !word.trim().is_empty());
     if !has_program {
-        let message = "`command` names no program";
+        let message = sentence!("`command` names no program");
         reader.problem(&field.value.span, message, COMMAND_HINT);
     }
     has_program.then_some(words)
@@ -163,7 +162,7 @@ fn names(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<(String, Range<us
             continue;
         };
         if names.iter().any(|(known, _)| known == name) {
-            let message = format!("{name:?} is in `{key}` twice");
+            let message = sentence!("{name:?} is in `{key}` twice");
             reader.problem(&node.span, message, "leave one of them out");
         } else {
             names.push((name.to_owned(), node.span.clone()));
@@ -183,7 +182,7 @@ fn text_in<'n>(
     let text = node.text().filter(|text| !text.trim().is_empty());
     if text.is_none() {
         let found = node.text().map_or(node.kind(), |_| "an empty one");
-        let message = format!("`{list}` must hold {what}, not {found}");
+        let message = sentence!("`{list}` must hold {what}, not {found}");
         reader.problem(&node.span, message, hint);
     }
     text
@@ -203,7 +202,7 @@ fn turns(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<String>> {
 /// A list with nothing in it.
 fn refuse_empty(reader: &mut Reader<'_>, field: &Field, so: &str, hint: &'static str) {
     if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
-        let message = format!("`{}` is empty, {so}", field.name);
+        let message = sentence!("`{}` is empty, {so}", field.name);
         reader.problem(&field.value.span, message, hint);
     }
 }
@@ -218,11 +217,13 @@ fn reason(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
         _ => String::new(),
     };
     let hint = match word.as_str() {
-        "" => "say why it is skipped, or leave it out",
+        "" => "say why it is skipped, or leave it out".into(),
         "no" | "n" | "off" | "false" => {
-            "did you mean false? without quotes it does not skip; leave it out for the same"
+            "did you mean false? without quotes it does not skip; leave it out for the same".into()
         }
-        "yes" | "y" | "on" | "true" => "give a reason: `skip: the test account is not there yet`",
+        "yes" | "y" | "on" | "true" => {
+            sentence!("give a reason: `skip: the test account is not there yet`")
+        }
         _ => return field.value.text().map(str::to_owned),
     };
     reader.wrong(field, "the reason as a text, or false", hint);
@@ -310,7 +311,7 @@ fn variable_name(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
     let is_allowed = is_name(name);
     if !is_allowed {
         // Whoever puts the key itself here should not see it again.
-        let message = format!(
+        let message = sentence!(
             "`{}` must be the name of a variable of the environment",
             field.name
         );

@@ -39,7 +39,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
                 "the fault {:?} is aimed at {target:?}, and the load is on {server:?}",
                 fault.spec.name
             );
-            reader.problem(&field.span, message, "leave out its `server`");
+            reader.problem(&field.span, message, sentence!("leave out its `server`"));
         }
     }
     let reached = match plan.map(|plan| &plan.reach) {

@@ -62,8 +62,8 @@ pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, Co
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
-    when_missing: "check the path; `mcprove init` writes a first suite",
-    when_too_large: "is it a suite at all? split it into several if it is",
+    when_missing: || sentence!("check the path; `mcprove init` writes a first suite"),
+    when_too_large: || "is it a suite at all? split it into several if it is".into(),
 };
 
 /// Reads a suite.
@@ -186,7 +186,7 @@ fn refuse_same_names(reader: &mut Reader<'_>, top: &Section<'_>) {
     for (name, span) in tests.filter_map(|test| text_of(test, "name")) {
         if !seen.insert(name) {
             let message = format!("two tests are called {name:?}");
-            reader.problem(span, message, "give one of them another `name`");
+            reader.problem(span, message, sentence!("give one of them another `name`"));
         }
     }
 }
@@ -206,7 +206,7 @@ fn refuse_nothing(reader: &mut Reader<'_>, top: &Section<'_>) {
         other => *other != Data::Null,
     };
     if !sections.any(has_tests) {
-        let hint = "add some under `tools`, `agents` or `load`";
+        let hint = sentence!("add some under `tools`, `agents` or `load`");
         let start = top.span().start;
         reader.open_problem(&(start..start), "there are no tests in it", hint);
     }

@@ -130,7 +130,7 @@ fn check_words(reader: &mut Reader<'_>, entry: &Node) {
             .filter(|name| !name.starts_with('-') && !name.contains(char::is_whitespace));
         let is_harmless = value_of == Some(Value::Setting) || set.is_some_and(is_setting);
         if !is_harmless && has_variable(text) {
-            let message = format!(
+            let message = sentence!(
                 "a variable of the environment chooses what `{name}` runs; write it out if the file is meant \
                  for others"
             );

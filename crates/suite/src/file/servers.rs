@@ -34,7 +34,7 @@ impl Servers {
             return servers;
         };
         if !matches!(field.value.data, Data::Table(_) | Data::Null) {
-            let hint = "write `api: { command: [python, -m, my_mcp] }` below it";
+            let hint = sentence!("write `api: {{ command: [python, -m, my_mcp] }}` below it");
             reader.wrong(field, "a map of servers by name", hint);
             servers.is_unreadable = true;
         }
@@ -81,10 +81,10 @@ pub fn is_known(
     let is_there = names.contains(&name);
     if !is_there {
         let hint = match (near(&names, name), kind) {
-            (Some(close), _) => format!("did you mean {close:?}?"),
-            (None, _) if !names.is_empty() => format!("the {kind}s are {}", names.join(", ")),
-            (None, "server") => "name it under `servers`: there are none".to_owned(),
-            (None, _) => format!("describe it under `{kind}s`: there are none"),
+            (Some(close), _) => sentence!("did you mean {close:?}?"),
+            (None, _) if !names.is_empty() => sentence!("the {kind}s are {}", names.join(", ")),
+            (None, "server") => sentence!("name it under `servers`: there are none"),
+            (None, _) => sentence!("describe it under `{kind}s`: there are none"),
         };
         let message = format!("no {kind} is called {:?}", shorten(name, SHOWN_MAX));
         reader.problem(span, message, hint);
@@ -98,7 +98,7 @@ fn check_name(reader: &mut Reader<'_>, field: &Field) {
     if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(is_allowed) {
         let shown = shorten(name, SHOWN_MAX);
         let message = format!("{shown:?} cannot be the name of a server");
-        let hint = format!("use letters, digits, `_`, `-` and `.`, at most {NAME_MAX}");
+        let hint = sentence!("use letters, digits, `_`, `-` and `.`, at most {NAME_MAX}");
         reader.problem(&field.span, message, hint);
     }
 }
@@ -165,8 +165,10 @@ fn read_reach(
     match ways[..] {
         [] => {
             let message = message![section.label.clone(), " has no command, url or mock"];
-            let hint = "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
-                        `mock: ./tools.yml`";
+            let hint = sentence!(
+                "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
+                        `mock: ./tools.yml`"
+            );
             reader.problem(section.span(), message, hint);
             None
         }
@@ -179,9 +181,10 @@ fn read_reach(
             }
         }
         [first, second, ..] => {
-            let message = format!(
+            let message = sentence!(
                 "`{}` and `{}` cannot both be given",
-                first.name, second.name
+                first.name,
+                second.name
             );
             reader.problem(&second.span, message, "leave one of them out");
             None
@@ -204,13 +207,14 @@ pub const OWNERS: [(&str, &str, &[&str]); 3] = [
 fn refuse_others(reader: &mut Reader<'_>, section: &Section<'_>, way: &str) {
     for (owner, what, keys) in OWNERS.iter().filter(|(owner, ..)| *owner != way) {
         for field in keys.iter().filter_map(|key| section.get(key)) {
-            let message = format!("`{}` is for {what}", field.name);
+            let message = sentence!("`{}` is for {what}", field.name);
             let hint = match *owner {
                 "mock" => {
-                    "leave it out; agents meet faults by `inject`, loads by their own `faults`"
-                        .to_owned()
+                    sentence!(
+                        "leave it out; agents meet faults by `inject`, loads by their own `faults`"
+                    )
                 }
-                owner => format!("leave it out, or give a {owner} instead of a {way}"),
+                owner => sentence!("leave it out, or give a {owner} instead of a {way}"),
             };
             reader.problem(&field.span, message, hint);
         }
@@ -262,7 +266,7 @@ fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
     let authority = parts_of_url(url).map_or(url, |(_, authority, _)| authority);
     if authority.contains('@') {
         let message = "the address holds credentials".to_owned();
-        let hint = "leave them out, and give an Authorization under `headers`";
+        let hint = sentence!("leave them out, and give an Authorization under `headers`");
         reader.secret_problem(&field.value.span, message, hint);
         return;
     }
@@ -332,7 +336,7 @@ fn read_faults(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Ve
         let target = item.spec.target.server.as_deref();
         if target.is_some_and(|target| target != name) {
             let message = "a fault of a mock is aimed at another server";
-            let hint = "leave out `server`: it strikes the calls of this mock";
+            let hint = sentence!("leave out `server`: it strikes the calls of this mock");
             reader.problem(&item.name_span, message, hint);
         }
     }

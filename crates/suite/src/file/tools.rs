@@ -8,7 +8,7 @@ use super::settings::ToolTestSettings;
 use crate::gates::expectations_of;
 use crate::prelude::*;
 use mcprove_client::session::options::CALL_TIMEOUT;
-use mcprove_score::gate::{Path, Step};
+use mcprove_score::gate::{Path, ScoreError, Step};
 
 const LABEL: &str = "a test of `tools`";
 
@@ -64,7 +64,7 @@ const OF_ERROR: [&str; 4] = ["category", "code", "message", "data"];
 /// What there is about the bad requests.
 pub const OF_NEGATIVE_PATH: [&str; 3] = ["checks_run", "failures", "gate_passed"];
 
-type Resolved = Result<String, (String, String)>;
+type Resolved = Result<String, (Message, Message)>;
 
 /// The target of a test as it is known, with `_` for `-`; else what is wrong with it, and what to try.
 pub fn resolve(target: &str) -> Resolved {
@@ -82,8 +82,9 @@ pub fn resolve(target: &str) -> Resolved {
         }
     };
     let path = Path::parse(&spelled).map_err(|error| {
-        let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
-        (message, error.hint)
+        let shown = shorten(target, SHOWN_MAX);
+        let ScoreError { message, hint, .. } = error.about(target);
+        (sentence!("{shown:?} is not a path: {message}"), hint)
     })?;
     match (family.as_str(), path.steps().get(1)) {
         ("result", _) | ("is_error" | "duration_ms" | "error", None) => Ok(spelled),
@@ -92,18 +93,18 @@ pub fn resolve(target: &str) -> Resolved {
             let target = within(&spelled, "negative_path", step, &OF_NEGATIVE_PATH)?;
             if path.steps().len() > 2 {
                 let target = shorten(&target, SHOWN_MAX);
-                let message = format!("{target:?} is a number, with nothing in it");
-                return Err((message, "leave out what follows it".to_owned()));
+                let message = sentence!("{target:?} is a number, with nothing in it");
+                return Err((message, "leave out what follows it".into()));
             }
             Ok(target)
         }
         ("negative_path", None) => Err((
-            "\"negative_path\" is not a target by itself".to_owned(),
-            format!("add one of .{}", OF_NEGATIVE_PATH.join(", .")),
+            "\"negative_path\" is not a target by itself".into(),
+            sentence!("add one of .{}", OF_NEGATIVE_PATH.join(", .")),
         )),
         (family, Some(_)) => Err((
-            format!("{family:?} has nothing in it"),
-            format!("write {family:?} alone"),
+            sentence!("{family:?} has nothing in it"),
+            sentence!("write {family:?} alone"),
         )),
         (_, None) => Ok(spelled),
     }
@@ -113,8 +114,8 @@ pub fn resolve(target: &str) -> Resolved {
 pub fn resolve_of_call(target: &str) -> Resolved {
     let target = resolve(target)?;
     if target.starts_with("negative_path") {
-        let message = format!("{target:?}, but the test has no `negative_path`");
-        return Err((message, "add `negative_path: {}`".to_owned()));
+        let message = sentence!("{target:?}, but the test has no `negative_path`");
+        return Err((message, sentence!("add `negative_path: {{}}`")));
     }
     Ok(target)
 }
@@ -125,12 +126,12 @@ pub fn resolve_of_negative_path(target: &str) -> Resolved {
     if resolved.starts_with("negative_path") {
         return Ok(resolved);
     }
-    let message = format!(
+    let message = sentence!(
         "{:?} is not about the bad requests",
         shorten(target, SHOWN_MAX)
     );
-    let hint = "put it under the `expect` of the test";
-    Err((message, hint.to_owned()))
+    let hint = sentence!("put it under the `expect` of the test");
+    Err((message, hint))
 }
 
 /// The first name of a target, and what follows it.
@@ -158,8 +159,9 @@ fn unknown(
     target: &str,
     close: Option<String>,
     known: impl FnOnce() -> String,
-) -> (String, String) {
+) -> (Message, Message) {
     let hint = close.map_or_else(known, |close| format!("did you mean {close:?}?"));
     let target = shorten(target, SHOWN_MAX);
-    (format!("a tool test has no target {target:?}"), hint)
+    let message = sentence!("a tool test has no target {target:?}");
+    (message, hint.into())
 }

@@ -90,8 +90,9 @@ impl Variables {
         for field in unnamed {
             let name = shorten(&field.name, SHOWN_MAX);
             let message = format!("{name:?} cannot be the name of a variable");
-            let hint =
-                "use the letters A to Z and a to z, digits and `_`, not beginning with a digit";
+            let hint = sentence!(
+                "use the letters A to Z and a to z, digits and `_`, not beginning with a digit"
+            );
             reader.problem(&field.span, message, hint);
         }
         variables.settle(reader, named);

@@ -116,7 +116,7 @@ fn not_reached(gate: &GateResult<'_>, run: Option<usize>) -> Option<Problem> {
 }
 
 fn unjudged(error: &ScoreError) -> Problem {
-    let text = format!("{error}\nhint: {}", error.hint);
+    let text = format!("{error}\nhint: {}", error.hint.text());
     Problem::error("inconclusive", error.to_string(), text)
 }
 
@@ -134,8 +134,11 @@ fn failed(failure: &GateFailure) -> Problem {
     Problem {
         kind: NonSuccessKind::Failure,
         name: target.clone(),
-        message: message.clone(),
-        text: format!("{target}: {message}{place}\nexpected: {expected}\nactual: {actual}"),
+        message: message.text(),
+        text: format!(
+            "{target}: {}{place}\nexpected: {expected}\nactual: {actual}",
+            message.text()
+        ),
     }
 }
 
@@ -214,7 +217,7 @@ pub(crate) fn suite_junit(report: &SuiteReport) -> String {
 fn unusable(problem: &SuiteProblem) -> Problem {
     let told = problems::told(problem);
     let text = match &problem.hint {
-        Some(hint) => format!("{told}\nhint: {hint}"),
+        Some(hint) => format!("{told}\nhint: {}", hint.text()),
         None => told,
     };
     Problem::error("unusable", problem.message.clone(), text)
@@ -231,7 +234,7 @@ fn of_test(test: &TestReport) -> TestCase {
         // One that says nothing does not pass for that.
         wrong = problems::problems(test)
             .iter()
-            .map(|it| Problem::error("unknown", it.message.clone(), it.sentence()))
+            .map(|it| Problem::error("unknown", it.message.text(), it.sentence().text()))
             .collect();
     }
     let mut case = case(test.kind.name(), &problems::name(test), &wrong);
@@ -247,7 +250,12 @@ fn of_test(test: &TestReport) -> TestCase {
         case.extra.insert(name.into(), value.into());
     }
     let details = test.details.iter().map(|details| format!("see {details}"));
-    let notes: Vec<String> = test.notes.iter().cloned().chain(details).collect();
+    let notes: Vec<String> = test
+        .notes
+        .iter()
+        .map(Message::text)
+        .chain(details)
+        .collect();
     if !notes.is_empty() {
         case.set_system_out(lines(&notes.join("\n")));
     }

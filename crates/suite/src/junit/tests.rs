@@ -81,7 +81,7 @@ fn what_does_not() {
         target: target.to_owned(),
         expected: json!("a&b"),
         actual: json!(["<x>"]),
-        message: message.to_owned(),
+        message: message.to_owned().into(),
         run,
         gate: None,
     };
@@ -165,7 +165,7 @@ fn every_text_is_well_formed() {
         let text: String = part.iter().collect();
         let failure = GateFailure {
             target: text.clone(),
-            message: text.clone(),
+            message: text.clone().into(),
             run: Some(0),
             ..GateFailure::default()
         };

@@ -14,19 +14,19 @@ pub struct Problem {
     /// What it is about.
     pub target: Option<String>,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What was expected and what came, where the message does not have both.
     pub values: Option<(String, String)>,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl Problem {
     /// The target and the message in one.
-    pub fn sentence(&self) -> String {
+    pub fn sentence(&self) -> Message {
         match &self.target {
-            Some(target) if !self.message.starts_with(target.as_str()) => {
-                format!("{target}: {}", self.message)
+            Some(target) if !self.message.text().starts_with(target.as_str()) => {
+                sentence!("{target}: {}", self.message)
             }
             _ => self.message.clone(),
         }
@@ -37,33 +37,34 @@ impl Problem {
 pub fn problems(test: &TestReport) -> Vec<Problem> {
     let errors = test.errors.iter().map(|error| Problem {
         target: error.target.as_deref().map(line),
-        message: line(&of_run(error.run, &error.message)),
+        message: of_run(error.run, &error.message),
         values: None,
-        hint: Some(line(&error.hint)).filter(|hint| !hint.trim().is_empty()),
+        hint: Some(error.hint.clone()).filter(|hint| !hint.text().trim().is_empty()),
     });
     let mut all: Vec<Problem> = errors.chain(test.failures.iter().map(of_failure)).collect();
     if all.is_empty() && matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error) {
         all.push(Problem {
             target: None,
-            message: "it did not pass, and no reason is given".to_owned(),
+            message: "it did not pass, and no reason is given".into(),
             values: None,
-            hint: Some("please report this, with the suite that led to it".to_owned()),
+            hint: Some("please report this, with the suite that led to it".into()),
         });
     }
     all
 }
 
 /// A message that names its run, once; `run 1` is not named by `run 12`.
-fn of_run(run: Option<usize>, message: &str) -> String {
+fn of_run(run: Option<usize>, message: &Message) -> Message {
     let Some(name) = run.map(|run| format!("run {run}")) else {
-        return message.to_owned();
+        return message.clone();
     };
     let is_digit = |next: char| next.is_ascii_digit();
-    let mut behind = message.split(&name).skip(1);
+    let text = message.text();
+    let mut behind = text.split(&name).skip(1);
     if behind.any(|rest| !rest.starts_with(is_digit)) {
-        message.to_owned()
+        message.clone()
     } else {
-        format!("{name}: {message}")
+        sentence!("{name}: {message}")
     }
 }
 
@@ -71,13 +72,14 @@ fn of_failure(failure: &GateFailure) -> Problem {
     let place = failure.place.as_ref().unwrap_or(&failure.target);
     let message = of_run(failure.run, &failure.message);
     let (expected, actual) = (value(&failure.expected), value(&failure.actual));
-    let is_told = |text: &str| failure.message.contains(text.trim_matches('"'));
+    let told = failure.message.text();
+    let is_told = |text: &str| told.contains(text.trim_matches('"'));
     let is_known = failure.expected.is_null() && failure.actual.is_null();
     let is_said = is_known || is_told(&expected) && is_told(&actual);
     let values = (!is_said).then_some((expected, actual));
     Problem {
         target: Some(line(place)).filter(|place| !place.is_empty()),
-        message: line(&message),
+        message,
         values,
         hint: None,
     }
@@ -192,6 +194,7 @@ mod tests {
 
     #[test]
     fn a_run_is_named_once() {
+        let of_run = |run, message: &'static str| of_run(run, &message.into()).text();
         assert_eq!(of_run(Some(0), "it broke"), "run 0: it broke");
         assert_eq!(of_run(Some(0), "run 0: it broke"), "run 0: it broke");
         assert_eq!(

@@ -27,7 +27,7 @@ pub fn mixed() -> SuiteReport {
         place: Some("result.content[0].text".to_owned()),
         expected: json!({ "contains": "x" }),
         actual: json!("found nothing, 100 % sure"),
-        message: "the text does not contain \"x\"".to_owned(),
+        message: "the text does not contain \"x\"".into(),
         ..GateFailure::default()
     });
     let mut flaky = test("pays once", TestKind::Agent, 20, TestOutcome::Failed);
@@ -36,12 +36,12 @@ pub fn mixed() -> SuiteReport {
         passed: 2,
         flaky: true,
     });
-    flaky.notes = vec!["flaky: it passed 2 of 3 times".to_owned()];
+    flaky.notes = vec!["flaky: it passed 2 of 3 times".into()];
     flaky.failures.push(GateFailure {
         target: "duplicate_writes.count".to_owned(),
         expected: json!(0),
         actual: json!(1),
-        message: "repetition 2 of 3: duplicate_writes.count is 1, and must be 0".to_owned(),
+        message: "repetition 2 of 3: duplicate_writes.count is 1, and must be 0".into(),
         run: Some(1),
         ..GateFailure::default()
     });
@@ -49,8 +49,8 @@ pub fn mixed() -> SuiteReport {
     error.errors.push(ScoreError {
         target: Some("p99_latency".to_owned()),
         run: None,
-        message: "inconclusive: 12 calls are too few to tell a p99.".to_owned(),
-        hint: "make the load longer".to_owned(),
+        message: "inconclusive: 12 calls are too few to tell a p99.".into(),
+        hint: "make the load longer".into(),
     });
     error.details = Some("runs/2026-05-10T14-30-00-ABCDEF".to_owned());
     let skipped = test("needs a key", TestKind::Agent, 40, TestOutcome::Skipped)
@@ -80,19 +80,19 @@ pub fn planted(text: &str) -> SuiteReport {
         text.clone_into(&mut test.name);
         text.clone_into(&mut test.file);
         test.skipped = test.skipped.take().map(|_| text.to_owned());
-        test.notes = vec![text.to_owned()];
+        test.notes = vec![text.to_owned().into()];
         test.details = Some(text.to_owned());
         for failure in &mut test.failures {
             text.clone_into(&mut failure.target);
             failure.place = Some(text.to_owned());
-            text.clone_into(&mut failure.message);
+            failure.message = text.to_owned().into();
             failure.expected = json!(text);
             failure.actual = json!({ text: text });
         }
         for error in &mut test.errors {
             error.target = Some(text.to_owned());
-            text.clone_into(&mut error.message);
-            text.clone_into(&mut error.hint);
+            error.message = text.to_owned().into();
+            error.hint = text.to_owned().into();
         }
     }
     report

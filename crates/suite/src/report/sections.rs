@@ -106,7 +106,7 @@ fn finding(test: &TestReport) -> Finding {
         finding = finding.line(format!("and {more} more{}", json_has_all()));
     }
     let notes = test.notes.iter().take(PROBLEMS_MAX);
-    finding.lines.extend(notes.map(Line::sentence));
+    finding.lines.extend(notes.map(Line::of));
     let details = test
         .details
         .iter()
@@ -120,12 +120,12 @@ fn finding(test: &TestReport) -> Finding {
 }
 
 fn lines(problem: &Problem) -> Vec<Line> {
-    let mut lines = vec![Line::sentence(problem.sentence())];
+    let mut lines = vec![Line::of(&problem.sentence())];
     if let Some((expected, actual)) = &problem.values {
         lines.push(Line::plain("expected: ").and(expected));
         lines.push(Line::plain("actual:   ").and(actual));
     }
-    let hint = problem.hint.as_ref().map(Line::sentence);
+    let hint = problem.hint.as_ref().map(Line::of);
     lines.extend(hint.map(|hint| Line::plain("hint: ").and(hint)));
     lines
 }
@@ -150,7 +150,7 @@ fn notes(report: &SuiteReport) -> Section {
         .filter(passed)
         .flat_map(|test| test.notes.iter().map(move |note| (test, note)))
         .take(BAD_MAX)
-        .map(|(test, note)| Line::plain(name(test)).and(": ").and(Line::sentence(note)));
+        .map(|(test, note)| Line::plain(name(test)).and(": ").and(Line::of(note)));
     Section::new("Notes").list(lines)
 }
 

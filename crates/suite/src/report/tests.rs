@@ -62,7 +62,7 @@ fn a_run_is_named_once() {
         let mut report = samples::mixed();
         for failure in report.tests.iter_mut().flat_map(|test| &mut test.failures) {
             failure.run = Some(1);
-            message.clone_into(&mut failure.message);
+            failure.message = message.to_owned().into();
         }
         let text = render("tap", &report);
         assert!(text.contains(expected), "{text}");
@@ -97,7 +97,8 @@ fn no_line_is_wider_than_the_terminal() {
     let mut long = samples::mixed();
     for test in &mut long.tests {
         test.name = test.name.repeat(12);
-        test.notes.push("a note that goes on and on ".repeat(9));
+        test.notes
+            .push("a note that goes on and on ".repeat(9).into());
     }
     for report in [samples::mixed(), samples::healthy(), long] {
         let text = render("terminal", &report);

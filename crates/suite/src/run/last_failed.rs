@@ -291,7 +291,7 @@ mod tests {
         for text in ["", "{}", r#"{"schema":"other","tests":[]}"#, "[1"] {
             std::fs::write(place.join(LAST_FAILED_FILE), text).unwrap();
             let error = FailedTests::read(&place).unwrap_err();
-            assert!(error.hint.contains("delete"), "{error}");
+            assert!(error.hint.text().contains("delete"), "{error}");
         }
     }
 }

@@ -38,17 +38,17 @@ pub struct SuiteProblem {
     /// What is wrong.
     pub message: String,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl From<&ConfigError> for SuiteProblem {
     fn from(error: &ConfigError) -> Self {
-        let (message, hint) = error.texts();
+        let (message, hint) = error.messages();
         Self {
             file: Some(error.file.clone()),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message,
+            message: message.text(),
             hint,
         }
     }
@@ -124,7 +124,7 @@ pub struct TestReport {
     pub errors: Vec<ScoreError>,
     /// What a reader should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// Files of it that are not complete. They do not change what came of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
@@ -244,7 +244,7 @@ impl TestReport {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) {
         let failure = gate_failure(target, expected, actual, message);
         self.failures.push(failure);
@@ -252,7 +252,7 @@ impl TestReport {
 
     /// Adds a file that is not complete, and a note for people.
     pub(crate) fn lose(&mut self, loss: Loss) {
-        self.notes.push(loss.to_string());
+        self.notes.push(loss.to_string().into());
         self.losses.push(loss);
     }
 
@@ -275,7 +275,7 @@ pub fn gate_failure(
     target: &str,
     expected: impl Into<Value>,
     actual: impl Into<Value>,
-    message: impl Into<String>,
+    message: impl Into<Message>,
 ) -> GateFailure {
     GateFailure {
         target: target.to_owned(),

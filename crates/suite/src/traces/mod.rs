@@ -91,8 +91,8 @@ impl Traces {
             run.file.clone_from(file);
         }
         let notes = self.notes.iter().map(|(name, note)| match self.sources {
-            1 => note.clone(),
-            _ => format!("{name}: {note}"),
+            1 => note.clone().into(),
+            _ => sentence!("{name}: {note}"),
         });
         report.notes.splice(..0, notes);
         report

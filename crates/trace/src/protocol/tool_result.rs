@@ -20,14 +20,14 @@ pub fn is_content_kind(name: &str) -> bool {
 
 /// What is wrong with a tool's result in any revision, if anything. What a later revision may add
 /// is no fault.
-pub fn find_fault(result: &Value, has_output_schema: bool) -> Option<String> {
+pub fn find_fault(result: &Value, has_output_schema: bool) -> Option<Message> {
     let Some(members) = result.as_object() else {
-        return Some(format!("the result is {}, not an object", kind(result)));
+        return Some(sentence!("the result is {}, not an object", kind(result)));
     };
     let fault = match members.get("content") {
-        None => Some("the result has no `content`".to_owned()),
+        None => Some(sentence!("the result has no `content`")),
         Some(Value::Array(blocks)) => blocks.iter().find_map(find_block_fault),
-        Some(other) => Some(format!("`content` is {}, not a list", kind(other))),
+        Some(other) => Some(sentence!("`content` is {}, not a list", kind(other))),
     };
     if fault.is_some() {
         return fault;
@@ -35,20 +35,20 @@ pub fn find_fault(result: &Value, has_output_schema: bool) -> Option<String> {
     let is_error = match members.get("isError") {
         None => false,
         Some(Value::Bool(is_error)) => *is_error,
-        Some(other) => return Some(format!("`isError` is {}, not true or false", kind(other))),
+        Some(other) => return Some(sentence!("`isError` is {}, not true or false", kind(other))),
     };
     let must_be_structured = has_output_schema && !is_error;
     match members.get("structuredContent") {
-        None | Some(Value::Null) if must_be_structured => Some(
-            "the tool has an output schema, but its result has no `structuredContent`".to_owned(),
-        ),
+        None | Some(Value::Null) if must_be_structured => Some(sentence!(
+            "the tool has an output schema, but its result has no `structuredContent`"
+        )),
         _ => None,
     }
 }
 
 /// What is wrong with a tool's result by the letter of `revision`, if anything. Whether structured
 /// content is there and fits is for the tool's own schema to say.
-pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<String> {
+pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<Message> {
     find_fault(result, false).or_else(|| {
         let members = result.as_object()?;
         let mut blocks = members.get("content")?.as_array()?.iter();
@@ -62,7 +62,7 @@ pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<String> {
             (!is_known(name)).then_some(name)
         });
         if let Some(foreign) = foreign {
-            return Some(format!(
+            return Some(sentence!(
                 "`content` has an item of the type {foreign:?}, which {revision} does not have"
             ));
         }
@@ -71,26 +71,26 @@ pub fn find_strict_fault(result: &Value, revision: Revision) -> Option<String> {
         match members.get("structuredContent") {
             Some(content) if must_be_object && !content.is_object() => {
                 let kind = kind(content);
-                return Some(format!("`structuredContent` is {kind}, not an object"));
+                return Some(sentence!("`structuredContent` is {kind}, not an object"));
             }
             _ => {}
         }
         let has_type = members.get("resultType").is_some_and(Value::is_string);
         (revision >= Revision::V2026_07_28 && !has_type)
-            .then(|| "the result has no `resultType`".to_owned())
+            .then(|| sentence!("the result has no `resultType`"))
     })
 }
 
-fn find_block_fault(block: &Value) -> Option<String> {
+fn find_block_fault(block: &Value) -> Option<Message> {
     let Some(name) = block.get("type").and_then(Value::as_str) else {
-        return Some("`content` has an item without a `type`".to_owned());
+        return Some(sentence!("`content` has an item without a `type`"));
     };
     let (_, texts, _) = CONTENT_KINDS.iter().find(|(known, ..)| *known == name)?;
     let missing = texts
         .iter()
         .find(|text| !block.get(**text).is_some_and(Value::is_string));
     if let Some(text) = missing {
-        return Some(format!(
+        return Some(sentence!(
             "`content` has an item of the type {name} without a `{text}`"
         ));
     }
@@ -100,7 +100,7 @@ fn find_block_fault(block: &Value) -> Option<String> {
         text("uri").and(text("text").or_else(|| text("blob")))
     };
     (name == "resource" && has_resource().is_none()).then(|| {
-        "`content` has a resource without a `uri`, or without `text` and `blob`".to_owned()
+        sentence!("`content` has a resource without a `uri`, or without `text` and `blob`")
     })
 }
 
@@ -151,7 +151,7 @@ mod tests {
             ),
         ];
         for (result, fault) in cases {
-            assert_eq!(find_fault(&result, false).as_deref(), Some(fault));
+            assert_eq!(find_fault(&result, false), Some(fault.into()));
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
         for (result, revision, expected) in cases {
             let fault = find_strict_fault(result, revision);
             let fits = match (&fault, expected) {
-                (Some(fault), Some(expected)) => fault.contains(expected),
+                (Some(fault), Some(expected)) => fault.text().contains(expected),
                 (fault, expected) => fault.is_none() && expected.is_none(),
             };
             assert!(fits, "{result} in {revision}: {fault:?}");

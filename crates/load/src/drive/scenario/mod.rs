@@ -48,12 +48,12 @@ pub use sustained::Sustained;
 
 /// What a scenario is written with.
 mod prelude {
-    pub use mcprove_document::figure::{self, counted};
-
     pub use super::reference::{Reference, call_at_once};
     pub use super::sustained::weighted_calls;
     pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
     pub use crate::prelude::*;
+    pub use mcprove_document::figure::{self, counted};
+    pub use mcprove_settings::message::sentence;
 }
 
 /// A scenario that can be chosen by name.

@@ -182,7 +182,7 @@ impl ScenarioType for RaceCheck {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         for fact in facts.all::<RaceFact>()? {
             let mut verdict = race::verdict(&fact.report);
-            verdict.sentence = format!("{}: {}", fact.tool, verdict.sentence);
+            verdict.sentence = sentence!("{}: {}", fact.tool, verdict.sentence);
             report.verdicts.push(verdict);
             report.race.insert(fact.tool, fact.report);
         }

@@ -175,6 +175,6 @@ fn too_few(left_out: &[String], limit: Duration) -> Diagnostic {
     let (tools, limit) = (left_out.join(", "), describe_duration(limit));
     Diagnostic::new(
         format!("{needed} ({tools} did not answer within {limit})"),
-        message!["raise ", setting("hang_timeout"), ", or "].and(&hint),
+        message!["raise ", setting("hang_timeout"), ", or "].with(&hint),
     )
 }

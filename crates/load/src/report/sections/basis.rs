@@ -17,7 +17,7 @@ pub fn isolation(report: &Report) -> Section {
         count(isolation.lost),
         count(isolation.unchecked)
     );
-    let examples = isolation.examples.iter().map(Line::sentence);
+    let examples = isolation.examples.iter().map(Line::plain);
     Section::new("Isolation")
         .paragraph(counts)
         .list(examples)
@@ -80,11 +80,11 @@ pub fn generator(report: &Report) -> Section {
         lines.push(format!("The generator: {}.", facts.join("; ")));
     }
     if generator.limited {
-        let advice = report.generator_advice();
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
         limit = limit.paragraph(was_limit.and(format!(
-            ": {}. The server may be faster than these numbers. To find out: {advice}.",
-            generator.reasons.join(" and ")
+            ": {}. The server may be faster than these numbers. To find out: {}.",
+            generator.reasons.join(" and "),
+            report.generator_advice().text()
         )));
     }
     limit.with(Section::default().list(lines).detail())

@@ -8,7 +8,7 @@ use mcprove_score::verdict::Verdict;
 
 /// "What this means": the numbers in sentences.
 pub fn meaning(report: &Report) -> Section {
-    Section::new("What this means").list(report.meaning.iter().map(Line::sentence))
+    Section::new("What this means").list(report.meaning.iter().map(Line::of))
 }
 
 /// What each detector concluded.
@@ -35,8 +35,8 @@ pub fn found(verdict: &Verdict) -> Finding {
         (Outcome::Finding, _) => (Tone::Unclear, "warning"),
     };
     Finding::new(tone, word, &verdict.detector)
-        .line(Line::sentence(&verdict.sentence))
-        .hint(verdict.hint.as_ref().map(Message::text))
+        .line(Line::of(&verdict.sentence))
+        .hint(verdict.hint.as_ref())
 }
 
 /// How soon a verdict is read: findings, the worst first, then what is not known, then the rest.
@@ -71,7 +71,7 @@ pub fn grades(report: &Report) -> Section {
         table.push(cells![
             name,
             Line::strong(grade.map_or("none".to_owned(), |grade| format!("{grade:?}"))),
-            Line::sentence(reason.map_or(worst, String::as_str)),
+            reason.map_or_else(|| Line::plain(worst), Line::of),
         ]);
     }
     let is_capped = grades.overall.is_some() && grades.reasons.contains_key("overall");

@@ -49,7 +49,7 @@ impl RunFacts<'_> {
             report.verdicts.push(Verdict::critical(
                 "scenario",
                 format!("The scenario {name} panicked when it drew its conclusion: {words}."),
-                "correct its `conclude`, and compute the report again from the trace",
+                sentence!("correct its `conclude`, and compute the report again from the trace"),
             ));
             Ok(())
         })
@@ -157,7 +157,7 @@ impl RunFacts<'_> {
             Verdict::critical(
                 "protocol",
                 format!("The server broke the protocol: {}.", list.join("; ")),
-                "`mcprove probe` with the same server shows more; keep logs on stderr",
+                sentence!("`mcprove probe` with the same server shows more; keep logs on stderr"),
             )
         } else if self.was_killed {
             Verdict::inconclusive(

@@ -176,7 +176,7 @@ impl RunFacts<'_> {
         if hung == 0 {
             return verdict;
         }
-        verdict.sentence = format!(
+        verdict.sentence = sentence!(
             "{} {} did not answer in time because an injected fault struck {}; that is not held against the server.",
             verdict.sentence,
             phrase::count(hung, "more call"),

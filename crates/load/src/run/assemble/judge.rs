@@ -23,7 +23,7 @@ impl RunFacts<'_> {
             (measured_of(Some(tool.clone()), calls), limits.limits())
         });
         for (measured, limits) in [(all, limits.limits())].into_iter().chain(tools) {
-            let evaluation = threshold::evaluate(&measured, &limits, advice.as_deref());
+            let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref());
             report.threshold_violations.extend(evaluation.violations);
             for mut verdict in evaluation.inconclusive {
                 verdict.detector = format!("threshold:{}", verdict.detector);

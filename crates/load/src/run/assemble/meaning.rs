@@ -10,12 +10,12 @@ const ALONE_CALLS_MIN: u64 = 5;
 
 impl RunFacts<'_> {
     /// What the numbers of `report` mean.
-    pub(super) fn sentences(&self, report: &Report) -> Vec<String> {
+    pub(super) fn sentences(&self, report: &Report) -> Vec<Message> {
         let limited = report.generator.limited.then(|| {
             let reasons = report.generator.reasons.join(" and ");
             match &report.generator.advice {
-                Some(advice) => format!("{reasons}; {}", advice.text()),
-                None => reasons,
+                Some(advice) => sentence!("{reasons}; {advice}"),
+                None => reasons.into(),
             }
         });
         let latency = &report.latency;

@@ -79,8 +79,9 @@ impl CompareError {
     pub fn hint(&self) -> Message {
         match self {
             Self::NoRun { .. } => {
-                "give the directory of a run, or one that holds several; `mcprove runs` lists them"
-                    .into()
+                sentence!(
+                    "give the directory of a run, or one that holds several; `mcprove runs` lists them"
+                )
             }
             Self::Io { .. } => "check the path and its permissions".into(),
             Self::Unreadable { .. } => "leave the run out, or make it again".into(),

@@ -158,7 +158,7 @@ pub struct Report {
     #[sparse]
     pub losses: Vec<Loss>,
     /// What the numbers mean, in sentences.
-    pub meaning: Vec<String>,
+    pub meaning: Vec<Message>,
     /// Where the trace is; empty without one.
     #[serde(default, skip_serializing_if = "path_is_empty")]
     #[schemars(with = "String")]
@@ -252,11 +252,11 @@ impl Report {
     }
 
     /// What to do where the generator was the limit.
-    pub(crate) fn generator_advice(&self) -> String {
+    pub(crate) fn generator_advice(&self) -> Message {
         self.generator
             .advice
-            .as_ref()
-            .map_or("lower the load".to_owned(), Message::text)
+            .clone()
+            .unwrap_or_else(|| "lower the load".into())
     }
 
     /// Whether something could not be written. It says nothing about the server, so the outcome does not change.

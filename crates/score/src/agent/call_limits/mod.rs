@@ -67,13 +67,13 @@ impl SettingType for Limit {
         };
         let limit: Self = table::read_map(reader, value, "a limit")?;
         if fields.is_empty() {
-            let message = format!("the limit `{}` has neither `min` nor `max`", field.name);
+            let message = sentence!("the limit `{}` has neither `min` nor `max`", field.name);
             reader.problem(&value.span, message, hint);
         }
         if let (Some(least), Some(most)) = (limit.min, limit.max)
             && least > most
         {
-            let message = format!("`min` {least} is more than `max` {most}");
+            let message = sentence!("`min` {least} is more than `max` {most}");
             reader.problem(&value.span, message, "swap them, or correct one");
         }
         Some(limit)
@@ -154,17 +154,17 @@ pub struct LimitViolation {
 }
 
 impl LimitViolation {
-    fn describe(&self) -> String {
+    fn describe(&self) -> Message {
         let what = match &self.tool {
-            Some(tool) => format!("{} was called", quoted(tool)),
-            None => "all tools together were called".to_owned(),
+            Some(tool) => sentence!("{} was called", quoted(tool)),
+            None => "all tools together were called".into(),
         };
         let times = counted(self.calls, "time");
         let place = match self.first_too_many {
             Some(index) => format!(" (call {index} was the first too many)"),
             None => String::new(),
         };
-        format!("{what} {times}, and must be {}{place}", self.limit)
+        sentence!("{what} {times}, and must be {}{place}", self.limit)
     }
 }
 
@@ -225,11 +225,11 @@ fn violation(
     if let (Some(min), Some(max)) = (limit.min, limit.max)
         && min > max
     {
-        let of = tool.map_or_else(|| "all calls".to_owned(), |tool| quoted(tool));
+        let of = tool.map_or_else(|| "all calls".into(), |tool| quoted(tool));
         return Err(ScoreError::new(
             VIOLATIONS,
-            format!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
-            "swap `min` and `max`, or correct one",
+            sentence!("nothing can keep the limit of {of}: at least {min} and at most {max}"),
+            sentence!("swap `min` and `max`, or correct one"),
         ));
     }
     let calls = count(places.len());
@@ -282,7 +282,7 @@ impl Metric for CallLimits {
         card.set(VIOLATIONS, violations);
         card.set(PASSED, u64::from(report.passed));
         if !report.passed {
-            let limits: Vec<String> = report
+            let limits: Vec<Message> = report
                 .violations
                 .iter()
                 .map(LimitViolation::describe)
@@ -291,7 +291,7 @@ impl Metric for CallLimits {
                 VIOLATIONS,
                 json!({ "maximum": 0 }),
                 violations,
-                limits.join("; "),
+                Message::join(limits.clone(), "; "),
             );
             card.tell_first(violations, "broken limit", limits);
             card.detail(&report);

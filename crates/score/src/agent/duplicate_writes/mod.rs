@@ -124,7 +124,7 @@ impl Metric for DuplicateWrites {
         {
             let unused = without_call(names, &case.trace.runs);
             if !unused.is_empty() {
-                card.note(format!(
+                card.note(sentence!(
                     "{} in {list} of duplicate_writes {} no call of any run; is it spelt right?",
                     quoted_names(&unused),
                     if unused.len() == 1 { "names" } else { "name" },
@@ -178,7 +178,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
             ": the trace does not have the arguments of all writes.",
         );
         if count == 0 {
-            let message = format!(
+            let message = sentence!(
                 "whether call {}, {}, repeats call {} cannot be judged: the trace does not have the arguments of both",
                 write.call_index,
                 quoted(&write.name),
@@ -252,8 +252,8 @@ pub struct LostWrite {
 }
 
 impl LostWrite {
-    fn describe(&self) -> String {
-        format!(
+    fn describe(&self) -> Message {
+        sentence!(
             "call {}, {}, met the fault {} and was never executed, nor was it made again with success",
             self.call_index,
             quoted(&self.name),
@@ -289,8 +289,8 @@ pub struct DuplicateWrite {
 }
 
 impl DuplicateWrite {
-    fn describe(&self) -> String {
-        format!(
+    fn describe(&self) -> Message {
+        sentence!(
             "call {}, {}, repeats call {}, which {}",
             self.call_index,
             quoted(&self.name),
@@ -306,9 +306,9 @@ impl DuplicateWritesReport {
         self.at_risk.saturating_add(self.confirmed)
     }
 
-    fn explain(&self) -> String {
+    fn explain(&self) -> Message {
         let writes = self.writes.iter().map(DuplicateWrite::describe);
-        format!(
+        sentence!(
             "{} certainly made twice, {} perhaps: {}; before trying again, an agent should look \
              whether the write was made, or send an idempotency key",
             counted(self.confirmed, "write"),

@@ -604,7 +604,10 @@ fn many_duplicates_are_counted() {
     let card = scored(vec![run(&attempts)], Some(DuplicateWritesBlock::default()));
     assert_eq!(card.run_value(0, CONFIRMED), Some(&json!(19_999)));
     let message = &card.found.failures[0].message;
-    assert!(message.contains("; and 19,979 more; before"), "{message}");
+    assert!(
+        message.text().contains("; and 19,979 more; before"),
+        "{message:?}"
+    );
 }
 
 fn any_outcome() -> impl Strategy<Value = Became> {

@@ -208,7 +208,12 @@ impl Metric for GoldenPath {
         card.put(&report);
         if !report.passed {
             let reasons = explain(&report, block, calls.len());
-            card.fail(PASSED, json!({ "minimum": 1 }), 0, reasons.join("; "));
+            card.fail(
+                PASSED,
+                json!({ "minimum": 1 }),
+                0,
+                Message::join(reasons.clone(), "; "),
+            );
             card.tell_first(count(reasons.len()), "detour", reasons);
             card.detail(report);
         }
@@ -217,10 +222,10 @@ impl Metric for GoldenPath {
 }
 
 /// Why the path was not followed, and where to look.
-fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> Vec<String> {
+fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> Vec<Message> {
     let mut reasons = Vec::new();
     if let Some(missing) = &report.missing {
-        reasons.push(format!(
+        reasons.push(sentence!(
             "step {} of the golden path, {}, does not occur from call {} on (of {})",
             missing.golden_index,
             quoted(&missing.name),
@@ -252,15 +257,15 @@ fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> 
     for (is_enabled, (times, noun), what, first) in wastes {
         if is_enabled && times > 0 {
             let times = counted(times, noun);
-            reasons.push(format!("{times} {what}{}", place(first.as_ref())));
+            reasons.push(sentence!("{times} {what}{}", place(first.as_ref())));
         }
     }
     reasons
 }
 
-fn place(step: Option<&Step>) -> String {
-    step.map_or_else(String::new, |step| {
-        format!(
+fn place(step: Option<&Step>) -> Message {
+    step.map_or_else(Message::default, |step| {
+        sentence!(
             " (first at call {}, {})",
             step.call_index,
             quoted(&step.name)

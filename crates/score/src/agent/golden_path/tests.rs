@@ -176,22 +176,22 @@ fn every_run_is_gated() {
         ["Step 2 of the golden path, `c`, does not occur from call 2 on (of 2 calls)."]
     );
     assert_eq!(card.runs[1].found.len(), 3);
-    let messages: Vec<(Option<usize>, &str)> = card
+    let messages: Vec<(Option<usize>, String)> = card
         .found
         .failures
         .iter()
-        .map(|failure| (failure.run, failure.message.as_str()))
+        .map(|failure| (failure.run, failure.message.text()))
         .collect();
     assert_eq!(
         messages,
         [
             (
                 Some(1),
-                "3 calls beyond the 3 steps of the golden path (first at call 2, `a`); 2 returns to an earlier tool (first at call 2, `a`); 1 repeat of the tool just called (first at call 5, `c`)"
+                "3 calls beyond the 3 steps of the golden path (first at call 2, `a`); 2 returns to an earlier tool (first at call 2, `a`); 1 repeat of the tool just called (first at call 5, `c`)".to_owned()
             ),
             (
                 Some(2),
-                "step 2 of the golden path, `c`, does not occur from call 2 on (of 2 calls)"
+                "step 2 of the golden path, `c`, does not occur from call 2 on (of 2 calls)".to_owned()
             ),
         ]
     );

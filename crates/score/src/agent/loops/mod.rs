@@ -91,16 +91,19 @@ pub struct CallRange {
 
 impl LoopsReport {
     /// Which limits are exceeded, by which calls.
-    fn reasons(&self, block: &LoopsBlock) -> Vec<String> {
+    fn reasons(&self, block: &LoopsBlock) -> Vec<Message> {
         let mut reasons = Vec::new();
-        let mut look = |range: &Option<CallRange>, limit: u64, words: fn(&CallRange) -> String| {
+        let mut look = |range: &Option<CallRange>, limit: u64, words: fn(&CallRange) -> Message| {
             if let Some(range) = range.as_ref().filter(|range| range.times > limit) {
                 let limit = whole(limit);
-                reasons.push(format!("{}, and at most {limit} are allowed", words(range)));
+                reasons.push(sentence!(
+                    "{}, and at most {limit} are allowed",
+                    words(range)
+                ));
             }
         };
         look(&self.repeats, block.max_repeats, |range| {
-            format!(
+            sentence!(
                 "call {}, {}, was made {} times in a row with the same arguments (calls {} to {})",
                 range.first,
                 quoted_names(&range.names),
@@ -110,7 +113,7 @@ impl LoopsReport {
             )
         });
         look(&self.cycle, block.max_cycle_repeats, |range| {
-            format!(
+            sentence!(
                 "calls {} to {} go through the same {} calls ({}) {} times",
                 range.first,
                 range.last,
@@ -120,7 +123,7 @@ impl LoopsReport {
             )
         });
         look(&self.stagnant, block.max_stagnation, |range| {
-            format!(
+            sentence!(
                 "calls {} to {} ({}) brought nothing new: each repeats an earlier call and got the \
                  same or an error, {} in a row",
                 range.first,
@@ -183,9 +186,9 @@ impl Metric for Loops {
             Some(false) => {}
             Some(true) => {
                 let reasons = report.reasons(block);
-                let message = format!(
+                let message = sentence!(
                     "{}; look at what these calls got back, and why the agent made nothing of it",
-                    reasons.join("; ")
+                    Message::join(reasons.clone(), "; ")
                 );
                 card.fail(DETECTED, json!({ "maximum": 0 }), 1, message);
                 card.tell_first(count(reasons.len()), "loop", reasons);
@@ -202,7 +205,7 @@ fn unknown_arguments(run: &AgentRun, report: &LoopsReport) -> ScoreError {
     let name = run.tool_calls.get(place).map_or("", |call| &call.name);
     ScoreError::new(
         DETECTED,
-        format!(
+        sentence!(
             "whether the agent goes in circles cannot be judged: the trace does not have the arguments of call {place}, {}, which may be the same as others",
             quoted(name)
         ),

@@ -199,7 +199,7 @@ fn a_failure_names_the_calls() {
             (
                 failure.run,
                 failure.target.as_str(),
-                failure.message.as_str(),
+                failure.message.clone(),
             )
         })
         .collect();
@@ -210,13 +210,13 @@ fn a_failure_names_the_calls() {
                 Some(1),
                 "loops.detected",
                 "call 1, `a`, was made 4 times in a row with the same arguments (calls 1 to 4), \
-                 and at most 3 are allowed; look at what these calls got back, and why the agent made nothing of it"
+                 and at most 3 are allowed; look at what these calls got back, and why the agent made nothing of it".into()
             ),
             (
                 Some(2),
                 "loops.detected",
                 "calls 1 to 8 go through the same 2 calls (`a` and `b`) 4 times, and at most 3 are allowed; \
-                 look at what these calls got back, and why the agent made nothing of it"
+                 look at what these calls got back, and why the agent made nothing of it".into()
             ),
         ]
     );
@@ -232,8 +232,9 @@ fn a_failure_names_the_calls() {
     let message = &card.found.failures[0].message;
     assert!(
         message
+            .text()
             .starts_with("calls 6 to 11 (`a`, `b`, `c`, `d`, `e` and 1 more) brought nothing new"),
-        "{message}"
+        "{message:?}"
     );
 }
 

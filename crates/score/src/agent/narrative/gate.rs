@@ -107,22 +107,22 @@ fn tell(report: &NarrativeReport, failed: &[String], card: &mut RunCard<'_>) {
     let is_silence = |item: &&Divergence| item.category == Category::PresentButUnclaimed;
     for item in report.items.iter().filter(|item| !is_silence(item)) {
         let words = match &item.sentence {
-            Some(sentence) => format!("{}: {sentence:?}", item.reason),
+            Some(sentence) => sentence!("{}: {sentence:?}", item.reason),
             None => item.reason.clone(),
         };
-        card.tell(phrase::sentence(&words));
+        card.tell(words.whole());
     }
     for action in failed {
-        let words = format!("The text claims `{action}`, and every call that does that failed.");
+        let words = sentence!("The text claims `{action}`, and every call that does that failed.");
         card.tell(words);
     }
     for item in report.items.iter().filter(is_silence) {
-        card.tell(phrase::sentence(&item.reason));
+        card.tell(item.reason.clone().whole());
     }
 }
 
 /// `the text claims …, and no call did that: "I created the issue."`
-fn absent_message(report: &NarrativeReport) -> String {
+fn absent_message(report: &NarrativeReport) -> Message {
     let absent: Vec<_> = report
         .items
         .iter()
@@ -136,10 +136,10 @@ fn absent_message(report: &NarrativeReport) -> String {
         .first()
         .and_then(|item| item.sentence.as_deref())
         .unwrap_or_default();
-    format!(
+    sentence!(
         "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
         counted(report.claimed_but_absent, "action"),
-        phrase::names(&actions),
+        quoted_names(&actions),
     )
 }
 
@@ -213,9 +213,9 @@ impl Listed {
         writes.append(&mut reads);
         writes.sort_by_key(|(index, ..)| *index);
         for (index, call, is_mutating) in writes {
-            let name = phrase::name(&call.name);
+            let name = quoted(&call.name);
             let what = if is_mutating { " writes, and" } else { "" };
-            let reason = format!("call {index} ({name}){what} is not mentioned in the text");
+            let reason = sentence!("call {index} ({name}){what} is not mentioned in the text");
             self.add(Divergence {
                 tool: Some(call.name.clone()),
                 call_index: Some(index),

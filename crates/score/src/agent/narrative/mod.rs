@@ -24,7 +24,7 @@ mod statement;
 use self::claims::Claim;
 use self::gate::Listed;
 use crate::english::prelude::*;
-use crate::prelude::{AgentRun, Settings, phrase};
+use crate::prelude::{AgentRun, Message, Settings, phrase, quoted as name, sentence};
 
 pub use gate::Narrative;
 
@@ -92,11 +92,11 @@ pub struct Divergence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
     /// Why, in plain words.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Divergence {
-    fn new(category: Category, mutating: bool, reason: String) -> Self {
+    fn new(category: Category, mutating: bool, reason: Message) -> Self {
         Self {
             category,
             action: None,
@@ -211,7 +211,7 @@ impl<'a> Reading<'a> {
         let mut listed = Listed::default();
         for claim in self.claims.iter().filter(|claim| !made.has(claim)) {
             listed.claimed += 1;
-            let reason = format!("the text claims `{}`, and no call did that", stem(claim));
+            let reason = sentence!("the text claims `{}`, and no call did that", stem(claim));
             listed.add(Divergence {
                 action: Some(stem(claim)),
                 sentence: self.excerpt(claim.sentence),
@@ -222,12 +222,12 @@ impl<'a> Reading<'a> {
         for mismatch in arguments::find(&self.sentences, calls) {
             let call = calls.get(mismatch.call_index);
             listed.mismatched += 1;
-            let reason = format!(
+            let reason = sentence!(
                 "the text says that {} is {}, and no call had that; call {} has {}",
-                phrase::name(&mismatch.argument),
-                phrase::name(&mismatch.stated),
+                name(&mismatch.argument),
+                name(&mismatch.stated),
                 mismatch.call_index,
-                phrase::name(&mismatch.recorded),
+                name(&mismatch.recorded),
             );
             listed.add(Divergence {
                 action: Some(mismatch.argument),

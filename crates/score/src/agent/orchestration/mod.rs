@@ -113,7 +113,7 @@ impl Metric for Orchestration {
             let expected = json!({ "minimum": 1 });
             card.fail(ERROR_RECOVERY, expected, error_recovery, message);
             let never = report.unrecovered.iter().map(|place| {
-                format!(
+                sentence!(
                     "call {place}, {}, failed and was not followed by a success",
                     tool(run, *place)
                 )
@@ -129,7 +129,7 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
     let first = report.unknown.first().copied().unwrap_or_default();
     ScoreError::new(
         ERROR_RECOVERY,
-        format!(
+        sentence!(
             "the trace does not say whether {} failed; the first is {}",
             named_places("call", &report.unknown),
             tool(run, first)
@@ -139,16 +139,18 @@ fn unknown(run: &AgentRun, report: &OrchestrationReport) -> ScoreError {
 }
 
 /// The tool of a call, with its server where that is known.
-fn tool(run: &AgentRun, place: usize) -> String {
+fn tool(run: &AgentRun, place: usize) -> Message {
     let call = &run.tool_calls[place];
     let server = call.server.as_deref();
-    let server = server.map_or_else(String::new, |server| format!(" on {}", quoted(server)));
-    format!("{}{server}", quoted(&call.name))
+    let server = server.map_or_else(Message::default, |server| {
+        sentence!(" on {}", quoted(server))
+    });
+    sentence!("{}{server}", quoted(&call.name))
 }
 
-fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> String {
+fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> Message {
     let missed = report.errored - report.recovered;
-    format!(
+    sentence!(
         "{} of {} {} not followed by a success: {}; look at what the agent does after call {first} ({}) fails",
         whole(missed),
         counted(report.errored, "failed call"),

@@ -80,23 +80,24 @@ fn judge(
     call: &ToolCall,
     deny: &[Compiled<'_>],
     allow: Option<&[Compiled<'_>]>,
-) -> ScoreResult<Option<String>> {
+) -> ScoreResult<Option<Message>> {
     let first = |rules: &[Compiled<'_>], wanted: Fit| {
         rules.iter().position(|rule| rule.matches(call) == wanted)
     };
     if let Some(place) = first(deny, Fit::Yes) {
         let words = deny[place].rule.describe();
-        return Ok(Some(format!("is denied by deny[{place}] ({words})")));
+        return Ok(Some(sentence!("is denied by deny[{place}] ({words})")));
     }
+
     // What is unknown matters only where nothing else decides.
     let mut unknown = first(deny, Fit::Unknown).map(|place| &deny[place]);
     if let Some(allow) = allow.filter(|allow| first(allow, Fit::Yes).is_none()) {
         match first(allow, Fit::Unknown) {
             Some(place) => unknown = unknown.or(Some(&allow[place])),
             None if allow.is_empty() => {
-                return Ok(Some("is not allowed: `allow` has no rules".to_owned()));
+                return Ok(Some(sentence!("is not allowed: `allow` has no rules")));
             }
-            None => return Ok(Some("is allowed by no rule of `allow`".to_owned())),
+            None => return Ok(Some(sentence!("is allowed by no rule of `allow`"))),
         }
     }
     unknown.map_or(Ok(None), |rule| Err(rule.cannot_judge(index, call)))
@@ -144,22 +145,24 @@ impl Compiled<'_> {
         let (why, hint) = if self.fit_tool(call) == Fit::Unknown {
             (
                 "the trace does not have its server",
-                "record the server of each call, or leave the server out of the rule",
+                sentence!("record the server of each call, or leave the server out of the rule"),
             )
         } else if call.args.is_null() {
             (
                 "the trace does not have its arguments",
-                "record the arguments of each call, or leave `args` out of the rule",
+                sentence!("record the arguments of each call, or leave `args` out of the rule"),
             )
         } else {
             (
                 "a matcher of the rule is about another kind of value than the argument is",
-                "look at the arguments of the call; `schema: { type: … }` asks for a kind",
+                sentence!(
+                    "look at the arguments of the call; `schema: {{ type: … }}` asks for a kind"
+                ),
             )
         };
         ScoreError::new(
             VIOLATIONS,
-            format!(
+            sentence!(
                 "call {index}, {}, cannot be judged by the rule {}: {why}",
                 quoted(&call.name),
                 self.rule.describe(),
@@ -186,7 +189,7 @@ pub fn note_absent(
         for (written, (path, _)) in rule.args.0.keys().zip(&compiled.predicates) {
             let has = |call: &ToolCall| path.resolve(&call.args.value()).is_ok();
             if calls().next().is_some() && !calls().any(has) {
-                card.note(format!(
+                card.note(sentence!(
                     "permissions: args.{} of deny[{place}] was in no call of {}; is it spelt right?",
                     phrase::text(written),
                     quoted(&rule.tool)

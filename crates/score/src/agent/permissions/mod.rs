@@ -54,19 +54,19 @@ pub struct Predicates(pub BTreeMap<String, Matcher>);
 
 impl Rule {
     /// The rule in plain words: `` `delete_*` with path starts with "/etc" ``.
-    pub fn describe(&self) -> String {
-        let mut words = quoted(&self.tool);
+    pub fn describe(&self) -> Message {
+        let mut words = Message::from(quoted(&self.tool));
         if let Some(server) = &self.server {
-            words = format!("{words} of {}", quoted(server));
+            words = sentence!("{words} of {}", quoted(server));
         }
-        let predicates: Vec<String> = (self.args.0)
+        let predicates: Vec<Message> = (self.args.0)
             .iter()
-            .map(|(path, matcher)| format!("{path} {}", matcher.describe()))
+            .map(|(path, matcher)| sentence!("{path} {}", matcher.describe()))
             .collect();
         if predicates.is_empty() {
             words
         } else {
-            phrase::text(&format!("{words} with {}", predicates.join(" and ")))
+            sentence!("{words} with {}", Message::join(predicates, " and ")).edited(phrase::text)
         }
     }
 }
@@ -93,16 +93,18 @@ pub struct Violation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Why it was not permitted, with the rule.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Violation {
-    fn describe(&self) -> String {
+    fn describe(&self) -> Message {
         let server = self
             .server
             .as_ref()
-            .map_or_else(String::new, |server| format!(" of {}", quoted(server)));
-        format!(
+            .map_or_else(Message::default, |server| {
+                sentence!(" of {}", quoted(server))
+            });
+        sentence!(
             "call {}, {}{server}, {}",
             self.call_index,
             quoted(&self.name),
@@ -112,9 +114,9 @@ impl Violation {
 }
 
 impl PermissionsReport {
-    fn explain(&self) -> String {
+    fn explain(&self) -> Message {
         let calls = self.calls.iter().map(Violation::describe);
-        format!(
+        sentence!(
             "{} {} not permitted: {}",
             counted(self.violations, "call"),
             are(self.violations),

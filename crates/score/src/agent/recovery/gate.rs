@@ -15,7 +15,7 @@ pub fn default_gate(
         } else {
             ""
         };
-        let message = format!("{why}; look at what it does after that call{hint}");
+        let message = sentence!("{why}; look at what it does after that call{hint}");
         card.fail(RECOVERED, 1, 0, message);
     }
     too_slow(run, recovery, block, card);
@@ -35,7 +35,7 @@ pub fn default_gate(
             ""
         };
         let late = noticed_late(run, call, budget);
-        let message = format!("{late}; look at the timeout that it sets{hint}");
+        let message = sentence!("{late}; look at the timeout that it sets{hint}");
         card.fail(CLEAN_TIMEOUT, 1, 0, message);
     }
 }
@@ -52,7 +52,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     .flatten()
     .collect();
     if !limits.is_empty() {
-        card.limits.note(format!(
+        card.limits.note(sentence!(
             "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
             quoted_names(&limits)
         ));
@@ -67,7 +67,7 @@ pub fn tell_found(
     card: &mut RunCard<'_>,
 ) {
     let mut calls: Vec<&FaultedCall> = recovery.calls.iter().collect();
-    let mut found: Vec<String> = recovery
+    let mut found: Vec<Message> = recovery
         .unsettled
         .iter()
         .filter_map(|call| Some((call, call.watched_ms?)))
@@ -85,12 +85,12 @@ pub fn tell_found(
         .iter()
         .filter(|call| !call.report.clean_timeout)
         .map(|call| noticed_late(run, call, max_detection_ms));
-    let found: Vec<String> = unrecovered.into_iter().chain(late).collect();
+    let found: Vec<Message> = unrecovered.into_iter().chain(late).collect();
     card.tell_first(count(found.len()), "late call", found);
 }
 
 /// Why a run did not recover; `None` if it did, or if that is unknown.
-fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
+fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<Message> {
     if recovery.recovered != Some(false) {
         return None;
     }
@@ -108,8 +108,8 @@ fn why_not_recovered(run: &AgentRun, recovery: &RunRecovery) -> Option<String> {
         Some(call) if ended_well || !is_known => (Some(call), "its mark has no recovered_ms"),
         _ => (recovery.calls.first(), ending(run)),
     };
-    let met = call.map_or_else(String::new, |call| met_by(run, call));
-    Some(format!("the agent did not recover: {met}, and {why}"))
+    let met = call.map_or_else(Message::default, |call| met_by(run, call));
+    Some(sentence!("the agent did not recover: {met}, and {why}"))
 }
 
 fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card: &mut RunCard<'_>) {
@@ -123,19 +123,19 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     let slowest =
         calls().find(|call| call.is_real_clock && call.report.time_to_recovery_ms == Some(time));
     let reason = if let Some(call) = slowest {
-        format!("{}, by the clock of the run", met_by(run, call))
+        sentence!("{}, by the clock of the run", met_by(run, call))
     } else {
         let timed_out: Vec<usize> = calls()
             .filter(|call| !call.is_real_clock && call.report.time_to_detection_ms > Some(0))
             .map(|call| call.call_index)
             .collect();
-        format!(
+        sentence!(
             "{} timed out, after {} each",
             named_places("call", &timed_out),
             milliseconds(block.max_detection_ms)
         )
     };
-    let message = format!(
+    let message = sentence!(
         "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
         milliseconds(time),
         milliseconds(limit),
@@ -143,34 +143,34 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
     card.fail(RECOVERY, json!({ "maximum": limit }), time, message);
 }
 
-fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> String {
+fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> Message {
     let noticed = match call.report.time_to_detection_ms {
         Some(time) => format!("only after {}", milliseconds(time)),
         None => "never".to_owned(),
     };
-    format!(
+    sentence!(
         "the agent noticed {noticed} that {}, and its timeout budget is {}",
         met_by(run, call),
         milliseconds(max_detection_ms),
     )
 }
 
-fn met_by(run: &AgentRun, call: &FaultedCall) -> String {
+fn met_by(run: &AgentRun, call: &FaultedCall) -> Message {
     met(run, call.call_index, call.fault.as_deref(), call.kind)
 }
 
 /// ``call 0 (`search`) met `hung-search` (hang)``.
-fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> String {
+fn met(run: &AgentRun, index: usize, fault: Option<&str>, kind: FaultKind) -> Message {
     let tool = run.tool_calls.get(index).map_or_else(
-        || "not in the trace".to_owned(),
+        || "not in the trace".into(),
         |recorded| quoted(&recorded.name),
     );
     // A fault without a name of its own has that of its kind.
     let fault = match fault.filter(|fault| fault.parse() != Ok(kind)) {
-        Some(fault) => format!("{} ({})", quoted(fault), kind.name()),
-        None => format!("the fault {}", kind.name()),
+        Some(fault) => sentence!("{} ({})", quoted(fault), kind.name()),
+        None => sentence!("the fault {}", kind.name()),
     };
-    format!("call {index} ({tool}) met {fault}")
+    sentence!("call {index} ({tool}) met {fault}")
 }
 
 /// How a run ended that did not recover.
@@ -195,33 +195,14 @@ fn milliseconds(time: u64) -> String {
 /// What cannot be judged of one run under the block.
 pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
-    errors.extend(recovery.unsettled.first().map(|call| {
-        let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
-        let untold = &call.untold;
-        let (why, hint) = match (call.left_ms, call.watched_ms) {
-            (Some(left), _) => (
-                format!(
-                    "the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not",
-                    milliseconds(left)
-                ),
-                "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks".to_owned(),
-            ),
-            (None, Some(watched)) => (
-                format!(
-                    "the recording ends {} after the call began, before the timeout budget is used up",
-                    milliseconds(watched)
-                ),
-                "record until the client is done, or lower max_detection_ms".to_owned(),
-            ),
-            (None, None) => (
-                format!("the trace does not have its {untold}, so that nobody knows what it did"),
-                format!(
-                    "add {untold} to the mark in faults, or detected_ms and recovered_ms by a real clock"
-                ),
-            ),
-        };
-        ScoreError::new(HANG, format!("{met}, and {why}"), hint)
-    }));
+    errors.extend(recovery.unsettled.first().map( | call |{
+let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+let untold = &call.untold;
+let(why, hint) = match(call.left_ms, call.watched_ms){
+(Some(left), _) => (format!("the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not", milliseconds(left)), "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks".to_owned()), (None, Some(watched)) => (format!("the recording ends {} after the call began, before the timeout budget is used up", milliseconds(watched)), "record until the client is done, or lower max_detection_ms".to_owned()), (None, None) => (format!("the trace does not have its {untold}, so that nobody knows what it did"), format!("add {untold} to the mark in faults, or detected_ms and recovered_ms by a real clock"))}
+;
+ScoreError::new(HANG, sentence!("{met}, and {why}"), hint)}
+));
     errors
 }
 
@@ -232,7 +213,9 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
         None => Some(ScoreError::new(
             RECOVERED,
             "the trace does not say why the run ended",
-            "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)",
+            sentence!(
+                "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)"
+            ),
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(
             RECOVERED,
@@ -258,7 +241,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     };
     Some(ScoreError::new(
         RECOVERED,
-        format!("{met}: {unseen}"),
+        sentence!("{met}: {unseen}"),
         "score the trace of the agent itself, which has its final_response and stop_reason",
     ))
 }
@@ -267,7 +250,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.
-fn watched(run: &AgentRun, call: &FaultedCall) -> String {
+fn watched(run: &AgentRun, call: &FaultedCall) -> Message {
     let report = &call.report;
     let detection = report.time_to_detection_ms;
     let is_altered = call.kind.heard() == Heard::Altered;
@@ -304,18 +287,18 @@ fn watched(run: &AgentRun, call: &FaultedCall) -> String {
         .into_iter()
         .flatten()
         .collect();
-    format!("{}: {}", met_by(run, call), told.join(", "))
+    sentence!("{}: {}", met_by(run, call), told.join(", "))
 }
 
 /// Of a call that nobody had noticed when the recording ended, before its budget was used up, or of whose
 /// client nothing is known but that it left.
-fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> String {
+fn never_noticed(run: &AgentRun, call: &UnsettledCall, watched_ms: u64) -> Message {
     let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
     match call.left_ms.map(milliseconds) {
         Some(left) => {
-            format!("{met}: no sign that it was noticed until the client left after {left}")
+            sentence!("{met}: no sign that it was noticed until the client left after {left}")
         }
-        None => format!(
+        None => sentence!(
             "{met}: not noticed in the {} until the recording ended",
             milliseconds(watched_ms)
         ),

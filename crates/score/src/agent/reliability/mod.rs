@@ -232,7 +232,9 @@ fn not_judged(case: &Case<'_, ()>, unknown: &[usize], card: &mut Scorecard) -> S
         let error = ScoreError::new(
             "reliability",
             untold,
-            "set `passed` to true or false in each run, or leave out the reliability block",
+            sentence!(
+                "set `passed` to true or false in each run, or leave out the reliability block"
+            ),
         );
         return Err(match unknown.first() {
             Some(first) => error.of_run(*first),

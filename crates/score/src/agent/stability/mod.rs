@@ -135,7 +135,7 @@ impl Metric for Stability {
                     "steadiness needs at least two runs, and the trace has {}",
                     runs.len()
                 ),
-                "record more runs (`runs: 2` or more), or leave out the stability block",
+                sentence!("record more runs (`runs: 2` or more), or leave out the stability block"),
             ));
         }
         // Numbered once for both: looking into millions of arguments is most of the work.
@@ -238,7 +238,7 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
             looked_past.push(run);
         }
         if weakest < WEAKEST_SCORE_MIN {
-            let message = format!(
+            let message = sentence!(
                 "{which} is {}, and at least {WEAKEST_SCORE_MIN} is needed: {}",
                 decimal(weakest, 3),
                 explain(which, recorded),

@@ -76,20 +76,20 @@ const RESPONSES: &str = "response_consistency";
 const REDUNDANCY: &str = "redundancy";
 
 /// What in the run makes a sub-score low, and what to look at.
-pub fn explain(sub_score: &str, run: &AgentRun) -> String {
+pub fn explain(sub_score: &str, run: &AgentRun) -> Message {
     let calls = &run.tool_calls;
     let path = Numbering::default().path(run);
     let (_, distinct) = path.distinct_calls(calls);
     let made = counted(count(calls.len()), "call");
     match sub_score {
-        TOOL_USAGE => format!(
+        TOOL_USAGE => sentence!(
             "{made} use {}; look at whether the agent tries one tool after the other",
             counted(count(path.distinct_tools()), "different tool"),
         ),
         RESPONSES => {
             let mut lengths = lengths(run).unwrap_or_default();
             lengths.sort_unstable();
-            format!(
+            sentence!(
                 "the assistant's turns are between {} and {} characters long; look at the longest and the shortest",
                 whole(lengths.first().copied().unwrap_or_default()),
                 whole(lengths.last().copied().unwrap_or_default()),
@@ -98,14 +98,14 @@ pub fn explain(sub_score: &str, run: &AgentRun) -> String {
         REDUNDANCY => {
             let (place, times) = path.most_repeated(calls).unwrap_or_default();
             let name = calls.get(place).map_or("", |call| call.name.as_str());
-            format!(
+            sentence!(
                 "only {} of {made} are different; call {place} ({}) is made {}; look at what it returns",
                 whole(count(distinct)),
                 quoted(name),
                 counted(count(times), "time"),
             )
         }
-        _ => format!(
+        _ => sentence!(
             "{} for {}; look at what the agent does between its calls",
             counted(tokens(run).unwrap_or_default(), "token"),
             counted(count(distinct), "different call"),

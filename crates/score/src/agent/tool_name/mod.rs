@@ -199,7 +199,7 @@ pub fn check_servers(target: &str, names: &[ToolName<'_>], calls: &[ToolCall]) -
             let place = calls
                 .iter()
                 .position(|call| call.name == *tool && call.server.is_none());
-            let message = format!(
+            let message = sentence!(
                 "call {}, {}, cannot be judged: the trace does not have its server, and {} asks for it",
                 place.unwrap_or_default(),
                 quoted(tool),

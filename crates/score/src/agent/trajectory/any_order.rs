@@ -99,16 +99,16 @@ impl<'a> Pairs<'a> {
         let made = same_name.clone().count();
         if let Some((place, call)) = same_name.find(|(place, _)| !self.is_taken[*place]) {
             let (diffs, words) = reference.difference(call);
-            let reason = format!(
+            let reason = sentence!(
                 "no call is left that fits expected call {index}, {name}: call {place} is one, but {words}"
             );
             return Mismatch::new(Some(index), Some(place), diffs, reason);
         }
         let reason = if made == 0 {
-            format!("expected call {index}, {name}, was never made")
+            sentence!("expected call {index}, {name}, was never made")
         } else {
             let taken = all_taken(made, "call", "expected call");
-            format!("expected call {index}, {name}, has no call of its own: {taken}")
+            sentence!("expected call {index}, {name}, has no call of its own: {taken}")
         };
         Mismatch::new(Some(index), None, Vec::new(), reason)
     }
@@ -137,16 +137,16 @@ impl<'a> Pairs<'a> {
             same_name.find(|(index, _)| self.call_of[*index].is_none())
         {
             let (diffs, words) = reference.difference(call);
-            let reason = format!(
+            let reason = sentence!(
                 "call {place}, {name}, fits no expected call that is left: compared with expected call {index}, {words}"
             );
             (diffs, reason)
         } else if expected == 0 {
-            let reason = format!("call {place}, {name}, is not among the expected calls");
+            let reason = sentence!("call {place}, {name}, is not among the expected calls");
             (Vec::new(), reason)
         } else {
             let taken = all_taken(expected, "expected call", "call");
-            let reason = format!("call {place}, {name}, is one too many: {taken}");
+            let reason = sentence!("call {place}, {name}, is one too many: {taken}");
             (Vec::new(), reason)
         };
         Mismatch::new(None, Some(place), diffs, reason)

@@ -22,14 +22,14 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
             mismatches.add(|| {
                 let (diffs, words) = reference.difference(call);
                 let name = quoted(&reference.name);
-                let reason = format!("call {place} is not the expected {name}: {words}");
+                let reason = sentence!("call {place} is not the expected {name}: {words}");
                 Mismatch::new(Some(place), Some(place), diffs, reason)
             });
         }
     }
     for (place, reference) in references.iter().enumerate().skip(calls.len()) {
         mismatches.add(|| {
-            let reason = format!(
+            let reason = sentence!(
                 "expected call {place}, {}, was not made: the run has {}",
                 quoted(&reference.name),
                 counted(count(calls.len()), "call")
@@ -40,7 +40,7 @@ pub fn strict(plan: &Plan, calls: &[ToolCall], least: Fit) -> Option<Mismatches>
     for (place, call) in calls.iter().enumerate().skip(references.len()) {
         mismatches.add(|| {
             let name = quoted(&call.name);
-            let reason = format!("call {place}, {name}, comes after the last expected call");
+            let reason = sentence!("call {place}, {name}, comes after the last expected call");
             Mismatch::new(None, Some(place), Vec::new(), reason)
         });
     }
@@ -215,7 +215,7 @@ fn out_of_order(
     } else {
         ("before", window.start.saturating_sub(1))
     };
-    let reason = format!(
+    let reason = sentence!(
         "expected call {index}, {name}, is out of order: call {place} fits, but comes {order} call {other}, which another expected call needs"
     );
     Mismatch::new(Some(index), Some(place), Vec::new(), reason)
@@ -238,22 +238,22 @@ fn missing(
         .skip(start)
         .find(|(_, call)| call.name == reference.name);
     let searched = if end < calls.len() {
-        format!("from call {start} on, before call {end}")
+        sentence!("from call {start} on, before call {end}")
     } else {
-        format!("from call {start} on")
+        sentence!("from call {start} on")
     };
     let Some((place, call)) = nearest else {
-        let not_found = format!("expected call {index}, {name}, was not found");
+        let not_found = sentence!("expected call {index}, {name}, was not found");
         let reason = if start >= calls.len() {
             let calls = counted(count(calls.len()), "call");
-            format!("{not_found}: the run ends before it, with {calls}")
+            sentence!("{not_found}: the run ends before it, with {calls}")
         } else {
-            format!("{not_found} {searched}")
+            sentence!("{not_found} {searched}")
         };
         return Mismatch::new(Some(index), None, Vec::new(), reason);
     };
     let (diffs, words) = reference.difference(call);
-    let reason = format!(
+    let reason = sentence!(
         "no call {searched} fits expected call {index}, {name}: call {place} is one, but {words}"
     );
     Mismatch::new(Some(index), Some(place), diffs, reason)

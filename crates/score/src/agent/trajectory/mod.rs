@@ -250,7 +250,7 @@ impl Metric for Trajectory {
             return Ok(());
         };
         let as_score_error =
-            |error: TrajectoryError| ScoreError::new(PASSED, error.to_string(), error.hint());
+            |error: TrajectoryError| ScoreError::new(PASSED, error.message(), error.hint());
         let plan = Plan::compile(&block.calls).map_err(as_score_error)?;
         for (index, run) in case.trace.runs.iter().enumerate() {
             let mut run_card = card.run(&Self::ABOUT, index);
@@ -305,16 +305,16 @@ fn note_uncertain(run: usize, report: &TrajectoryReport, card: &mut Scorecard) {
 }
 
 /// How many mismatches a run has, and the first of them.
-fn explain(report: &TrajectoryReport) -> String {
+fn explain(report: &TrajectoryReport) -> Message {
     let first = report.mismatches.first();
     let counted = match report.mismatch_count {
         0 | 1 => String::new(),
         many => format!("{} mismatches, the first: ", whole(count(many))),
     };
-    format!(
+    sentence!(
         "in mode {}, {counted}{}",
         json!(report.mode).as_str().unwrap_or_default(),
-        first.map_or("", |first| first.reason.as_str())
+        first.map_or_else(Message::default, |first| first.reason.clone())
     )
 }
 

@@ -121,7 +121,7 @@ fn compile(place: usize, call: &ExpectedCall) -> Result<Shape, TrajectoryError> 
     Shape::compile(&call.args).map_err(|error| TrajectoryError::Malformed {
         expected_index: place,
         name: call.name.clone(),
-        message: phrase::text(&error.to_string()),
+        message: error.message().edited(phrase::text),
         hint: error.hint,
     })
 }
@@ -153,10 +153,10 @@ impl Reference {
     }
 
     /// How a call differs that does not fit, and the same in a few words.
-    pub fn difference(&self, call: &ToolCall) -> (Vec<Difference>, String) {
+    pub fn difference(&self, call: &ToolCall) -> (Vec<Difference>, Message) {
         if self.name != call.name {
             let difference = text_difference("name", &self.name, Some(&call.name));
-            return (vec![difference], format!("it is {}", quoted(&call.name)));
+            return (vec![difference], sentence!("it is {}", quoted(&call.name)));
         }
         if let Some(server) = &self.server
             && self.fit_server(call) != Fit::Yes
@@ -165,22 +165,23 @@ impl Reference {
             let words = match &call.server {
                 Some(other) => {
                     let other = quoted(other);
-                    format!("it went to the server {other}, not to {wanted}")
+                    sentence!("it went to the server {other}, not to {wanted}")
                 }
-                None => format!("the trace does not have its server, which must be {wanted}"),
+                None => sentence!("the trace does not have its server, which must be {wanted}"),
             };
             let difference = text_difference("server", server, call.server.as_deref());
             return (vec![difference], words);
         }
         let Some(arguments) = arguments_of(call) else {
-            let words = "the trace does not have its arguments".to_owned();
+            let words = "the trace does not have its arguments".into();
             return (Vec::new(), words);
         };
         let differences = self.shape.differences(&arguments);
-        let first = differences.first().map_or("", |first| &first.message);
+        let first = differences.first().map(|first| first.message.clone());
+        let first = first.unwrap_or_default();
         let words = match self.shape.alternatives() {
-            1 => format!("its arguments differ: {first}"),
-            more => format!("its arguments fit none of {more} alternatives: {first}"),
+            1 => sentence!("its arguments differ: {first}"),
+            more => sentence!("its arguments fit none of {more} alternatives: {first}"),
         };
         (differences, words)
     }
@@ -193,7 +194,7 @@ fn text_difference(path: &str, expected: &str, actual: Option<&str>) -> Differen
         expected: json!(expected),
         actual: json!(actual),
         path: path.into(),
-        message: format!("expected {}, got {got}", quoted(expected)),
+        message: sentence!("expected {}, got {got}", quoted(expected)),
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Mismatch {
     /// How the recorded call differs from the expected one: at `name`, `server` or inside `args`.
     pub diffs: Vec<Difference>,
     /// Why, in one line.
-    pub reason: String,
+    pub reason: Message,
 }
 
 impl Mismatch {
@@ -64,7 +64,7 @@ impl Mismatch {
         expected_index: Option<usize>,
         recorded_index: Option<usize>,
         diffs: Vec<Difference>,
-        reason: String,
+        reason: Message,
     ) -> Self {
         Self {
             expected_index,
@@ -96,27 +96,20 @@ impl Mismatches {
 
 /// Why calls cannot be compared with the expected ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message().text())]
 pub enum TrajectoryError {
     /// An expected call cannot be compared with: its JSON Schema is malformed.
-    #[error(
-        "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
-        quoted(name)
-    )]
     Malformed {
         /// The place of the expected call.
         expected_index: usize,
         /// Its tool.
         name: String,
         /// What is wrong.
-        message: String,
+        message: Message,
         /// What to try.
-        hint: String,
+        hint: Message,
     },
     /// Whether the calls match depends on what the trace does not tell.
-    #[error(
-        "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not have its {untold}",
-        quoted(name)
-    )]
     Unknown {
         /// The place of the first such call.
         call_index: usize,
@@ -128,9 +121,6 @@ pub enum TrajectoryError {
         untold: &'static str,
     },
     /// It would take more than [`COMPARISONS_MAX`] comparisons.
-    #[error(
-        "comparing {recorded_calls} recorded calls with {expected_calls} expected ones takes more than {COMPARISONS_MAX} comparisons"
-    )]
     TooLarge {
         /// Expected calls.
         expected_calls: usize,
@@ -140,15 +130,45 @@ pub enum TrajectoryError {
 }
 
 impl TrajectoryError {
-    /// What to try.
-    pub fn hint(&self) -> &str {
+    /// What is wrong.
+    pub fn message(&self) -> Message {
         match self {
-            Self::Malformed { hint, .. } => hint,
+            Self::Malformed {
+                expected_index,
+                name,
+                message,
+                ..
+            } => sentence!(
+                "the arguments of expected call {expected_index}, {}, cannot be compared: {message}",
+                quoted(name)
+            ),
+            Self::Unknown {
+                call_index,
+                name,
+                expected_index,
+                untold,
+            } => sentence!(
+                "call {call_index}, {}, cannot be compared with expected call {expected_index}: the trace does not have its {untold}",
+                quoted(name)
+            ),
+            Self::TooLarge {
+                expected_calls,
+                recorded_calls,
+            } => sentence!(
+                "comparing {recorded_calls} recorded calls with {expected_calls} expected ones takes more than {COMPARISONS_MAX} comparisons"
+            ),
+        }
+    }
+
+    /// What to try.
+    pub fn hint(&self) -> Message {
+        match self {
+            Self::Malformed { hint, .. } => hint.clone(),
             Self::Unknown { .. } => {
-                "record it, or expect the call without it (`args: any`, and no `server`)"
+                sentence!("record it, or expect the call without it (`args: any`, and no `server`)")
             }
             Self::TooLarge { .. } => {
-                "expect fewer calls with subset, schema or one_of arguments, or fewer alternatives of one_of, or use the mode strict"
+                "expect fewer calls with subset, schema or one_of arguments, or fewer alternatives of one_of, or use the mode strict".into()
             }
         }
     }

@@ -219,13 +219,15 @@ impl SettingType for ArgumentShape {
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
         let value = file::json(reader, &field.value)?;
-        let how_to = "write { exact: { query: x } }, or leave `args` out where they do not matter";
+        let how_to = sentence!(
+            "write {{ exact: {{ query: x }} }}, or leave `args` out where they do not matter"
+        );
         let shape = Self::from_value(&value)
             .map_err(|message| MatcherError::new(message, how_to))
             .and_then(|shape| Shape::compile(&shape).map(|_| shape));
         shape
             .map_err(|error| {
-                let message = format!("`args`: {error}");
+                let message = sentence!("`args`: {error}");
                 reader.problem(&field.value.span, message, error.hint);
             })
             .ok()

@@ -74,12 +74,12 @@ pub struct Axis {
     /// Those that hold.
     pub satisfied: usize,
     /// Those that do not, and why: the first [`UNSATISFIED_KEPT`].
-    pub unsatisfied: Vec<String>,
+    pub unsatisfied: Vec<Message>,
 }
 
 impl Axis {
     /// Sums up edges: `None` is one that holds, else why it does not.
-    fn over(edges: impl Iterator<Item = Option<String>>) -> Self {
+    fn over(edges: impl Iterator<Item = Option<Message>>) -> Self {
         let mut axis = Self {
             satisfaction: 100,
             edges: 0,
@@ -105,15 +105,17 @@ impl Axis {
         self.edges.saturating_sub(self.satisfied)
     }
 
-    fn explain(&self) -> String {
-        let first = self.unsatisfied.first().map_or("", String::as_str);
+    fn explain(&self) -> Message {
+        let first = self.unsatisfied.first().cloned().unwrap_or_default();
         let more = match self.broken().saturating_sub(1) {
             0 => String::new(),
             more => format!(" (and {more} more)"),
         };
-        format!(
+        sentence!(
             "{} of {} edges hold ({}%): {first}{more}",
-            self.satisfied, self.edges, self.satisfaction
+            self.satisfied,
+            self.edges,
+            self.satisfaction
         )
     }
 }
@@ -160,7 +162,7 @@ pub fn score_trajectory_axes(
         let (earlier, later) = (&edge.producer, &edge.consumer);
         broken(&spans, earlier, later, |(_, produced), (_, consumed)| {
             (consumed <= produced).then(|| {
-                format!(
+                sentence!(
                     "{} was last called at call {consumed}, not after {}, whose output it reads and which was last called at call {produced}",
                     quoted(later),
                     quoted(earlier),
@@ -172,7 +174,7 @@ pub fn score_trajectory_axes(
         let (earlier, later) = (&edge.first, &edge.second);
         broken(&spans, earlier, later, |(first, _), (_, second)| {
             (first >= second).then(|| {
-                format!(
+                sentence!(
                     "{} was first called at call {first}, not before {}, which was last called at call {second}",
                     quoted(earlier),
                     quoted(later),
@@ -194,8 +196,8 @@ fn broken(
     spans: &BTreeMap<Tool<'_>, Span>,
     earlier: &str,
     later: &str,
-    wrong_order: impl Fn(Span, Span) -> Option<String>,
-) -> Option<String> {
+    wrong_order: impl Fn(Span, Span) -> Option<Message>,
+) -> Option<Message> {
     let span_of = |written: &str| {
         let name = ToolName::exact(written);
         let fitting = spans
@@ -208,11 +210,13 @@ fn broken(
     let [first, second] = [earlier, later].map(quoted);
     match (span_of(earlier), span_of(later)) {
         (Some(earlier), Some(later)) => wrong_order(earlier, later),
-        (None, None) if earlier != later => Some(format!("{first} and {second} were never called")),
-        (None, _) => Some(format!(
+        (None, None) if earlier != later => {
+            Some(sentence!("{first} and {second} were never called"))
+        }
+        (None, _) => Some(sentence!(
             "{first} was never called, but must come before {second}"
         )),
-        (Some(_), None) => Some(format!(
+        (Some(_), None) => Some(sentence!(
             "{second} was never called, but must come after {first}"
         )),
     }

@@ -43,7 +43,10 @@ fn a_rare_tool_that_is_broken_for_good_is_not_back() {
     assert_eq!(impact.not_back, ["rare"]);
     let found = verdicts(&impact);
     assert!(found[0].is_failure(), "{found:?}");
-    assert!(found[0].sentence.contains("Calls of `rare`"), "{found:?}");
+    assert!(
+        found[0].sentence.text().contains("Calls of `rare`"),
+        "{found:?}"
+    );
     // Back after a while it is told when, to a stretch or two.
     let (facts, timeline) = long(|number, tool| match tool {
         "busy" => stretch(100, 5, 0),
@@ -191,7 +194,7 @@ fn long_stretches_do_not_measure_a_short_limit() {
     };
     let short = verdict(&judge(&limited(5.0), &[], &timeline));
     assert_eq!(short.detector, RECOVERY_GATE);
-    assert!(short.sentence.contains("so long"), "{short:?}");
+    assert!(short.sentence.text().contains("so long"), "{short:?}");
     let long = verdict(&judge(&limited(60.0), &[], &timeline));
     assert_eq!(long.outcome, Outcome::Pass);
 }

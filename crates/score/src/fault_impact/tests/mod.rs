@@ -101,8 +101,8 @@ fn other_tools_that_are_slower_or_fail_suffer() {
         ("fault_spread", Severity::Warning)
     );
     assert!(
-        finding.sentence.contains("`add` (p95 5"),
-        "{}",
+        finding.sentence.text().contains("`add` (p95 5"),
+        "{:?}",
         finding.sentence
     );
     let strict = FaultFacts {
@@ -120,7 +120,7 @@ fn other_tools_that_are_slower_or_fail_suffer() {
     assert!(add.fails_more && !add.is_slower && !add.is_aimed_at);
     assert_eq!((add.before.failed, add.during.failed), (0, 80));
     let sentence = verdict(&impact).sentence;
-    assert!(sentence.contains("`add` (errors 0"), "{sentence}");
+    assert!(sentence.text().contains("`add` (errors 0"), "{sentence:?}");
     // What the tool that it is aimed at suffers is no spread.
     let aimed = timeline(|number, tool| match (FAULT.contains(&number), tool) {
         (true, "search") => stretch(50, 90, 50),
@@ -159,8 +159,8 @@ fn the_time_until_all_is_back_is_told() {
         "{late:?}"
     );
     assert!(
-        late.sentence.contains("It took 2 s until"),
-        "{}",
+        late.sentence.text().contains("It took 2 s until"),
+        "{:?}",
         late.sentence
     );
 }
@@ -213,7 +213,7 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
     };
     let open = verdict(&judge(&unstruck, &[], &even));
     assert_eq!(open.outcome, Outcome::Inconclusive);
-    assert!(open.sentence.contains("struck no call"), "{open:?}");
+    assert!(open.sentence.text().contains("struck no call"), "{open:?}");
 }
 
 #[test]
@@ -247,8 +247,11 @@ fn calls_lost_with_a_connection_count_as_failed_and_are_told() {
     let found = verdict(&judge(&facts, &[], &timeline));
     assert_eq!(found.detector, "fault_spread");
     assert!(
-        found.sentence.contains("and took 96 other calls with it"),
-        "{}",
+        found
+            .sentence
+            .text()
+            .contains("and took 96 other calls with it"),
+        "{:?}",
         found.sentence
     );
     assert!(found.hint.unwrap().text().contains("more sessions"));

@@ -128,7 +128,7 @@ impl Named {
                 Ok(Some(GateFailure {
                     target: expectation.target.clone(),
                     expected: matcher.to_value(),
-                    message: format!("expected {}, but it never happened", matcher.describe()),
+                    message: sentence!("expected {}, but it never happened", matcher.describe()),
                     ..GateFailure::default()
                 }))
             }
@@ -149,7 +149,9 @@ impl Named {
                 Err(ScoreError::new(
                     name,
                     format!("needs {wanted}, got {runs}"),
-                    "give more traces, or gate a target of each run, which stands under `runs` in the JSON",
+                    sentence!(
+                        "give more traces, or gate a target of each run, which stands under `runs` in the JSON"
+                    ),
                 ))
             }
             None => self.not_computed(card),
@@ -172,7 +174,7 @@ impl Named {
         Err(ScoreError::new(
             self.target.name,
             "it was not computed for this trace",
-            format!(
+            sentence!(
                 "it needs a `{}` block in the gates, and a trace that has what the block asks about",
                 self.metric.name
             ),
@@ -200,10 +202,10 @@ fn unknown(name: &str) -> ScoreError {
 }
 
 /// What to try when a path leads nowhere: perhaps a target was meant.
-fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> String {
+fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> Message {
     let known = metrics.iter().flat_map(|metric| metric.about().targets);
     match nearest(known.map(|target| target.name), name) {
-        Some(close) => format!("did you mean {close:?}?"),
+        Some(close) => sentence!("did you mean {close:?}?"),
         None => error.hint.clone(),
     }
 }
@@ -284,11 +286,11 @@ fn compare(expectation: &Expectation, value: &Value) -> ScoreResult<Option<GateF
         Answer::Nothing => {
             return Err(ScoreError::new(
                 target,
-                format!(
+                sentence!(
                     "the value is {}, and the matcher ({}) is about another kind of value, so \
                      that it would prove nothing",
                     kind(value),
-                    phrase::text(&matcher.describe()),
+                    matcher.describe().edited(phrase::text)
                 ),
                 hint_for_kind(value),
             ));
@@ -317,16 +319,20 @@ fn shown(value: Value) -> Value {
     Value::String(format!("{} ({size} bytes of JSON)", phrase::text(&text)))
 }
 
-fn hint_for_kind(value: &Value) -> &'static str {
+fn hint_for_kind(value: &Value) -> Message {
     match value {
         Value::Array(_) => {
-            "of a list, `contains` asks for an element and `schema: { items: … }` asks all of them"
+            sentence!(
+                "of a list, `contains` asks for an element and `schema: {{ items: … }}` asks all of them"
+            )
         }
-        Value::Object(_) => "of a map, `contains: { key: … }` asks for some of its keys",
+        Value::Object(_) => {
+            sentence!("of a map, `contains: {{ key: … }}` asks for some of its keys")
+        }
         Value::Number(_) => {
-            "of a number, `exact`, `one_of` and `schema: { minimum: … }` say something"
+            sentence!("of a number, `exact`, `one_of` and `schema: {{ minimum: … }}` say something")
         }
-        _ => "of a text, `contains`, `regex` and `exact` say something",
+        _ => sentence!("of a text, `contains`, `regex` and `exact` say something"),
     }
 }
 

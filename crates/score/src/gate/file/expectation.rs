@@ -8,7 +8,7 @@ use crate::gate::evaluate::Named;
 use crate::prelude::*;
 
 /// The target as it is known; else what is wrong with it, and what to try.
-pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (String, String)>;
+pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<String, (Message, Message)>;
 
 const LABEL: &str = "an expectation";
 const KEYS: &[&str] = &["target", "matcher"];
@@ -19,12 +19,13 @@ pub fn expectations_of(
     field: &Field,
     resolve: Resolve<'_>,
 ) -> Vec<Expectation> {
-    let hint = "write a line `- { target: …, matcher: { … } }` for each";
+    let hint = sentence!("write a line `- {{ target: …, matcher: {{ … }} }}` for each");
     let nodes = reader.list(field, hint);
     if matches!(&field.value.data, Data::List(nodes) if nodes.is_empty()) {
-        let hint = "list a target and a matcher each; leave `expect` out for the default gate, \
-                    where there is one";
-        let message = "`expect` gates nothing: it is empty".to_owned();
+        let hint = sentence!(
+            "list a target and a matcher each; leave `expect` out for the default gate, where there is one"
+        );
+        let message = sentence!("`expect` gates nothing: it is empty");
         reader.problem(&field.value.span, message, hint);
     }
     nodes
@@ -48,8 +49,8 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
     let matcher = if let Some(field) = section.get("matcher") {
         matcher(reader, &field.value)
     } else {
-        let message = format!("{LABEL} has no `matcher`");
-        let hint = "add `matcher: { exact: … }`, or another one";
+        let message = sentence!("{LABEL} has no `matcher`");
+        let hint = sentence!("add `matcher: {{ exact: … }}`, or another one");
         reader.problem(section.span(), message, hint);
         None
     };
@@ -139,7 +140,7 @@ static RUN_KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// The target as it is known, with `_` for `-`; else what is wrong with it, and what to try. Where a
 /// target begins with what no metric and no run has, no trace can be judged by it.
-pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (String, String)> {
+pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (Message, Message)> {
     if let Some(named) = Named::find(target, metrics) {
         let spelled = format!("{}{}", named.target.name, named.rest);
         parse(&spelled)?;
@@ -172,15 +173,16 @@ fn is_run_key(key: &str) -> bool {
     RUN_KEYS.iter().any(|known| known == key)
 }
 
-fn parse(target: &str) -> Result<Path, (String, String)> {
+fn parse(target: &str) -> Result<Path, (Message, Message)> {
     Path::parse(target).map_err(|error: PathError| {
-        let message = format!("{:?} is not a path: {error}", shorten(target, SHOWN_MAX));
+        let shown = shorten(target, SHOWN_MAX);
+        let message = sentence!("{shown:?} is not a path: {}", error.message);
         (message, error.hint)
     })
 }
 
 /// Only what follows the family is compared, which they all have in common.
-fn no_such_target(targets: &[&str], family: &str, target: &str) -> (String, String) {
+fn no_such_target(targets: &[&str], family: &str, target: &str) -> (Message, Message) {
     let name = target.get(..target.find('[').unwrap_or(target.len()));
     let spelled = name.unwrap_or(target).replace('-', "_");
     let spelled = spelled.strip_suffix(".length").unwrap_or(&spelled);
@@ -194,10 +196,13 @@ fn no_such_target(targets: &[&str], family: &str, target: &str) -> (String, Stri
         |close| format!("did you mean \"{family}.{close}\"?"),
     );
     let target = shorten(target, SHOWN_MAX);
-    (format!("no metric has the target {target:?}"), hint)
+    (
+        sentence!("no metric has the target {target:?}"),
+        hint.into(),
+    )
 }
 
-fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (String, String) {
+fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (Message, Message) {
     let families = targets.iter().filter_map(|name| name.split('.').next());
     let mut beginnings: Vec<&str> = RUN_KEYS.iter().map(String::as_str).collect();
     beginnings.extend(families);
@@ -210,7 +215,7 @@ fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (String, String
         );
     let target = shorten(target, SHOWN_MAX);
     (
-        format!("{target:?} is neither the target of a metric nor a path into a run"),
-        hint,
+        sentence!("{target:?} is neither the target of a metric nor a path into a run"),
+        hint.into(),
     )
 }

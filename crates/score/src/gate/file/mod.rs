@@ -75,7 +75,7 @@ fn read_node(reader: &mut Reader<'_>, node: &Node, metrics: &[&dyn AnyMetric]) -
         // Gates that gate nothing are a slip: whoever wants none leaves out --gates.
         Data::Null | Data::Table(_) => {
             let message = "there are no gates in it".to_owned();
-            let hint = format!("add a block, such as `narrative: {{}}`; {hint}");
+            let hint = sentence!("add a block, such as `narrative: {{}}`; {hint}");
             reader.problem(&node.span, message, hint);
             Gates::default()
         }
@@ -144,19 +144,19 @@ fn refuse_nothing(reader: &mut Reader<'_>, about: &About, field: &Field, section
     if about.needs.is_empty() || about.needs.iter().any(is_given) {
         return;
     }
-    let needs: Vec<String> = about
+    let needs: Vec<Message> = about
         .needs
         .iter()
-        .map(|need| format!("`{}`", need.key))
+        .map(|need| sentence!("`{}`", need.key))
         .collect();
-    let message = format!(
+    let message = sentence!(
         "`{}` gates nothing without {}",
         about.name,
-        needs.join(" or ")
+        Message::join(needs.clone(), " or ")
     );
     let hint = match &needs[..] {
-        [need] => format!("add {need}, or leave the block out"),
-        _ => "add one of them with something in it, or leave the block out".to_owned(),
+        [need] => sentence!("add {need}, or leave the block out"),
+        _ => "add one of them with something in it, or leave the block out".into(),
     };
     reader.problem(&field.span, message, hint);
 }

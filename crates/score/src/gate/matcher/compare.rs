@@ -66,7 +66,7 @@ pub fn difference(expected: &Value, actual: &Value, is_part: bool) -> Difference
     find((Some(expected), Some(actual)), is_part, "", &mut places);
     places
         .into_difference()
-        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected)))
+        .unwrap_or_else(|| Difference::whole(expected.clone(), actual, &short(expected).into()))
 }
 
 /// Notes where what is in one place differs from what must be there; either may be nothing.
@@ -161,23 +161,23 @@ pub struct Difference {
     /// empty for the value itself.
     pub path: String,
     /// The first few places, in plain words, with long values shortened.
-    pub message: String,
+    pub message: Message,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
+        formatter.write_str(&self.message.text())
     }
 }
 
 impl Difference {
     /// A difference of the value itself: `expected …, got …`.
-    pub(super) fn whole(expected: Value, actual: &Value, words: &str) -> Self {
+    pub(super) fn whole(expected: Value, actual: &Value, words: &Message) -> Self {
         Self {
             expected,
             actual: actual.clone(),
             path: String::new(),
-            message: format!("expected {words}, got {}", short(actual)),
+            message: sentence!("expected {words}, got {}", short(actual)),
         }
     }
 }
@@ -193,14 +193,21 @@ impl Places {
     }
 
     /// Notes a place; `words` say what differs there.
-    pub fn add(&mut self, path: &str, expected: Value, actual: Option<&Value>, words: String) {
+    pub fn add(
+        &mut self,
+        path: &str,
+        expected: Value,
+        actual: Option<&Value>,
+        words: impl Into<Message>,
+    ) {
         if self.is_full() {
             return;
         }
+        let words = words.into();
         let message = if path.is_empty() {
             words
         } else {
-            format!("at {path}: {words}")
+            sentence!("at {path}: {words}")
         };
         self.0.push(Difference {
             expected,
@@ -213,10 +220,9 @@ impl Places {
     /// The first place, with the words of the others; `None` if there is none.
     pub fn into_difference(mut self) -> Option<Difference> {
         if let Some(other) = self.0.get_mut(PLACES_MAX) {
-            "and more".clone_into(&mut other.message);
+            other.message = "and more".into();
         }
-        let messages: Vec<&str> = self.0.iter().map(|place| place.message.as_str()).collect();
-        let message = messages.join("; ");
+        let message = Message::join(self.0.iter().map(|place| place.message.clone()), "; ");
         let first = self.0.into_iter().next()?;
         Some(Difference { message, ..first })
     }

@@ -159,7 +159,7 @@ enum Rule {
 /// use serde_json::json;
 ///
 /// let matcher = Matcher::from_value(&json!({"schema": {"minimum": 0.7}})).unwrap();
-/// assert_eq!(matcher.describe(), "at least 0.7");
+/// assert_eq!(matcher.describe().text(), "at least 0.7");
 /// assert!(matcher.matches(&json!(0.81)).is_ok());
 /// let difference = matcher.matches(&json!(0.4)).unwrap_err();
 /// assert_eq!(difference.message, "expected at least 0.7, got 0.4");
@@ -292,26 +292,26 @@ impl Matcher {
     fn difference(&self, actual: &Value) -> Difference {
         let given = &*self.given;
         let described = self.describe();
-        let of_given = |words: &str| Difference::whole(given.clone(), actual, words);
+        let of_given = |words: Message| Difference::whole(given.clone(), actual, &words);
         match &self.rule {
             Rule::Exact => compare::difference(given, actual, false),
             Rule::Contains if self.searched(actual).is_some() => {
-                of_given(&format!("an element that {}", holds_it(given)))
+                of_given(sentence!("an element that {}", holds_it(given)))
             }
             Rule::Contains | Rule::Subset => compare::difference(given, actual, true),
             Rule::Schema(validator) => {
-                schema::difference(given, validator, actual).unwrap_or_else(|| of_given(&described))
+                schema::difference(given, validator, actual).unwrap_or_else(|| of_given(described))
             }
             Rule::Length { min, max } => {
                 let words = format!("a length of {}", bounds(*min, *max));
                 let Some((length, unit)) = measure(actual) else {
-                    return of_given(&format!("a text, list or map with {words}"));
+                    return of_given(sentence!("a text, list or map with {words}"));
                 };
                 Difference {
                     expected: given.clone(),
                     actual: length.into(),
                     path: ".length".to_owned(),
-                    message: format!("expected {words}, got {}", counted(length, unit)),
+                    message: sentence!("expected {words}, got {}", counted(length, unit)),
                 }
             }
             // The first that does not match says most clearly what is wrong.
@@ -319,9 +319,11 @@ impl Matcher {
                 .iter()
                 .find_map(|part| part.matches(actual).err())
                 .unwrap_or_else(|| Difference::whole(Value::Null, actual, &described)),
-            Rule::Regex(_) | Rule::StartsWith(_) => {
-                Difference::whole(self.to_value(), actual, &format!("a text that {described}"))
-            }
+            Rule::Regex(_) | Rule::StartsWith(_) => Difference::whole(
+                self.to_value(),
+                actual,
+                &sentence!("a text that {described}"),
+            ),
             Rule::OneOf(_) | Rule::Not(_) | Rule::AnyOf(_) => {
                 Difference::whole(self.to_value(), actual, &described)
             }
@@ -329,21 +331,25 @@ impl Matcher {
     }
 
     /// What the value must be, in plain words: `at least 0.7`, `contains "x"`.
-    pub fn describe(&self) -> String {
+    pub fn describe(&self) -> Message {
         let given = short(&self.given);
         match &self.rule {
-            Rule::Exact => format!("exactly {given}"),
-            Rule::Contains => format!("contains {given}"),
-            Rule::Subset => format!("has all of {given}"),
+            Rule::Exact => sentence!("exactly {given}"),
+            Rule::Contains => sentence!("contains {given}"),
+            Rule::Subset => sentence!("has all of {given}"),
             Rule::Schema(_) => schema::words(&self.given)
-                .unwrap_or_else(|| format!("valid under the schema {given}")),
-            Rule::Regex(_) => format!("matches the pattern {given}"),
-            Rule::StartsWith(_) => format!("starts with {given}"),
-            Rule::OneOf(values) => choices(values),
-            Rule::Length { min, max } => format!("has a length of {}", bounds(*min, *max)),
-            Rule::Not(part) => format!("not ({})", part.describe()),
-            Rule::AllOf(parts) => first_few(parts, PLACES_MAX, Self::describe).join(" and "),
-            Rule::AnyOf(parts) => first_few(parts, PLACES_MAX, Self::describe).join(" or "),
+                .unwrap_or_else(|| sentence!("valid under the schema {given}")),
+            Rule::Regex(_) => sentence!("matches the pattern {given}"),
+            Rule::StartsWith(_) => sentence!("starts with {given}"),
+            Rule::OneOf(values) => choices(values).into(),
+            Rule::Length { min, max } => sentence!("has a length of {}", bounds(*min, *max)),
+            Rule::Not(part) => sentence!("not ({})", part.describe()),
+            Rule::AllOf(parts) => {
+                Message::join(first_few(parts, PLACES_MAX, Self::describe), " and ")
+            }
+            Rule::AnyOf(parts) => {
+                Message::join(first_few(parts, PLACES_MAX, Self::describe), " or ")
+            }
         }
     }
 
@@ -395,13 +401,13 @@ fn did_you_mean(known: impl Iterator<Item = &'static str>, name: &str) -> String
     nearest(known, name).map_or_else(String::new, |close| format!("; did you mean {close:?}?"))
 }
 
-fn needs(what: &str, given: &Value, hint: &str) -> MatcherError {
+fn needs(what: &str, given: &Value, hint: impl Into<Message>) -> MatcherError {
     MatcherError::new(format!("it needs {what}, not {}", short(given)), hint)
 }
 
 fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
     let parts = given.as_array().filter(|parts| !parts.is_empty());
-    let hint = "write a line `- { contains: … }` for each";
+    let hint = sentence!("write a line `- {{ contains: … }}` for each");
     let read = parts
         .ok_or_else(|| needs("a list of matchers", given, hint))?
         .iter()
@@ -409,6 +415,7 @@ fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
         .map(|(index, part)| {
             Matcher::from_value(part).map_err(|error| error.inside(&format!("[{index}]")))
         });
+
     read.collect()
 }
 
@@ -458,11 +465,14 @@ fn read_length(given: &Value) -> Result<Rule, MatcherError> {
         Value::Object(given) => {
             if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
                 let close = did_you_mean(known.into_iter(), name);
-                let message = format!("a length has `min` and `max`, not {name:?}{close}");
+                let message = sentence!("a length has `min` and `max`, not {name:?}{close}");
                 return Err(MatcherError::new(message, HINT));
             }
             if given.is_empty() {
-                return Err(MatcherError::new("it has neither `min` nor `max`", HINT));
+                return Err(MatcherError::new(
+                    sentence!("it has neither `min` nor `max`"),
+                    HINT,
+                ));
             }
             let [min, max] = known.map(|name| given.get(name).map(whole).transpose());
             (min?.unwrap_or(0), max?)
@@ -473,7 +483,7 @@ fn read_length(given: &Value) -> Result<Rule, MatcherError> {
         }
     };
     if let Some(max) = max.filter(|max| *max < min) {
-        let message = format!("`min` {min} is more than `max` {max}");
+        let message = sentence!("`min` {min} is more than `max` {max}");
         return Err(MatcherError::new(message, "swap them, or correct one"));
     }
     Ok(Rule::Length { min, max })
@@ -498,32 +508,44 @@ fn choices(values: &[Value]) -> String {
 }
 
 /// The first of a list in words, and how many more there are.
-fn first_few<T>(items: &[T], most: usize, words: impl Fn(&T) -> String) -> Vec<String> {
+fn first_few<T, Words: From<String>>(
+    items: &[T],
+    most: usize,
+    words: impl Fn(&T) -> Words,
+) -> Vec<Words> {
     let more = items.len().checked_sub(most).filter(|more| *more > 0);
-    let more = more.map(|more| format!("{more} more"));
+    let more = more.map(|more| format!("{more} more").into());
     items.iter().take(most).map(words).chain(more).collect()
 }
 
 /// Why a matcher cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", if place.is_empty() { String::new() } else { format!("{place}: ") })]
+#[error("{}", self.message().text())]
 pub struct MatcherError {
     /// Where in the matcher it is: `all_of[1].regex`; empty for the matcher itself.
     pub place: String,
     /// Where in a pattern it is, in characters, counted from 1.
     pub position: Option<usize>,
-    message: String,
+    message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl MatcherError {
-    pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             place: String::new(),
             position: None,
             message: message.into(),
             hint: hint.into(),
+        }
+    }
+
+    /// What is wrong, with its place.
+    pub fn message(&self) -> Message {
+        match self.place.as_str() {
+            "" => self.message.clone(),
+            place => sentence!("{place}: {}", self.message),
         }
     }
 

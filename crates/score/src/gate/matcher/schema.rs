@@ -28,7 +28,7 @@ pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
             // A map without any keyword that JSON Schema knows.
             if !names.is_empty() && !names.iter().any(|name| LISTS.has("known", name)) {
                 return Err(MatcherError::new(
-                    format!("JSON Schema knows none of {}", quoted_names(&names)),
+                    sentence!("JSON Schema knows none of {}", quoted_names(&names)),
                     "a map with certain keys is { schema: { properties: { … }, required: [ … ] } }; \
                      to compare values, use subset or exact",
                 ));
@@ -84,7 +84,7 @@ fn explain(error: &ValidationError<'_>) -> MatcherError {
     if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
         return MatcherError::new(
             format!("the schema refers to what is not in it, and nothing is fetched: {reason}"),
-            "put what it refers to under `$defs`, and refer to it as \"#/$defs/…\"",
+            sentence!("put what it refers to under `$defs`, and refer to it as \"#/$defs/…\""),
         );
     }
     let place = place(error);
@@ -120,22 +120,27 @@ pub fn difference(given: &Value, validator: &Validator, actual: &Value) -> Optio
         }
         let (expected, words) = demand(given, &error);
         let found: &Value = error.instance();
-        let words = format!("expected {words}, got {}", short(found));
+        let words = sentence!("expected {words}, got {}", short(found));
         places.add(&place(&error), expected, Some(found), words);
     }
     places.into_difference()
 }
 
 /// The keyword that a value breaks, and what it demands in plain words.
-fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, String) {
+fn demand(given: &Value, error: &ValidationError<'_>) -> (Value, Message) {
     let pointer = error.schema_path().as_str();
     let keyword = pointer.rsplit('/').next().unwrap_or_default();
-    let expected = given
-        .pointer(pointer)
-        .map_or_else(|| given.clone(), |value| json!({ keyword: value }));
-    let words =
-        words(&expected).unwrap_or_else(|| format!("what the schema allows ({})", error.masked()));
-    (expected, phrase::text(&words))
+    let expected = given.pointer(pointer).map_or_else(
+        || given.clone(),
+        |value| {
+            json!({
+            keyword: value}
+            )
+        },
+    );
+    let words = words(&expected)
+        .unwrap_or_else(|| sentence!("what the schema allows ({})", error.masked()));
+    (expected, words.edited(phrase::text))
 }
 
 /// Whether a schema demands something of values of this kind: JSON Schema lets a text pass any
@@ -169,9 +174,9 @@ pub fn is_about(given: &Value, actual: &Value) -> bool {
 }
 
 /// What a schema demands, in plain words; `None` where it demands more than has words here.
-pub fn words(schema: &Value) -> Option<String> {
+pub fn words(schema: &Value) -> Option<Message> {
     let keywords = match schema {
-        Value::Bool(true) => return Some("anything".to_owned()),
+        Value::Bool(true) => return Some("anything".into()),
         Value::Object(keywords) => keywords,
         _ => return None,
     };
@@ -184,16 +189,16 @@ pub fn words(schema: &Value) -> Option<String> {
     let said = LISTS
         .words("said")
         .filter_map(|keyword| Some(say(keyword, keywords.get(keyword)?, keywords)))
-        .collect::<Option<Vec<String>>>()?;
+        .collect::<Option<Vec<Message>>>()?;
     if said.is_empty() {
-        Some("anything".to_owned())
+        Some("anything".into())
     } else {
-        Some(said.join(", "))
+        Some(Message::join(said, ", "))
     }
 }
 
 /// One keyword in words.
-fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<String> {
+fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Message> {
     // In drafts before 6 an exclusive bound is a switch beside the bound.
     let is_switch = |name: &str| schema.get(name).is_some_and(Value::is_boolean);
     if is_switch("exclusiveMinimum") || is_switch("exclusiveMaximum") {
@@ -201,12 +206,12 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
     }
     let number = canonical::text(value);
     if let Some(words) = listed("of a number", keyword) {
-        return Some(format!("{words} {number}"));
+        return Some(sentence!("{words} {number}"));
     }
     if let Some(words) = listed("of a count", keyword) {
         let (least, noun) = words.rsplit_once(' ')?;
         let counted = counted(number.parse().ok()?, noun);
-        return Some(format!("{least} {counted}"));
+        return Some(sentence!("{least} {counted}"));
     }
     let list = value
         .as_array()
@@ -221,13 +226,14 @@ fn say(keyword: &str, value: &Value, schema: &Map<String, Value>) -> Option<Stri
             .into_iter()
             .map(|name| listed("types", name))
             .collect::<Option<Vec<&str>>>()?
-            .join(" or "),
-        "const" => format!("exactly {}", short(value)),
-        "enum" => choices(value.as_array()?),
-        "pattern" => format!("a text that matches the pattern {}", short(value)),
-        "format" => format!("a text of the format {}", value.as_str()?),
-        "required" if value.is_array() && list.is_empty() => "a map with any keys".to_owned(),
-        "required" if value.is_array() => format!("a map with {}", quoted_names(&texts()?)),
+            .join(" or ")
+            .into(),
+        "const" => sentence!("exactly {}", short(value)),
+        "enum" => choices(value.as_array()?).into(),
+        "pattern" => sentence!("a text that matches the pattern {}", short(value)),
+        "format" => sentence!("a text of the format {}", value.as_str()?),
+        "required" if value.is_array() && list.is_empty() => "a map with any keys".into(),
+        "required" if value.is_array() => sentence!("a map with {}", quoted_names(&texts()?)),
         _ => return None,
     })
 }

@@ -93,13 +93,13 @@ fn is_plain_character(character: char) -> bool {
 
 /// Why a path cannot be read, or where it leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", message.text())]
 pub struct PathError {
     /// Where it cannot be read, in characters, counted from 1; `None` where it leads nowhere.
     pub position: Option<usize>,
-    message: String,
+    pub(crate) message: Message,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl PathError {
@@ -175,18 +175,18 @@ impl Path {
         let (before, after) = self.steps.split_at(place);
         let before = written(before);
         let first = found.first().copied().unwrap_or(&Value::Null);
-        let is = format!("{} is {}", subject(&before), kind(first));
+        let is = sentence!("{} is {}", subject(&before), kind(first));
         let (message, hint) = match after {
             [Step::Key(key), ..] => no_key(key, &before, &is, found),
             [Step::Length, _, ..] => no_key("length", &before, &is, found),
             [Step::Index(index), ..] => no_element(*index, &before, &is, first),
             [Step::Every, ..] => (
-                format!("{is}, not a list"),
-                "`[*]` goes over the elements of a list; leave it out here".to_owned(),
+                sentence!("{is}, not a list"),
+                sentence!("`[*]` goes over the elements of a list; leave it out here"),
             ),
             [Step::Length] | [] => (
-                format!("{is}, which has no length"),
-                "only texts, lists and maps have a length".to_owned(),
+                sentence!("{is}, which has no length"),
+                "only texts, lists and maps have a length".into(),
             ),
         };
         PathError {
@@ -216,17 +216,17 @@ fn length(value: &Value) -> Option<Value> {
     Some(key.unwrap_or_else(|| length.into()))
 }
 
-fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, String) {
+fn no_key(key: &str, before: &str, is: &Message, found: &[&Value]) -> (Message, Message) {
     let name = quoted(key);
     let maps: Vec<&Map<String, Value>> = found.iter().filter_map(|it| it.as_object()).collect();
     if maps.is_empty() {
         let hint = match found.first() {
-            Some(Value::Array(_)) => format!(
+            Some(Value::Array(_)) => sentence!(
                 "write {before}[0].{key} for the first element, {before}[*].{key} for all of them"
             ),
-            _ => format!("only a map has keys; end the path at {}", subject(before)),
+            _ => sentence!("only a map has keys; end the path at {}", subject(before)),
         };
-        return (format!("there is no key {name}: {is}, not a map"), hint);
+        return (sentence!("there is no key {name}: {is}, not a map"), hint);
     }
     let keys: BTreeSet<&str> = maps
         .into_iter()
@@ -235,46 +235,43 @@ fn no_key(key: &str, before: &str, is: &str, found: &[&Value]) -> (String, Strin
         .take(KEYS_MAX)
         .collect();
     let of = match before {
-        "" => String::new(),
-        _ if before.contains("[*]") => format!(" in any of `{before}`"),
-        _ => format!(" in `{before}`"),
+        "" => Message::default(),
+        _ if before.contains("[*]") => sentence!(" in any of `{before}`"),
+        _ => sentence!(" in `{before}`"),
     };
     let close = match nearest(keys.iter().copied(), key) {
-        Some(close) => format!("; did you mean {}?", quoted(close)),
-        None => String::new(),
+        Some(close) => sentence!("; did you mean {}?", quoted(close)),
+        None => Message::default(),
     };
     let hint = if keys.is_empty() {
-        "the map is empty".to_owned()
+        "the map is empty".into()
     } else {
         let keys: Vec<&str> = keys.into_iter().collect();
-        format!("the keys there are {}", quoted_names(&keys))
+        sentence!("the keys there are {}", quoted_names(&keys))
     };
-    (format!("there is no key {name}{of}{close}"), hint)
+    (sentence!("there is no key {name}{of}{close}"), hint)
 }
 
-fn no_element(index: usize, before: &str, is: &str, first: &Value) -> (String, String) {
-    let message = format!("there is no element {index}: {is}");
+fn no_element(index: usize, before: &str, is: &Message, first: &Value) -> (Message, Message) {
+    let message = sentence!("there is no element {index}: {is}");
     let Value::Array(items) = first else {
         let hint = "an index needs a list; to a key a path leads as .key or [\"key\"]";
-        return (format!("{message}, not a list"), hint.to_owned());
+        return (sentence!("{message}, not a list"), hint.into());
     };
-    let hint = match items.len() {
-        0 if before == "tool_calls" => {
-            "no tool was called; write tool_calls.length with exact: 0 where that is right, and tool_calls[*].name with contains, or a trajectory block, for calls that may be missing"
-                .to_owned()
-        }
-        0 => "the list is empty".to_owned(),
-        length => format!("indices count from 0, so the last one is {}", length - 1),
-    };
+    let hint = match items.len(){
+0 if before == "tool_calls" =>{
+"no tool was called; write tool_calls.length with exact: 0 where that is right, and tool_calls[*].name with contains, or a trajectory block, for calls that may be missing".into()}
+0 => "the list is empty".into(), length => sentence!("indices count from 0, so the last one is {}", length- 1)}
+;
     (message, hint)
 }
 
 /// What stands before the step, as the subject of a sentence.
-fn subject(before: &str) -> String {
+fn subject(before: &str) -> Message {
     if before.is_empty() {
-        "the value".to_owned()
+        "the value".into()
     } else {
-        format!("`{before}`")
+        sentence!("`{before}`")
     }
 }
 

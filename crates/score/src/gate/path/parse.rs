@@ -1,6 +1,7 @@
 //! Reading a path, with the place of whatever is wrong with it.
 
 use super::{Path, PathError, Step, is_plain_character};
+use crate::prelude::{Message, sentence};
 
 const EXAMPLE: &str =
     "write it as in tool_calls[0].name, tool_calls[*].args.query or args[\"a key\"]";
@@ -26,7 +27,7 @@ impl Parser {
         match self.characters[..] {
             [] => return Err(self.error("the path is empty", EXAMPLE)),
             ['$'] | ['$', '.' | '[', ..] => {
-                return Err(self.error("a path does not begin with `$`", leave_out));
+                return Err(self.error(sentence!("a path does not begin with `$`"), leave_out));
             }
             ['.', ..] => return Err(self.error("a path does not begin with a dot", leave_out)),
             ['[', ..] => {}
@@ -41,7 +42,7 @@ impl Parser {
                     name => Step::Key(name),
                 }
             } else {
-                return Err(self.unexpected("a `.` or a `[`"));
+                return Err(self.unexpected(sentence!("a `.` or a `[`")));
             };
             steps.push(step);
         }
@@ -53,12 +54,12 @@ impl Parser {
         let name = self.take_while(is_plain_character);
         match self.peek() {
             Some('*') => {
-                let message = format!("`*` stands in brackets, {}", self.here());
+                let message = sentence!("`*` stands in brackets, {}", self.here());
                 Err(self.error(message, "write [*] for every element of a list"))
             }
             None | Some('.' | '[') if !name.is_empty() => Ok(name),
             _ if name.is_empty() => Err(self.unexpected("a name")),
-            _ => Err(self.unexpected("a `.` or a `[`")),
+            _ => Err(self.unexpected(sentence!("a `.` or a `[`"))),
         }
     }
 
@@ -78,7 +79,7 @@ impl Parser {
             Some(_) if self.eat('*') => Step::Every,
             Some(_) => {
                 return Err(self.error(
-                    format!(
+                    sentence!(
                         "brackets hold an index, `*` or a name in quotes, but not what is {here}"
                     ),
                     "write [0], [*] or [\"a key\"]",
@@ -93,7 +94,7 @@ impl Parser {
                 let message = format!("there are no ranges, but one is {}", self.here());
                 Err(self.error(message, "write [0] for one element, [*] for all"))
             }
-            Some(_) => Err(self.unexpected("a `]`")),
+            Some(_) => Err(self.unexpected(sentence!("a `]`"))),
             None => Err(self.error_from(begin, "the bracket", "is never closed", "add a ]")),
         }
     }
@@ -155,16 +156,17 @@ impl Parser {
         format!("at character {}", self.at + 1)
     }
 
-    fn unexpected(&self, expected: &str) -> PathError {
+    fn unexpected(&self, expected: impl Into<Message>) -> PathError {
+        let expected = expected.into();
         let (message, hint) = match self.peek() {
             Some(found) => (
-                format!("expected {expected} {}, not {found:?}", self.here()),
+                sentence!("expected {expected} {}, not {found:?}", self.here()),
                 match found {
                     ' ' => EXAMPLE,
                     _ => "put a name with such characters in brackets and quotes: [\"a key\"]",
                 },
             ),
-            None => (format!("expected {expected} at the end"), EXAMPLE),
+            None => (sentence!("expected {expected} at the end"), EXAMPLE),
         };
         self.error(message, hint)
     }
@@ -175,13 +177,13 @@ impl Parser {
         begin: usize,
         what: &str,
         problem: &str,
-        hint: impl Into<String>,
+        hint: impl Into<Message>,
     ) -> PathError {
         self.at = begin;
         self.error(format!("{what} {} {problem}", self.here()), hint)
     }
 
-    fn error(&self, message: impl Into<String>, hint: impl Into<String>) -> PathError {
+    fn error(&self, message: impl Into<Message>, hint: impl Into<Message>) -> PathError {
         PathError {
             position: Some(self.at + 1),
             message: message.into(),

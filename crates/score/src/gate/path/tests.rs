@@ -71,8 +71,11 @@ fn a_run_without_calls_is_told_how_to_say_so() {
     let path = Path::parse("tool_calls[0].name").unwrap();
     let error = path.resolve(&json!({ "tool_calls": [] })).unwrap_err();
     assert!(
-        error.hint.contains("tool_calls[*].name with contains"),
-        "{}",
+        error
+            .hint
+            .text()
+            .contains("tool_calls[*].name with contains"),
+        "{:?}",
         error.hint
     );
 }
@@ -144,7 +147,11 @@ fn a_path_that_leads_nowhere_says_where() {
     for (path, message, hint) in cases {
         let error = Path::parse(path).unwrap().resolve(&run()).unwrap_err();
         assert_eq!(error.to_string(), message, "{path}");
-        assert!(error.hint.starts_with(hint), "{path}: {}", error.hint);
+        assert!(
+            error.hint.text().starts_with(hint),
+            "{path:?}: {:?}",
+            error.hint
+        );
         assert_eq!(error.position, None);
     }
     assert_eq!(
@@ -258,7 +265,11 @@ fn what_is_no_path_says_where_it_is_wrong() {
         let error = Path::parse(path).unwrap_err();
         assert_eq!(error.position, Some(position), "{path}: {error}");
         assert!(error.to_string().contains(message), "{path}: {error}");
-        assert!(error.hint.starts_with(hint), "{path}: {}", error.hint);
+        assert!(
+            error.hint.text().starts_with(hint),
+            "{path:?}: {:?}",
+            error.hint
+        );
     }
 }
 

@@ -33,16 +33,16 @@ enum Raw {
 pub fn parse(source: &Source) -> Parsed {
     let unread = |limit: Option<OwnLimit>| {
         let (message, hint) = match limit {
-            Some(limit) => (format!("it cannot be read: {limit}"), limit.hint()),
+            Some(limit) => (format!("it cannot be read: {limit}"), limit.hint().text()),
             None => (
                 "no thread could read the YAML".into(),
-                "write the file as TOML",
+                "write the file as TOML".into(),
             ),
         };
         vec![SyntaxError {
             span: 0..0,
             message,
-            hint: hint.into(),
+            hint,
             gist: "cannot be read",
         }]
     };

@@ -4,7 +4,6 @@
 //! Those of one agent with several servers are one client, so their lines are put into one
 //! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
 //! get the name of their server before theirs until they are read.
-
 use std::io::Read as _;
 
 use mcprove_import::{import_records, read_records};
@@ -48,7 +47,7 @@ pub fn merge(recordings: &[Written], ended: &Ended) -> Result<CommandRun, TestEr
         if let Some(message) = never_reached(&readable(&text)) {
             return Err(TestError::new(
                 format!("the server {name:?} could not be started or reached: {message}"),
-                format!(
+                sentence!(
                     "check the command or the address of {name:?} under `servers`, and try it by itself: mcprove probe"
                 ),
             ));

@@ -79,8 +79,8 @@ pub async fn run_once(
 
 /// What cannot be done with a file of the agent, or of one of its proxies.
 fn of_file(what: impl fmt::Display, source: &io::Error) -> TestError {
-    let hint = OwnLimit::of(source).map_or(
-        "check the permissions of the temporary folder and the space on the disk",
+    let hint = OwnLimit::of(source).map_or_else(
+        || "check the permissions of the temporary folder and the space on the disk".into(),
         |limit| limit.hint(),
     );
     TestError::new(format!("{what}: {source}"), hint)

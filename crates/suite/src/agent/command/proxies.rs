@@ -64,7 +64,7 @@ async fn before_process(
     let Some(program) = context.proxy_program else {
         return Err(TestError::new(
             format!("there is no program that could stand before the server {name:?} as a proxy"),
-            "set `proxy_program` of the options to the program `mcprove`",
+            sentence!("set `proxy_program` of the options to the program `mcprove`"),
         ));
     };
     let mut secrets = context.environment.secrets();

@@ -136,7 +136,7 @@ async fn connect(
         .await
         .map_err(|error| {
             let message = format!("server {name:?} cannot be used: {error}");
-            let hint = error.hint().spelled(Spelling::Yaml);
+            let hint = error.hint().fixed(Spelling::Yaml);
             TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
         })
 }
@@ -154,7 +154,7 @@ async fn list(
             if has_tools || error.code() != Some(METHOD_NOT_FOUND) {
                 return Err(TestError::new(
                     format!("server {server:?} does not list its tools: {error}"),
-                    "look at the server with `mcprove probe`",
+                    sentence!("look at the server with `mcprove probe`"),
                 ));
             }
             warnings.push(format!("server {server:?} has no tools"));

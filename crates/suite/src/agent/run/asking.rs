@@ -124,7 +124,7 @@ impl Running<'_> {
             };
             // Gateways have been seen to tell of a failure behind them with a status of success.
             status = error_status(&reply.body).ok_or_else(|| {
-                let hint = "check that base_url is of the provider that `provider` says";
+                let hint = sentence!("check that base_url is of the provider that `provider` says");
                 TestError::new(wrong.to_string(), hint)
             })?;
         }
@@ -212,8 +212,8 @@ mod tests {
         };
         assert!(failure(1, None).to_string().contains("in 1 try,"));
         assert!(failure(5, None).to_string().contains("in 5 tries,"));
-        assert!(failure(5, None).hint.contains("base_url"));
-        assert!(failure(5, Some(429)).hint.contains("`jobs`"));
-        assert!(!failure(5, Some(529)).hint.contains("base_url"));
+        assert!(failure(5, None).hint.text().contains("base_url"));
+        assert!(failure(5, Some(429)).hint.text().contains("`jobs`"));
+        assert!(!failure(5, Some(529)).hint.text().contains("base_url"));
     }
 }

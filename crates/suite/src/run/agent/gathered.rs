@@ -6,7 +6,7 @@
 use super::{AgentRuns, AgentTest, error};
 use crate::agent::cassette::{Take, Variables, Verdict};
 use crate::prelude::*;
-use crate::run::masking::mask;
+use crate::run::masking::{mask, mask_message};
 
 /// What stands in the trace of a run that the user stopped.
 const INTERRUPTED: &str = "interrupted; what the agent did until then is not known";
@@ -62,10 +62,10 @@ impl Breakage {
         let TestError { message, hint } = self.error;
         let run = match self.run {
             Some(run) => *run,
-            None => broken_run(task, &message),
+            None => broken_run(task, &message.text()),
         };
         let message = if is_named {
-            format!("run {index}: {message}")
+            sentence!("run {index}: {message}")
         } else {
             message
         };
@@ -125,8 +125,8 @@ pub fn gather(
             }
             Outcome::Broken(broken) => {
                 let (run, mut error) = broken.settle(filled, index, task.runs > 1);
-                mask(&mut error.message, &redactor);
-                mask(&mut error.hint, &redactor);
+                mask_message(&mut error.message, &redactor);
+                mask_message(&mut error.hint, &redactor);
                 errors.push(error);
                 run
             }

@@ -42,7 +42,7 @@ fn judge(mut report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> 
             // What is about all runs together says nothing of some.
             judge_runs(&mut report, test, &test.gates.of_one_run(), made);
         }
-        report.notes.extend(how_many(made, runs));
+        report.notes.extend(how_many(made, runs).map(Message::from));
     }
     made.trace.runs.extend(rest);
     report.errors.splice(0..0, made.errors.drain(..));
@@ -104,7 +104,7 @@ fn judge_runs(report: &mut TestReport, test: &AgentTestPlan, gates: &Gates, made
     // Where there are several runs, the message names its own.
     for failure in report.failures.iter_mut().filter(|_| test.runs > 1) {
         if let Some(run) = failure.run {
-            failure.message = format!("run {run}: {}", failure.message);
+            failure.message = sentence!("run {run}: {}", failure.message);
         }
     }
     let durations = trace
@@ -166,7 +166,7 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
 
 /// Takes out what could not be judged because a run did not come to its end: that run failed, whatever else is
 /// unknown of it. What was not judged is told all the same.
-fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<String> {
+fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<Message> {
     let is_cut = |error: &mut ScoreError| {
         let stop = error
             .run
@@ -178,7 +178,7 @@ fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<String
     let note = |error: ScoreError| {
         let run = error.run.unwrap_or_default();
         let target = error.target.unwrap_or_default();
-        format!(
+        sentence!(
             "run {run} did not come to its end, so {target} was not judged: {}",
             error.message
         )
@@ -226,15 +226,15 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
 }
 
 /// The notes of all runs: what every run says is said once.
-fn all_notes(notes: &[Vec<String>]) -> Vec<String> {
+fn all_notes(notes: &[Vec<String>]) -> Vec<Message> {
     let mut all = Vec::new();
     for (index, own) in notes.iter().enumerate() {
         for note in own {
             let is_common = notes.iter().all(|other| other.contains(note));
             let told = if is_common {
-                note.clone()
+                note.clone().into()
             } else {
-                format!("run {index}: {note}")
+                sentence!("run {index}: {note}")
             };
             if !all.contains(&told) {
                 all.push(told);

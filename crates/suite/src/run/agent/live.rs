@@ -1,6 +1,3 @@
-//! The runs of a test, made: with a model over the network, or with a process of the user, and with real servers; or
-//! from its cassette, without a network, a server or a process.
-
 use super::gathered::{Breakage, LiveRun, Outcome, gather};
 use super::{AgentRuns, AgentTest, seed_of};
 use crate::agent::cassette::{
@@ -71,7 +68,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     let Some(tape) = &made.tape else {
         return made;
     };
-    let failed: Vec<String> = match replay(test.task, test.suite, tape).await {
+    let failed: Vec<Message> = match replay(test.task, test.suite, tape).await {
         Ok(replayed) if replayed.errors.is_empty() => {
             made.trace.runs = replayed.trace.runs;
             return made;
@@ -81,7 +78,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     };
     let told = failed
         .iter()
-        .map(|why| format!("the recording cannot be replayed: {why}"));
+        .map(|why| sentence!("the recording cannot be replayed: {why}").text());
     if let Some(first) = made.notes.first_mut() {
         first.extend(told);
     }
@@ -94,7 +91,7 @@ fn servers_of(test: AgentTest<'_>) -> Result<Vec<ServerPlan>, TestError> {
         let mut server = test.suite.servers.get(name).cloned().ok_or_else(|| {
             TestError::new(
                 format!("the suite has no server {name:?}"),
-                "name one that stands under `servers`",
+                sentence!("name one that stands under `servers`"),
             )
         })?;
         if let (Driver::Model(_), Reach::Mock { faults, .. }) =

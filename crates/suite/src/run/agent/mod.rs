@@ -12,7 +12,7 @@ mod tests;
 
 use std::path::Component;
 
-use super::masking::mask;
+use super::masking::mask_message;
 use crate::agent::cassette::Verdict;
 use crate::prelude::*;
 
@@ -44,7 +44,7 @@ struct AgentRuns {
 }
 
 /// What went wrong with one of the runs.
-fn error(run: usize, message: impl Into<String>, hint: impl Into<Message>) -> ScoreError {
+fn error(run: usize, message: impl Into<Message>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
         run: Some(run),
         ..TestError::new(message, hint).into()
@@ -73,7 +73,7 @@ pub async fn run(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions
         Err(error) => {
             report.errors.push(error.into());
             if options.cassettes == CassetteMode::Record {
-                report.notes.push(nothing_recorded(&path));
+                report.notes.push(nothing_recorded(&path).into());
             }
             if !is_replay {
                 redact(&mut report, options);
@@ -83,7 +83,7 @@ pub async fn run(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions
     };
     if let Some(error) = leftover.filter(|_| report.details.is_none()) {
         let note = format!("the trace of an earlier run cannot be removed: {error}");
-        report.notes.push(note);
+        report.notes.push(note.into());
     }
     report
 }
@@ -117,7 +117,7 @@ fn redact(report: &mut TestReport, options: &SuiteOptions) {
         .iter_mut()
         .flat_map(|error| [&mut error.message, &mut error.hint]);
     for text in texts.chain(&mut report.notes) {
-        mask(text, &redactor);
+        mask_message(text, &redactor);
     }
 }
 
@@ -174,7 +174,7 @@ impl AgentTest<'_> {
             // Whoever stops wants nothing written any more.
             Some(tape) if self.options.stop.is_running() => return record(report, tape, path),
             _ if self.options.cassettes == CassetteMode::Record => {
-                report.notes.push(nothing_recorded(path));
+                report.notes.push(nothing_recorded(path).into());
             }
             _ => {}
         }

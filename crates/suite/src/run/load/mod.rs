@@ -39,7 +39,7 @@ async fn execute(
     let server = plan.servers.get(&test.server).ok_or_else(|| {
         TestError::new(
             format!("there is no server {:?}", test.server),
-            "name one of those under `servers:`",
+            sentence!("name one of those under `servers:`"),
         )
     })?;
     let mut config = test.config.clone();
@@ -107,18 +107,18 @@ fn engine(
 
 fn unmade(error: &RunError, server: &str) -> TestError {
     let Diagnostic { message, hint } = error.diagnostic();
-    let message = message.spelled(Spelling::Yaml);
+    let message = message.fixed(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {
-            let message = format!("the server `{server}` does not run");
+            let message = sentence!("the server `{server}` does not run");
             with_stderr(message, &last_lines(said, STDERR_LINES_MAX))
         }
         RunError::ServerStart(_) | RunError::ServerExit(_) | RunError::Handshake(_) => {
-            format!("the server `{server}` does not run: {message}")
+            sentence!("the server `{server}` does not run: {message}")
         }
         _ => message,
     };
-    TestError::new(message, hint.unwrap_or_default().spelled(Spelling::Yaml))
+    TestError::new(message, hint.unwrap_or_default().fixed(Spelling::Yaml))
 }
 
 /// A load that the user stopped: what it has is told, but proves nothing.
@@ -162,10 +162,10 @@ fn judge(report: &mut TestReport, found: &Report) {
     report.errors = found.inconclusive_gates().map(unjudged).collect();
     let hints = critical.iter().filter_map(|it| it.hint.clone());
     report.notes = hints
-        .map(|hint| format!("hint: {}", hint.spelled(Spelling::Yaml)))
+        .map(|hint| sentence!("hint: {}", hint.fixed(Spelling::Yaml)))
         .chain(others.iter().map(|it| it.sentence.clone()))
         .chain(not_called(&found.skipped_tools))
-        .chain(found.warnings.iter().cloned())
+        .chain(found.warnings.iter().cloned().map(Message::from))
         .collect();
     for loss in &found.losses {
         report.lose(loss.clone());
@@ -180,7 +180,7 @@ fn judge(report: &mut TestReport, found: &Report) {
 }
 
 /// Which tools were not called, and how to call them.
-fn not_called(tools: &[SkippedTool]) -> Option<String> {
+fn not_called(tools: &[SkippedTool]) -> Option<Message> {
     let mut listed: Vec<String> = tools
         .iter()
         .take(SKIPPED_MAX)
@@ -191,7 +191,7 @@ fn not_called(tools: &[SkippedTool]) -> Option<String> {
     }
     (!tools.is_empty()).then(|| {
         let listed = listed.join(", ");
-        format!("not called, as they may write (`allow_writes: true` calls them): {listed}")
+        sentence!("not called, as they may write (`allow_writes: true` calls them): {listed}")
     })
 }
 
@@ -211,7 +211,7 @@ fn finding(verdict: &Verdict) -> GateFailure {
     let Verdict {
         detector, sentence, ..
     } = verdict;
-    gate_failure(detector, "no critical finding", numbers, sentence)
+    gate_failure(detector, "no critical finding", numbers, sentence.clone())
 }
 
 fn unjudged(verdict: &Verdict) -> ScoreError {
@@ -221,11 +221,11 @@ fn unjudged(verdict: &Verdict) -> ScoreError {
     let message = if detector == OWN_LIMIT {
         verdict.sentence.clone()
     } else {
-        format!("inconclusive: {}", verdict.sentence)
+        sentence!("inconclusive: {}", verdict.sentence)
     };
     let hint = verdict.hint.as_ref().map_or_else(
-        || "make the load longer".to_owned(),
-        |hint| hint.spelled(Spelling::Yaml),
+        || "make the load longer".into(),
+        |hint| hint.fixed(Spelling::Yaml),
     );
     ScoreError::new(target, message, hint)
 }

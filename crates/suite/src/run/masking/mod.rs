@@ -1,19 +1,21 @@
 //! Reports without secrets: what came from the environment is taken out of whatever a report quotes, in every
 //! form in which it may come back, and so is what shows by itself that it is a key.
-
 /// The report with these secrets taken out of everything that it quotes.
 #[must_use]
 pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
     for failure in &mut report.failures {
         mask_value(&mut failure.expected, redactor);
         mask_value(&mut failure.actual, redactor);
-        mask(&mut failure.message, redactor);
+        mask_message(&mut failure.message, redactor);
     }
     for error in &mut report.errors {
-        mask(&mut error.message, redactor);
-        mask(&mut error.hint, redactor);
+        mask_message(&mut error.message, redactor);
+        mask_message(&mut error.hint, redactor);
     }
-    for text in report.notes.iter_mut().chain(&mut report.skipped) {
+    for note in &mut report.notes {
+        mask_message(note, redactor);
+    }
+    if let Some(text) = &mut report.skipped {
         mask(text, redactor);
     }
     for loss in &mut report.losses {
@@ -30,6 +32,10 @@ pub fn mask(text: &mut String, redactor: &Redactor) {
     if let Cow::Owned(masked) = redactor.text(text) {
         *text = masked;
     }
+}
+
+pub(super) fn mask_message(message: &mut Message, redactor: &Redactor) {
+    *message = message.edited(|text| redactor.text(text).into_owned());
 }
 
 /// Takes secrets out of all texts of a value, and of the names in it.

@@ -213,7 +213,7 @@ fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
         Some(limit) => (limit.to_string(), limit.hint()),
         None => (
             format!("mcprove itself failed in this test: {message}"),
-            "please report this, with the suite that led to it",
+            "please report this, with the suite that led to it".into(),
         ),
     };
     report.errors.push(TestError::new(message, hint).into());
@@ -278,14 +278,14 @@ fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     let outcome = outcome.unwrap_or(TestOutcome::Passed);
     let mut all = TestReport::default();
     for (place, report) in reports.iter_mut().enumerate() {
-        let which = |message: &str| format!("repetition {} of {times}: {message}", place + 1);
+        let which = |message: &Message| sentence!("repetition {} of {times}: {message}", place + 1);
         for failure in &mut report.failures {
             failure.message = which(&failure.message);
         }
         for error in &mut report.errors {
             // An inconclusive error still begins with that word.
-            error.message = match error.message.strip_prefix("inconclusive: ") {
-                Some(message) => format!("inconclusive: {}", which(message)),
+            error.message = match error.message.without("inconclusive: ") {
+                Some(message) => sentence!("inconclusive: {}", which(&message)),
                 None => which(&error.message),
             };
         }
@@ -298,7 +298,7 @@ fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
     let mut merged = reports.swap_remove(first_bad.unwrap_or_default());
     let flaky = passed > 0 && passed < times && outcome != TestOutcome::Skipped;
     if flaky {
-        let note = format!("flaky: it passed {passed} of {times} times");
+        let note = sentence!("flaky: it passed {passed} of {times} times");
         merged.notes.insert(0, note);
     }
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

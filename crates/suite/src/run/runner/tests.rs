@@ -103,7 +103,7 @@ async fn a_test_that_panics_stops_no_other() {
         ["a: passed", "panics: error", "b: passed"]
     );
     let message = &report.tests[1].errors[0].message;
-    assert!(message.contains("as it was told to"), "{message}");
+    assert!(message.text().contains("as it was told to"), "{message:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,7 +269,7 @@ mod repetitions {
         report.duration_ms = 2.0;
         if outcome == TestOutcome::Failed {
             report.failures.push(GateFailure {
-                message: "it is 1".to_owned(),
+                message: "it is 1".into(),
                 ..GateFailure::default()
             });
         }

@@ -14,7 +14,7 @@ pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     if all.is_empty() {
         return TestError::new(
             "no test is chosen: there is none in these files",
-            "add one under `tools:`, `agents:` or `load:`",
+            sentence!("add one under `tools:`, `agents:` or `load:`"),
         );
     }
     if !all.iter().any(|test| selection.has_failed(test)) {
@@ -128,7 +128,7 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
         .find_map(|rule| nearest(known.iter().copied(), &rule.tag));
     let hint: Message = match slip {
         Some(tag) => did_you_mean(std::iter::once(tag)),
-        None if known.is_empty() => "no test has a tag: add `tags: [smoke]` to some".into(),
+        None if known.is_empty() => sentence!("no test has a tag: add `tags: [smoke]` to some"),
         None => {
             let known = known.into_iter().take(4 * NAMES_MAX);
             format!("the tags are {}", listed(known)).into()

@@ -1,6 +1,4 @@
 //! A session while one test uses it, and what a reader should know of it: where the server breaks the protocol in a
-//! way that belongs to no single call, and what it asked of its client and did not get, because mcprove declines unless told
-//! otherwise. What comes of a call after that says nothing of the tool.
 
 use super::{Connected, Listed, Pool};
 use crate::prelude::*;
@@ -97,13 +95,14 @@ impl<'a> Lease<'a> {
     }
 
     /// What a reader should know of the session, and of what the server did during this lease.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<Message> {
         let violations = self.connected.session.violations().first;
         let new = violations.get(self.violations..).unwrap_or_default();
-        let mut remarks = self.connected.remarks.clone();
-        remarks.extend(remarks_of_violations(new));
+        let own = self.connected.remarks.iter().cloned();
+        let remarks = own.chain(remarks_of_violations(new));
+        let mut remarks: Vec<Message> = remarks.map(Message::from).collect();
         if self.is_silent.load(Ordering::Relaxed) {
-            remarks.push(format!(
+            remarks.push(sentence!(
                 "the server left `ping` unanswered for {} after the call, so that it was not seen whether it outlived it",
                 describe_duration(OUTLIVE_TIMEOUT)
             ));

@@ -7,7 +7,6 @@
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
 mod lease;
-
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
 use self::lease::{Company, Declined, Watching};
@@ -144,7 +143,7 @@ impl Pool {
         let started = tokio::select! {
             connected = self.connect(list_timeout) => connected,
             () = stop.requested(StopLevel::Now) => {
-                let message = format!("interrupted while the server `{}` started", self.plan.name);
+                let message = sentence!("interrupted while the server `{}` started", self.plan.name);
                 Err(TestError::new(message, "run again to finish"))
             }
         };
@@ -179,7 +178,7 @@ impl Pool {
             Reach::Server(server) => {
                 let server = self.options.environment.fill_server(server);
                 let server =
-                    server.map_err(|error| self.failed(&error.to_string(), error.hint()))?;
+                    server.map_err(|error| self.failed(error.to_string(), error.hint()))?;
                 Session::connect_recorded(&server, options, recorder).await
             }
             Reach::Mock { spec, faults } => {
@@ -189,8 +188,8 @@ impl Pool {
         };
         let session = session.map_err(|error| {
             let stderr = last_lines(error.stderr(), STDERR_LINES_MAX);
-            let message = with_stderr(error.to_string(), &stderr);
-            self.failed(&message, error.hint().spelled(Spelling::Yaml))
+            let message = with_stderr(error.message(), &stderr);
+            self.failed(message, error.hint().fixed(Spelling::Yaml))
         })?;
         // The list also says how the tools want to be called.
         let tools = tokio::time::timeout(list_timeout, session.list_tools())
@@ -221,9 +220,9 @@ impl Pool {
         Ok(kept.insert(mock).clone())
     }
 
-    fn failed(&self, why: &str, hint: impl Into<Message>) -> TestError {
-        let name = &self.plan.name;
-        TestError::new(format!("the server `{name}` does not run: {why}"), hint)
+    fn failed(&self, why: impl Into<Message>, hint: impl Into<Message>) -> TestError {
+        let (name, why) = (&self.plan.name, why.into());
+        TestError::new(sentence!("the server `{name}` does not run: {why}"), hint)
     }
 }
 

@@ -143,9 +143,9 @@ done"#;
         .err()
         .unwrap();
     assert!(
-        error.message.contains("NONE is not set"),
-        "{}",
+        error.message.text().contains("NONE is not set"),
+        "{:?}",
         error.message
     );
-    assert!(error.hint.contains("set NONE"), "{}", error.hint);
+    assert!(error.hint.text().contains("set NONE"), "{:?}", error.hint);
 }

@@ -15,17 +15,19 @@ pub fn may_be_asked_badly(test: &ToolTestPlan, called: &Called, report: &mut Tes
         return true;
     }
     if unexpected(test, called).is_some() {
-        let note = "negative_path: no bad request was made, because the call with `args` failed";
-        report.notes.push(note.to_owned());
+        let note = sentence!(
+            "negative_path: no bad request was made, because the call with `args` failed"
+        );
+        report.notes.push(note);
     } else {
         report.errors.push(ScoreError::new(
             "negative_path.gate_passed",
-            format!(
+            sentence!(
                 "inconclusive: the call with `args` must succeed before bad requests are made, since a \
                  server that rejects everything would pass, but it ended with {}",
                 called.describe()
             ),
-            "give `args` with which the call succeeds, and expect the error in a test of its own",
+            sentence!("give `args` with which the call succeeds, and expect the error in a test of its own"),
         ));
     }
     false
@@ -56,7 +58,7 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
             Err(mut error) => {
                 if begins_with(expectation, &["result", "isError"]) {
                     // Servers leave it out of results that are good.
-                    error.hint = "write `target: is_error`, which is there in any case".into();
+                    error.hint = sentence!("write `target: is_error`, which is there in any case");
                 }
                 report.errors.push(error);
             }
@@ -64,7 +66,7 @@ pub fn judge(test: &ToolTestPlan, called: &Called, document: &Value, report: &mu
     }
     if let Some(fault) = &called.fault {
         let is_looked_at = fault.is_of_form && test.expect.iter().any(looks_at_form);
-        let message = format!("the result breaks the protocol: {}", fault.message);
+        let message = sentence!("the result breaks the protocol: {}", fault.message);
         if is_looked_at {
             report.notes.push(message);
         } else {
@@ -106,7 +108,7 @@ fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
     } = failure;
     // Who expects an error is told which errors that means.
     Some(if is_error_expected {
-        let message = format!(
+        let message = sentence!(
             "expected an error that the server sent, a JSON-RPC error or a result with `isError`, but the call ended \
              with {category}: {message}; if that is what must happen, write {}",
             expectation_of(failure)
@@ -115,7 +117,7 @@ fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
         gate_failure("error.category", expected, category.name(), message)
     } else {
         let advice = advice(failure);
-        let message = format!("the call failed: {category}: {message}; {advice}");
+        let message = sentence!("the call failed: {category}: {message}; {advice}");
         gate_failure("is_error", false, true, message)
     })
 }
@@ -127,29 +129,29 @@ fn expectation_of(failure: &FailedCall) -> String {
 }
 
 /// What to try about a failure.
-fn advice(failure: &FailedCall) -> String {
-    let advice = match failure.category {
+fn advice(failure: &FailedCall) -> Message {
+    match failure.category {
         ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {
-            "raise `timeout_ms` if the tool may take this long, else look for blocking work or a lock that it holds"
+            sentence!(
+                "raise `timeout_ms` if the tool may take this long, else look for blocking work or a lock that it holds"
+            )
         }
         ErrorCategory::Crash | ErrorCategory::Disconnected => {
-            "the server did not survive the call: its stderr, or its own log, says why"
+            "the server did not survive the call: its stderr, or its own log, says why".into()
         }
         ErrorCategory::Malformed => {
-            "the answer is not what the protocol asks for; keep logs on stderr"
+            "the answer is not what the protocol asks for; keep logs on stderr".into()
         }
         _ if failure.is_said => {
             "check the arguments, or expect it: { target: is_error, matcher: { exact: true } }"
+                .into()
         }
         // An HTTP status and nothing else.
-        _ => {
-            return format!(
-                "answer calls with JSON-RPC, errors too, or expect it: {}",
-                expectation_of(failure)
-            );
-        }
-    };
-    advice.to_owned()
+        _ => sentence!(
+            "answer calls with JSON-RPC, errors too, or expect it: {}",
+            expectation_of(failure)
+        ),
+    }
 }
 
 /// Whether the target of an expectation begins with these keys.
@@ -193,7 +195,7 @@ fn absent(expectation: &Expectation, called: &Called) -> Option<GateFailure> {
         }
         _ => return None,
     };
-    let message = format!("expected {}, but {why}", matcher.describe());
+    let message = sentence!("expected {}, but {why}", matcher.describe());
     Some(gate_failure(
         target,
         matcher.to_value(),

@@ -62,7 +62,7 @@ impl From<TestError> for End {
 }
 
 impl End {
-    fn of(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+    fn of(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         TestError::new(message, hint).into()
     }
 }
@@ -183,7 +183,7 @@ async fn call(
         called.may_be_anothers_fault(&lease) || (lease.declined().is_some() && lease.had_company());
     if is_doubtful && stop.is_running() && may_repeat(test, &listed) {
         report.notes.extend(lease.remarks());
-        report.notes.push(format!(
+        report.notes.push(sentence!(
             "the call was made twice: at first while other tests used the server, when it ended with {}; \
              then alone, and that decides",
             called.describe()
@@ -224,7 +224,7 @@ async fn call(
     if let Some(remark) = listed.remark(test) {
         // Whatever error is expected, it is not that of a tool that is not there.
         if called.failure.is_some() {
-            let message = format!(
+            let message = sentence!(
                 "{remark}{} The call ended with {}; that tools which do not exist are rejected is what \
                  `negative_path: {{ checks: [unknown_tool] }}` of another tool tests",
                 if remark.ends_with('?') { "" } else { "." },
@@ -233,7 +233,7 @@ async fn call(
             report.fail("tool", test.tool.as_str(), Value::Null, message);
             return Err(End::Judged);
         }
-        report.notes.push(format!("{remark}, but it answers"));
+        report.notes.push(sentence!("{remark}, but it answers"));
     }
     Ok((called, listed))
 }
@@ -282,7 +282,8 @@ fn in_company(called: &Called, stop: &Stop) -> End {
          that it was not made again",
         called.describe()
     );
-    let hint = "give the server `parallel: 1`, or `fresh: true`, to see whose fault it is";
+    let hint =
+        sentence!("give the server `parallel: 1`, or `fresh: true`, to see whose fault it is");
     End::of(message, hint)
 }
 
@@ -292,8 +293,10 @@ fn declines(method: &str, called: &Called) -> End {
          came of the call ({}) says nothing of the tool",
         called.describe()
     );
-    let hint = "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
-                to judge what it does without";
+    let hint = sentence!(
+        "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
+                to judge what it does without"
+    );
     End::of(message, hint)
 }
 
@@ -302,8 +305,8 @@ fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
         context.plan.servers.keys().map(String::as_str),
         &test.server,
     ) {
-        Some(near) => format!("did you mean {near:?}?"),
-        None => "name one that stands under `servers:`".to_owned(),
+        Some(near) => sentence!("did you mean {near:?}?"),
+        None => sentence!("name one that stands under `servers:`"),
     };
     let message = format!("the suite has no server {:?}", test.server);
     ScoreError::new("server", message, hint)

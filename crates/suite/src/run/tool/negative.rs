@@ -44,7 +44,7 @@ pub async fn run(
     let subject = subject(test, &names, args, listed, report);
     if subject.are_made_up {
         report.notes.push(
-            "negative_path: the arguments of the test do not fit the schema of the tool, so the bad requests were made from others".to_owned(),
+            "negative_path: the arguments of the test do not fit the schema of the tool, so the bad requests were made from others".into(),
         );
     }
     let examination = Examination {
@@ -127,15 +127,15 @@ fn gate(
         plan.expect.is_some() || beside.any(|expect| begins_with(expect, &["negative_path"]));
     if probes.is_ping_unanswered {
         report.notes.push(
-            "negative_path: the server does not answer `ping`, so that only a closed connection would show \
-             that a bad request broke it"
-                .to_owned(),
+            sentence!("negative_path: the server does not answer `ping`, so that only a closed connection would show \
+             that a bad request broke it"),
         );
     }
     let skipped = skipped(probes);
     let notes = skipped
         .iter()
-        .map(|line| format!("negative_path: skipped {line}"));
+        .map(|line| sentence!("negative_path: skipped {line}"));
+
     report.notes.extend(notes);
     for probe in &probes.probes {
         let name = probe.probe.name();
@@ -146,13 +146,13 @@ fn gate(
                 report.errors.push(inconclusive(&reason));
             }
             Verdict::Failed(message) if is_replaced => {
-                report.notes.push(format!("negative_path: {message}"));
+                report.notes.push(sentence!("negative_path: {message}"));
             }
             Verdict::Failed(message) => {
                 let (expected, found) = probe.breach.map(|it| (it.expected, it.found)).unzip();
                 report.failures.push(GateFailure {
                     place: Some(format!("negative_path.{name}")),
-                    ..gate_failure(GATE, expected, found, message)
+                    ..gate_failure(GATE, expected, found, message.clone())
                 });
             }
         }
@@ -196,7 +196,9 @@ fn inconclusive(reason: &str) -> ScoreError {
     ScoreError::new(
         GATE,
         format!("inconclusive: {reason}"),
-        "choose probes that apply under `checks:`, or leave `negative_path:` out for this tool",
+        sentence!(
+            "choose probes that apply under `checks:`, or leave `negative_path:` out for this tool"
+        ),
     )
 }
 

@@ -76,7 +76,7 @@ async fn round(
             file: None,
             line: None,
             column: None,
-            message: nothing.message.clone(),
+            message: nothing.message.text(),
             hint: Some(nothing.hint.clone()),
         };
         tell_unrun(reports, arguments, vec![problem]);

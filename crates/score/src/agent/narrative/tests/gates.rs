@@ -118,8 +118,8 @@ fn the_limit_stands_besides_whatever_is_expected() {
             (&json!({ "maximum": 0.25 }), &json!(0.5))
         );
         assert!(
-            failures[0].message.contains("1 call not mentioned"),
-            "{}",
+            failures[0].message.text().contains("1 call not mentioned"),
+            "{:?}",
             failures[0].message
         );
     }
@@ -145,7 +145,7 @@ fn unknown_is_null_and_no_pass() {
     let card = scored(runs, Some(NarrativeBlock::default())).unwrap();
     let error = &card.found.errors[0];
     assert_eq!((card.found.errors.len(), error.run), (1, Some(1)));
-    assert!(error.hint.contains("final_response"), "{error:?}");
+    assert!(error.hint.text().contains("final_response"), "{error:?}");
 }
 
 #[test]
@@ -203,6 +203,7 @@ fn asking_for_a_model_changes_nothing_but_a_note() {
     assert_eq!(with.found.failures, without.found.failures);
     assert!(without.found.notes.is_empty());
     assert!(
-        with.found.notes[0].contains("advisory") && with.found.notes[0].contains("calls no model")
+        with.found.notes[0].text().contains("advisory")
+            && with.found.notes[0].text().contains("calls no model")
     );
 }

@@ -138,7 +138,7 @@ fn a_fault_that_nobody_met_is_said() {
     assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
     let told = "Recovery was not tried: 2 calls met a fault, and only waited, because it was over before max_detection_ms (3,000 ms).";
     assert!(
-        card.found.notes[0].starts_with(told),
+        card.found.notes[0].text().starts_with(told),
         "{:?}",
         card.found.notes
     );
@@ -158,20 +158,20 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
         .found
         .errors
         .iter()
-        .map(|error| (error.run, error.message.as_str(), error.hint.as_str()))
+        .map(|error| (error.run, error.message.text(), error.hint.text()))
         .collect();
     assert_eq!(
         errors,
         [
             (
                 Some(0),
-                "call 1 (`fetch`) met `f` (slow), and the trace does not have its delay_ms, so that nobody knows what it did",
-                "add delay_ms to the mark in faults, or detected_ms and recovered_ms by a real clock"
+                "call 1 (`fetch`) met `f` (slow), and the trace does not have its delay_ms, so that nobody knows what it did".to_owned(),
+                "add delay_ms to the mark in faults, or detected_ms and recovered_ms by a real clock".to_owned()
             ),
             (
                 Some(1),
-                "call 2 (`search`) met `f` (recover_after), and the trace does not have its failures, so that nobody knows what it did",
-                "add failures to the mark in faults, or detected_ms and recovered_ms by a real clock"
+                "call 2 (`search`) met `f` (recover_after), and the trace does not have its failures, so that nobody knows what it did".to_owned(),
+                "add failures to the mark in faults, or detected_ms and recovered_ms by a real clock".to_owned()
             ),
         ]
     );
@@ -251,7 +251,11 @@ fn expectations_of_its_own_replace_the_limits_and_that_is_said() {
     let trace = AgentTrace::new(vec![completed(&twice)]);
     let card = testing::gated(&Recovery, &trace, &gates).unwrap();
     assert!(card.found.failures.is_empty());
-    assert!(card.found.notes[0].contains("`max_recovery_ms` and `require_clean_timeout`"));
+    assert!(
+        card.found.notes[0]
+            .text()
+            .contains("`max_recovery_ms` and `require_clean_timeout`")
+    );
 }
 
 #[test]

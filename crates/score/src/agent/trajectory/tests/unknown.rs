@@ -72,7 +72,7 @@ fn what_decides_and_is_not_told_is_an_error() {
         error.to_string(),
         "call 0, `a`, cannot be compared with expected call 0: the trace does not have its arguments"
     );
-    assert!(error.hint().contains("any"));
+    assert!(error.hint().text().contains("any"));
 }
 
 #[test]
@@ -104,7 +104,12 @@ fn what_does_not_decide_is_no_matter() {
     assert_eq!(report.targets[PASSED], json!(0));
     assert_eq!(report.targets[MISMATCH_COUNT], Value::Null);
     assert_eq!((report.failures.len(), report.errors.len()), (1, 0));
-    assert!(report.notes.iter().any(|note| note.contains("is unknown")));
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.text().contains("is unknown"))
+    );
 }
 
 /// One run that cannot be judged leaves the others judged.

@@ -178,7 +178,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
                     kind: WireErrorKind::Final(TestError { message, hint }),
                     ..
                 }) => {
-                    assert!(hint.contains("`record`") && hint.contains("`live`"));
+                    assert!(hint.text().contains("`record`") && hint.text().contains("`live`"));
                     message
                 }
                 other => panic!("{other:?}"),
@@ -186,26 +186,32 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         }
     };
     let told = miss(json!({ "messages": [{ "content": "Hello" }, { "content": [{ "text": "the long story of a dog" }] }] })).await;
-    assert!(told.contains("request 2"), "{told}");
+    assert!(told.text().contains("request 2"), "{told:?}");
     assert!(
-        told.contains("messages[1].content[0].text: recorded \"the long story of a cat\", now \"the long story of a dog\""),
-        "{told}"
+        told.text().contains("messages[1].content[0].text: recorded \"the long story of a cat\", now \"the long story of a dog\""),
+        "{told:?}"
     );
     let first = ask(&json!({ "messages": [{ "content": "Hello" }] }));
     assert!(replayer.send(&first).await.is_ok());
     let told = miss(json!({ "messages": [{ "content": "Hello" }] })).await;
-    assert!(told.contains("more often than it was recorded"), "{told}");
+    assert!(
+        told.text().contains("more often than it was recorded"),
+        "{told:?}"
+    );
 
     let (query, none) = (json!({ "query": "y" }), json!({}));
     let missed = replayer.call(called("api", "search", &query));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
-        message.contains("query: recorded \"x\", now \"y\""),
-        "{message}"
+        message.text().contains("query: recorded \"x\", now \"y\""),
+        "{message:?}"
     );
     let missed = replayer.call(called("api", "drop", &none));
     let TestError { message, .. } = missed.await.unwrap_err();
-    assert!(message.contains("a call of search of api"), "{message}");
+    assert!(
+        message.text().contains("a call of search of api"),
+        "{message:?}"
+    );
 }
 
 #[tokio::test]
@@ -259,9 +265,9 @@ async fn the_nearest_request_is_the_one_that_says_the_same() {
         panic!("it is final");
     };
     assert!(
-        told.contains(
+        told.text().contains(
             "request 2 of the recording, was sent to /elsewhere, this one to /v1/messages"
         ),
-        "{told}"
+        "{told:?}"
     );
 }

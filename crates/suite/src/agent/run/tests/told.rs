@@ -132,7 +132,14 @@ async fn a_wait_beyond_the_time_is_not_begun() {
     let replies = vec![reply(429, Some(20), "")];
     let (finished, waits) = told(replies, |plan| plan.budget.time = Duration::from_secs(10)).await;
     assert!(waits.is_empty());
-    assert!(finished.failure.unwrap().message.contains("in 1 try,"));
+    assert!(
+        finished
+            .failure
+            .unwrap()
+            .message
+            .text()
+            .contains("in 1 try,")
+    );
 }
 
 #[tokio::test]
@@ -146,7 +153,7 @@ async fn what_is_refused_is_not_asked_again() {
             failure.to_string(),
             format!("the model provider answered with HTTP {status}: no")
         );
-        assert!(failure.hint.contains(hint), "{}", failure.hint);
+        assert!(failure.hint.text().contains(hint), "{:?}", failure.hint);
     }
 }
 
@@ -168,8 +175,8 @@ async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
 async fn what_is_not_recorded_is_not_the_agents_doing() {
     let missing = Err(WireError {
         kind: WireErrorKind::Final(TestError {
-            message: "no such request".to_owned(),
-            hint: "record it".to_owned(),
+            message: "no such request".into(),
+            hint: "record it".into(),
         }),
         duration: Duration::ZERO,
     });

@@ -181,7 +181,10 @@ async fn a_looper_is_a_failed_row() {
         (failure.target.as_str(), failure.run),
         ("conversation.stop_reason", Some(1))
     );
-    assert!(failure.message.starts_with("run 1: ") && failure.message.contains("max_turns"));
+    assert!(
+        failure.message.text().starts_with("run 1: ")
+            && failure.message.text().contains("max_turns")
+    );
     // Whoever expects just that has it.
     let expect = "expect: [{ target: conversation.stop_reason, matcher: { exact: turn_budget } }]";
     bench.test().gates = gates::parse_yaml(expect, "gates.yml").unwrap();
@@ -194,14 +197,16 @@ async fn only_what_is_gated_has_notes() {
     let model = model(scripts::uncounted);
     let mut bench = Bench::new(&model.url(), 2, "narrative: {}");
     let report = bench.run(CassetteMode::Live).await;
-    assert_eq!(report.notes, Vec::<String>::new());
+    assert!(report.notes.is_empty());
     for gates in [
         "stability: {}",
         "expect: [{ target: stability.score, matcher: { schema: { minimum: 0 } } }]",
     ] {
         bench.test().gates = gates::parse_yaml(gates, "gates.yml").unwrap();
         let report = bench.run(CassetteMode::Live).await;
-        let of_stability = |note: &String| note.starts_with("stability.cost_per_progress");
+        let of_stability = |note: &mcprove_settings::message::Message| {
+            note.text().starts_with("stability.cost_per_progress")
+        };
         assert!(report.notes.iter().any(of_stability), "{report:?}");
     }
 }
@@ -213,7 +218,10 @@ async fn one_is_no_plural() {
     bench.test().budget.turns = 1;
     let report = bench.run(CassetteMode::Live).await;
     let message = &report.failures[0].message;
-    assert!(message.contains("not done after 1 answer;"), "{message}");
+    assert!(
+        message.text().contains("not done after 1 answer;"),
+        "{message:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -224,8 +232,11 @@ async fn what_is_not_the_agents_doing_is_an_error() {
     bench.test().prompts = vec!["say ${NOTHING}".to_owned()];
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Error);
-    assert!(report.errors[0].message.contains("NOTHING"), "{report:?}");
-    assert!(!report.errors[0].hint.is_empty());
+    assert!(
+        report.errors[0].message.text().contains("NOTHING"),
+        "{report:?}"
+    );
+    assert!(!report.errors[0].hint.text().is_empty());
 
     let mut bench = Bench::new(&model.url(), 1, "");
     bench.test().servers = vec!["gone".to_owned()];
@@ -241,9 +252,12 @@ async fn what_is_not_the_agents_doing_is_an_error() {
     );
     let report = bench.run(CassetteMode::Record).await;
     assert_eq!(report.outcome, TestOutcome::Error);
-    assert!(report.errors[0].message.contains("gone"), "{report:?}");
     assert!(
-        report.notes[0].contains("nothing was recorded"),
+        report.errors[0].message.text().contains("gone"),
+        "{report:?}"
+    );
+    assert!(
+        report.notes[0].text().contains("nothing was recorded"),
         "{report:?}"
     );
     assert!(!bench.cassette().exists());
@@ -275,9 +289,18 @@ async fn a_budget_of_tokens_that_nobody_counts_decides_nothing() {
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
     let error = &report.errors[0];
-    assert!(error.message.starts_with("inconclusive: "), "{error:?}");
-    assert!(error.message.contains("budget.tokens is 100"), "{error:?}");
-    assert!(error.hint.contains("leave budget.tokens out"), "{error:?}");
+    assert!(
+        error.message.text().starts_with("inconclusive: "),
+        "{error:?}"
+    );
+    assert!(
+        error.message.text().contains("budget.tokens is 100"),
+        "{error:?}"
+    );
+    assert!(
+        error.hint.text().contains("leave budget.tokens out"),
+        "{error:?}"
+    );
     let trace = std::fs::read_to_string(bench.trace()).unwrap();
     let trace: AgentTrace = serde_json::from_str(&trace).unwrap();
     assert_eq!(trace.runs[0].passed, None);
@@ -347,8 +370,13 @@ fn turns_that_are_not_told_leave_stability_open() {
     };
     let report = judged(None);
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
-    assert!(report.errors[0].message.starts_with("inconclusive: "));
-    assert!(report.errors[0].hint.contains("turns"));
+    assert!(
+        report.errors[0]
+            .message
+            .text()
+            .starts_with("inconclusive: ")
+    );
+    assert!(report.errors[0].hint.text().contains("turns"));
     let report = judged(Some(Vec::new()));
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
 }

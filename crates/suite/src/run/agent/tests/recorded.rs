@@ -76,7 +76,10 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         let drifted = bench.run(CassetteMode::Replay).await;
         assert_eq!(drifted.outcome, TestOutcome::Error, "{drifted:?}");
         let message = &drifted.errors[0].message;
-        assert!(message.contains("recovery.max_detection_ms: "), "{message}");
+        assert!(
+            message.text().contains("recovery.max_detection_ms: "),
+            "{message:?}"
+        );
         bench.test().gates = before;
         // The fault is part of what was recorded.
         if let Some(Reach::Mock { faults, .. }) =
@@ -87,7 +90,7 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         let report = bench.run(CassetteMode::Replay).await;
         assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
         let message = &report.errors[0].message;
-        assert!(message.contains("inject[0]: "), "{message}");
+        assert!(message.text().contains("inject[0]: "), "{message:?}");
     }
 }
 
@@ -112,10 +115,11 @@ async fn a_cassette_that_does_not_fit_is_refused() {
     assert!(
         error
             .message
+            .text()
             .contains("prompt: recorded \"File an issue.\", now \"File two issues.\""),
         "{error}"
     );
-    assert!(error.hint.contains("`record`") && error.hint.contains("`live`"));
+    assert!(error.hint.text().contains("`record`") && error.hint.text().contains("`live`"));
     // A recording that could not be made leaves the old one alone, and says so.
     let before = std::fs::read(bench.cassette()).unwrap();
     let report = bench.run(CassetteMode::Record).await;
@@ -124,12 +128,15 @@ async fn a_cassette_that_does_not_fit_is_refused() {
         TestOutcome::Error,
         "there is no key: {report:?}"
     );
-    assert!(report.notes[0].contains("as it was before"), "{report:?}");
+    assert!(
+        report.notes[0].text().contains("as it was before"),
+        "{report:?}"
+    );
     bench.options.stop.request();
     bench.options.environment = Environment::new(|_| Some("x".to_owned()));
     let report = bench.run(CassetteMode::Record).await;
     assert!(
-        report.errors[0].message.contains("interrupted"),
+        report.errors[0].message.text().contains("interrupted"),
         "{report:?}"
     );
     assert_eq!(std::fs::read(bench.cassette()).unwrap(), before);
@@ -154,7 +161,10 @@ async fn a_strange_cassette_can_do_nothing() {
     cassette::write(&path, &cassette).unwrap();
     let report = bench.run(CassetteMode::Replay).await;
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
-    assert!(report.errors[0].message.contains("cassette"), "{report:?}");
+    assert!(
+        report.errors[0].message.text().contains("cassette"),
+        "{report:?}"
+    );
     // The same where only the answer is another.
     cassette.runs[0].model[0].path = "/v1/messages".to_owned();
     cassette::write(&path, &cassette).unwrap();
@@ -243,7 +253,8 @@ async fn a_stop_ends_runs_and_leaves_the_recording() {
     let report = ended.await.expect("the first stop ends it");
     stopping.await.unwrap();
     assert_eq!(report.errors[0].message, "interrupted");
-    let untouched = |note: &String| note.contains("is as it was before");
+    let untouched =
+        |note: &mcprove_settings::message::Message| note.text().contains("is as it was before");
     assert!(report.notes.iter().any(untouched), "{report:?}");
     assert_eq!(report.details, None, "there is nothing to tell of its runs");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "the old one");
@@ -264,10 +275,11 @@ async fn another_model_is_not_asked_unawares() {
     assert!(
         error
             .message
+            .text()
             .contains("model: recorded \"claude-test\", now \"claude-other\""),
         "{error:?}"
     );
-    assert!(error.hint.contains("`record`"), "{error:?}");
+    assert!(error.hint.text().contains("`record`"), "{error:?}");
     assert_eq!(model.asked().len(), asked);
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
@@ -284,7 +296,10 @@ async fn the_recording_of_another_suite_stays() {
     for mode in [CassetteMode::Record, CassetteMode::Replay] {
         let report = bench.run(mode).await;
         assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
-        assert!(report.errors[0].message.contains("suite.yml"), "{report:?}");
+        assert!(
+            report.errors[0].message.text().contains("suite.yml"),
+            "{report:?}"
+        );
         assert_eq!(std::fs::read(bench.cassette()).unwrap(), before);
     }
     assert_eq!(cassette::same_file_of_suites(&plans), Ok(()));

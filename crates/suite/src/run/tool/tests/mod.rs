@@ -102,10 +102,7 @@ async fn one(mode: &str, settings: &Value, test: &str) -> TestReport {
 }
 
 fn outcome(report: &TestReport) -> (TestOutcome, String) {
-    let failures = report
-        .failures
-        .iter()
-        .map(|failure| failure.message.clone());
+    let failures = report.failures.iter().map(|failure| failure.message.text());
     let errors = report.errors.iter().map(ToString::to_string);
     (
         report.outcome,
@@ -163,7 +160,7 @@ async fn a_call_is_held_against_what_must_come_back() {
         "{:?}",
         reports[4]
     );
-    assert!(reports[5].errors[0].hint.contains("set MISSING"));
+    assert!(reports[5].errors[0].hint.text().contains("set MISSING"));
     assert_eq!(reports[6].skipped.as_deref(), Some("not today"));
 }
 
@@ -337,7 +334,7 @@ async fn a_server_that_rejects_everything_proves_nothing_with_bad_requests() {
     let gate = expects("{ target: negative_path.gate_passed, matcher: { exact: 1 } }");
     let report = one("error", &json!({}), &gate).await;
     assert_eq!(report.outcome, TestOutcome::Failed, "{report:?}");
-    assert!(report.notes[0].contains("no bad request was made"));
+    assert!(report.notes[0].text().contains("no bad request was made"));
 }
 
 #[tokio::test]
@@ -371,7 +368,10 @@ async fn bad_requests_are_gated() {
     let report = one("careless", &json!({ "on": 2 }), replaced).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
     assert!(
-        report.notes.iter().any(|note| note.contains("wrong_type")),
+        report
+            .notes
+            .iter()
+            .any(|note| note.text().contains("wrong_type")),
         "{:?}",
         report.notes
     );
@@ -433,8 +433,18 @@ async fn what_a_server_asks_for_and_does_not_get_is_no_finding() {
         let found: Vec<TestOutcome> = reports.iter().map(|report| report.outcome).collect();
         assert_eq!(found, [Error, Error, Passed], "{reports:#?}");
         for report in reports.iter().take(2) {
-            assert!(report.errors[0].message.contains("sampling/createMessage"));
-            assert!(report.errors[0].hint.contains("accept_requests: true"));
+            assert!(
+                report.errors[0]
+                    .message
+                    .text()
+                    .contains("sampling/createMessage")
+            );
+            assert!(
+                report.errors[0]
+                    .hint
+                    .text()
+                    .contains("accept_requests: true")
+            );
         }
     }
     let reports = outcomes(", accept_requests: true").await;
@@ -493,7 +503,7 @@ async fn a_server_that_does_not_start_is_tried_once() {
             message.contains("`s` does not run") && message.contains("boom"),
             "{message}"
         );
-        assert!(!report.errors[0].hint.is_empty());
+        assert!(!report.errors[0].hint.text().is_empty());
     }
     // Dying of `server/discover`, it is started once more to be greeted with `initialize`.
     let starts = std::fs::read_to_string(&log).unwrap().lines().count();

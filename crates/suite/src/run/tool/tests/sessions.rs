@@ -63,7 +63,7 @@ fn outcomes(reports: &[TestReport]) -> Vec<TestOutcome> {
 }
 
 fn has_note(report: &TestReport, words: &str) -> bool {
-    report.notes.iter().any(|note| note.contains(words))
+    report.notes.iter().any(|note| note.text().contains(words))
 }
 
 const THREE: &str = "  - { name: a, tool: TOOL, timeout_ms: 800 }\n  - { name: b, tool: ok, timeout_ms: 800 }\n  - { name: c, tool: ok, timeout_ms: 800 }\n";
@@ -160,7 +160,7 @@ async fn what_breaks_the_protocol_beside_a_call_is_noted() {
     );
     assert!(outcome(&reports[2]).1.contains("has no `content`"));
     assert!(has_note(&reports[3], "has no `content`"), "{reports:#?}");
-    assert_eq!(reports[2].notes, Vec::<String>::new());
+    assert!(reports[2].notes.is_empty());
 }
 
 #[tokio::test]
