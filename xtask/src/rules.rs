@@ -19,20 +19,16 @@ const SETTINGS: [(&str, usize); 4] = [
 ];
 
 /// Enums whose variants few files should name, with the limit of files.
-const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 1), ("FaultKind", 2)];
+const VARIANTS: [(&str, usize); 2] = [("ScenarioKind", 4), ("FaultKind", 2)];
 
-/// Texts that only look like a flag for users: those of docker, and what a suite starts our proxy with.
-const OTHER_FLAGS: [(&str, &str); 3] = [
-    ("crates/suite/src/file/launchers.rs", "--name"),
-    ("crates/suite/src/file/launchers.rs", "--env"),
-    ("crates/suite/src/agent/command/proxies.rs", "--setup"),
-];
+/// Texts that only look like a flag for users: what a suite starts our proxy with.
+const OTHER_FLAGS: [(&str, &str); 1] = [("crates/suite/src/agent/command/proxies.rs", "--setup")];
 
 /// Folders that draw sentences.
 const RENDERERS: [&str; 2] = ["crates/document/", PROGRAM];
 
 /// Files that may look for a backtick: those that write names or sentences as text or documentation, those that take
-/// templates apart when we compile, and those that read what servers and agents wrote.
+/// templates apart when we compile, and those that read what servers, agents and parsers wrote.
 const BACKTICKS: [&str; 11] = [
     "crates/settings/src/message.rs",
     "crates/settings/src/phrase.rs",
