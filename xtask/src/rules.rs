@@ -383,7 +383,7 @@ mod tests {
         assert!(names.kinds.contains("Kind") && names.kinds.contains("Other"));
         assert!(names.words.contains("slow_share") && !names.words.contains("hidden"));
         for (text, has_backtick) in [
-            (r#"fn a() { b.split('`'); }"#, true),
+            (r"fn a() { b.split('`'); }", true),
             (r#"fn a() { c!(b.find("``")); }"#, true),
             (r#"fn a() { c!("`name` and more"); }"#, false),
         ] {
