@@ -3,7 +3,7 @@
 
 pub use std::collections::{HashMap, HashSet, VecDeque};
 pub use std::fmt;
-pub use std::fs::{self, File};
+pub use std::fs::File;
 pub use std::io::{Read as _, Write as _};
 pub use std::process::ExitStatus;
 pub use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,5 +1,6 @@
 //! The processes of the system as Linux tells of them, in `/proc`.
 
+use std::fs;
 use std::os::unix::fs::DirEntryExt as _;
 
 use super::Identity;

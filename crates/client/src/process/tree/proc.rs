@@ -1,5 +1,7 @@
 //! Processes as Linux shows them, in `/proc`.
 
+use std::fs;
+
 use rustix::process::{
     PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal, waitid,
 };

@@ -4,6 +4,8 @@
 //! do with the server. Those are read once and then only now and then: no process comes to descend
 //! from another later.
 
+use std::fs;
+
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::time::{ClockId, clock_gettime};
 

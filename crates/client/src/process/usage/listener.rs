@@ -1,6 +1,7 @@
 //! Who listens on an address of this machine: the sockets of `/proc/net`, and the processes that
 //! have them open.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
