@@ -27,7 +27,9 @@ pub(super) mod prelude {
     pub use super::address::{Address, Wire};
     pub use super::connection::{Connection, ContentType, content_type, read_body};
     pub use super::head::{Head, Request};
-    pub use super::headers::{Headers, parse_header};
+    pub use super::headers::Headers;
+    #[cfg(feature = "ws")]
+    pub use super::headers::parse_header;
     pub use super::pool::{Answers, Job, Pool};
     pub use crate::prelude::*;
 }
