@@ -11,7 +11,6 @@ use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, ExitCode};
-use std::sync::mpsc;
 
 use mcprove_settings::own_limits as limits;
 use rustix::io::fcntl_dupfd_cloexec;
@@ -69,7 +68,7 @@ fn ignore_signals() -> io::Result<()> {
 
 fn supervise(socket: &UnixStream) -> io::Result<()> {
     let family = match start(socket) {
-        Ok(family) => family,
+        Ok(family) => Arc::new(family),
         Err(error) => {
             return Report::NotStarted {
                 code: error.raw_os_error(),
@@ -81,6 +80,10 @@ fn supervise(socket: &UnixStream) -> io::Result<()> {
     let pid = family.pid();
     // From here on only the end of the server and of all it started ends us; nobody need listen.
     let _ = Report::Started { pid }.send(socket);
+    {
+        let (family, orders) = (Arc::clone(&family), socket.try_clone()?);
+        thread::Builder::new().spawn(move || obey(&orders, &family))?;
+    }
     let status = family.wait_for_exit().into_raw();
     let _ = Report::Exited { status }.send(socket);
     let leftovers = family.sweep();
@@ -88,7 +91,7 @@ fn supervise(socket: &UnixStream) -> io::Result<()> {
     Ok(())
 }
 
-fn start(socket: &UnixStream) -> io::Result<Arc<Family>> {
+fn start(socket: &UnixStream) -> io::Result<Family> {
     let (order, [input, output, error]) = Order::receive(socket)?;
     let mut command = launch_command(order.descriptors, &order.program)?;
     command
@@ -97,19 +100,8 @@ fn start(socket: &UnixStream) -> io::Result<Arc<Family>> {
         .stdin(input)
         .stdout(output)
         .stderr(error);
-    // The thread comes first: where none can be started, no server runs that nobody could end.
-    let (started, family) = mpsc::channel::<Arc<Family>>();
-    let orders = socket.try_clone()?;
-    thread::Builder::new().spawn(move || {
-        if let Ok(family) = family.recv() {
-            obey(&orders, &family);
-        }
-    })?;
     let (family, _) = Family::start(command, order.token)?;
-    let family = Arc::new(family.owning_all());
-    // It waits for this.
-    let _ = started.send(Arc::clone(&family));
-    Ok(family)
+    Ok(family.owning_all())
 }
 
 /// Does what is asked until nobody is left to ask; then the server is nobody's.
