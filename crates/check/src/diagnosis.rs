@@ -10,7 +10,7 @@ const DESCRIPTORS_MIN: u64 = 1024;
 
 /// One item of the checklist.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 pub struct Item {
     /// What was looked at.
     pub name: String,
@@ -194,7 +194,7 @@ pub async fn examine_server(server: &Server, options: SessionOptions) -> Vec<Ite
         Item::bad(
             "revision",
             warning.clone(),
-            message!["let the server choose: ", assignment("protocol", "auto")],
+            sentence!("let the server choose: {}", assignment("protocol", "auto")),
         )
     }));
     items.push(match session.list_tools().await {

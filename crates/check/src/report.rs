@@ -133,11 +133,7 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
     let mut hints: Vec<Message> = Vec::new();
     let has = |outcome| report.tools.iter().any(|tool| tool.outcome == outcome);
     if has(ToolOutcome::Hang) {
-        hints.push(message![
-            "a tool that is only slow passes with a larger ",
-            setting("call_timeout"),
-            "; otherwise look for blocking work inside its handler"
-        ]);
+        hints.push(sentence!("a tool that is only slow passes with a larger {}; otherwise look for blocking work inside its handler", setting("call_timeout")));
     }
     let tools = report.tools.iter();
     let categories: BTreeSet<ErrorCategory> = tools
@@ -180,11 +176,10 @@ fn violation_hint(kind: &str) -> Message {
             sentence!("answer tools/list, or do not declare the capability `tools`")
         }
         "invalid_tool" => "correct the tool's definition".into(),
-        "oversized" => message![
-            "raise ",
-            setting("max_frame"),
-            " if such large messages are meant"
-        ],
+        "oversized" => sentence!(
+            "raise {} if such large messages are meant",
+            setting("max_frame")
+        ),
         _ => "answer every request once, with its own id, as one JSON-RPC message".into(),
     }
 }

@@ -23,6 +23,7 @@ pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// assert!(!format!("{server:?}").contains("Bearer t"));
 /// ```
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[must_use]
 pub struct Server {
     /// The program to start. For an address (HTTP, SSE, WebSocket) usually empty.
     #[serde(serialize_with = "show_text")]
@@ -283,14 +284,12 @@ impl Server {
     }
 
     /// Adds one argument.
-    #[must_use]
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
         self
     }
 
     /// Adds arguments.
-    #[must_use]
     pub fn args<I, S>(mut self, args: I) -> Self
     where
         I: IntoIterator<Item = S>,
@@ -301,21 +300,18 @@ impl Server {
     }
 
     /// Sets one environment variable.
-    #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
     }
 
     /// Sets the directory the process starts in.
-    #[must_use]
     pub fn working_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.working_dir = Some(dir.into());
         self
     }
 
     /// Adds a header to every request; without effect over stdio.
-    #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let Transport::Http { headers, .. }
         | Transport::Sse { headers, .. }
@@ -327,14 +323,12 @@ impl Server {
     }
 
     /// Sets how long the server may take to answer the first request.
-    #[must_use]
     pub fn startup_timeout(mut self, timeout: Duration) -> Self {
         self.startup_timeout = timeout;
         self
     }
 
     /// Sets how long the server may take to exit after its input closed.
-    #[must_use]
     pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
         self.shutdown_timeout = timeout;
         self
@@ -344,7 +338,6 @@ impl Server {
     /// that happens. It must call [`supervise`](crate::process::supervise) first thing in `main`;
     /// usually it is `std::env::current_exe()`. [`process`](crate::process) says what holds with it
     /// and without. It does nothing on Windows, and for a server at an address.
-    #[must_use]
     pub fn with_supervisor(mut self, program: impl Into<PathBuf>) -> Self {
         self.supervisor = Some(program.into());
         self

@@ -39,6 +39,7 @@ pub enum Span {
 
 /// A line of text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Line(pub Vec<Span>);
 
 /// A report.
@@ -68,6 +69,7 @@ pub struct Verdict {
 
 /// Blocks under a title; the title may be empty.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[must_use]
 pub struct Section {
     pub title: String,
     pub blocks: Vec<Block>,
@@ -100,6 +102,7 @@ pub struct Figure {
 
 /// Something that was checked, how it ended, and what to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Finding {
     pub tone: Tone,
     pub word: &'static str,
@@ -111,6 +114,7 @@ pub struct Finding {
 
 /// Rows under a header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Table {
     pub header: Vec<String>,
     pub rows: Vec<Vec<Line>>,
@@ -205,14 +209,12 @@ impl Line {
     }
 
     /// The same with more words.
-    #[must_use]
     pub fn and(mut self, more: impl Into<Self>) -> Self {
         self.0.extend(more.into().0);
         self
     }
 
     /// The same with a name.
-    #[must_use]
     pub fn and_code(mut self, text: impl Display) -> Self {
         let mut name = shown(text);
         if name.trim().is_empty() {
@@ -305,19 +307,16 @@ impl Section {
     }
 
     /// The same with a paragraph.
-    #[must_use]
     pub fn paragraph(self, line: impl Into<Line>) -> Self {
         self.block(Block::Paragraph(line.into()))
     }
 
     /// The same with a list, unless it is empty.
-    #[must_use]
     pub fn list<Item: Into<Line>>(self, lines: impl IntoIterator<Item = Item>) -> Self {
         self.unless_empty(lines.into_iter().map(Into::into), Block::List)
     }
 
     /// The same with a table, unless it is empty, and without columns that are.
-    #[must_use]
     pub fn table(self, table: Table) -> Self {
         match table.rows.as_slice() {
             [] => self,
@@ -326,13 +325,11 @@ impl Section {
     }
 
     /// The same with findings, unless there are none.
-    #[must_use]
     pub fn findings(self, findings: impl IntoIterator<Item = Finding>) -> Self {
         self.unless_empty(findings.into_iter(), Block::Findings)
     }
 
     /// The same with lines of another program, unless there are none.
-    #[must_use]
     pub fn excerpt<Text: AsRef<str>>(self, lines: impl IntoIterator<Item = Text>) -> Self {
         let lines = lines
             .into_iter()
@@ -352,20 +349,17 @@ impl Section {
     }
 
     /// The same with another block.
-    #[must_use]
     pub fn block(mut self, block: Block) -> Self {
         self.blocks.push(block);
         self
     }
 
     /// The same with all of it left out by terminals.
-    #[must_use]
     pub fn detail(self) -> Self {
         self.detail_if(true)
     }
 
     /// The same with all of it left out by terminals, if that is wanted.
-    #[must_use]
     pub fn detail_if(mut self, is_detail: bool) -> Self {
         if is_detail {
             let blocks = self.blocks.into_iter();
@@ -375,7 +369,6 @@ impl Section {
     }
 
     /// The same with the blocks of another section.
-    #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.blocks.extend(other.blocks);
         self
@@ -392,7 +385,6 @@ impl Figure {
     }
 
     /// The same as bad news, if it is.
-    #[must_use]
     pub fn bad_if(mut self, is_bad: bool) -> Self {
         if is_bad {
             self.tone = Tone::Bad;
@@ -414,14 +406,12 @@ impl Finding {
     }
 
     /// The same with a sentence on it.
-    #[must_use]
     pub fn line(mut self, line: impl Into<Line>) -> Self {
         self.lines.push(line.into());
         self
     }
 
     /// The same with what to try.
-    #[must_use]
     pub fn hint(mut self, hint: Option<&Message>) -> Self {
         let hint = hint.map(Line::of);
         self.hint = hint.filter(|hint| !hint.text().trim().is_empty());
@@ -460,7 +450,6 @@ impl Table {
     }
 
     /// The same with rows.
-    #[must_use]
     pub fn rows<Cell: Into<Line>, const COLUMNS: usize>(
         mut self,
         rows: impl IntoIterator<Item = [Cell; COLUMNS]>,
@@ -472,7 +461,6 @@ impl Table {
     }
 
     /// The same, of which a terminal shows the first rows only.
-    #[must_use]
     pub fn at_most(mut self, rows: usize) -> Self {
         self.limit = Some(Limit::First(rows));
         self
@@ -486,13 +474,12 @@ impl Table {
     }
 
     /// The same without the columns that have nothing in any row.
-    #[must_use]
     pub fn without_empty_columns(mut self) -> Self {
         for column in (0..self.header.len()).rev() {
             if self.column(column).all(|cell| cell.is_empty()) {
                 self.header.remove(column);
                 for row in self.rows.iter_mut().filter(|row| column < row.len()) {
-                    row.remove(column);
+                    drop(row.remove(column));
                 }
             }
         }

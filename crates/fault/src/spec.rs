@@ -48,7 +48,7 @@ impl Target {
 
 /// A fault as the user wrote it, checked.
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 #[serde(try_from = "Map<String, Value>")]
 pub struct FaultSpec {
     /// What kind it is.
@@ -107,7 +107,7 @@ impl FaultSpec {
     }
 
     /// Sets one of the keys of the kind; what is wrong with the value.
-    pub(crate) fn put(&mut self, name: &str, value: Value) -> Result<(), String> {
+    pub fn put(&mut self, name: &str, value: Value) -> Result<(), String> {
         let text = || match &value {
             Value::String(text) if !text.is_empty() => Ok(text.clone()),
             _ => Err("must be a text"),

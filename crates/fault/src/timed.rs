@@ -9,7 +9,7 @@ use super::injector::{CallSite, FaultCount, Injection, Injector};
 use crate::prelude::*;
 
 /// When a fault is on, since the start of what is measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Default, Eq)]
 #[serde(default)]
 pub struct FaultWindow {
     /// When it begins; at once unless given.

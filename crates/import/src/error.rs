@@ -44,7 +44,7 @@ impl std::error::Error for ImportError {}
 
 impl ImportError {
     /// An error about the shape of a value; the callers add where it stands.
-    pub(crate) fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -64,11 +64,9 @@ pub fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<
 /// An error, or what may be one, that gets its place on the way out.
 pub trait Placed: Sized {
     /// The same, in what stands under this key.
-    #[must_use]
     fn within(self, key: &str) -> Self;
 
     /// The same, in the element of a list.
-    #[must_use]
     fn at(self, index: usize) -> Self {
         self.within(&format!("[{index}]"))
     }

@@ -107,7 +107,7 @@ pub struct ProxySummary {
 
 impl ProxySummary {
     /// The summary of what was seen; the recording ends with it.
-    pub(crate) fn new(target: &str, watch: &Watch) -> Self {
+    pub fn new(target: &str, watch: &Watch) -> Self {
         let seen = watch.seen();
         let settings = &watch.settings;
         Self {

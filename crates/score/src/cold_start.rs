@@ -74,13 +74,11 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
         None => Verdict::inconclusive(
             "cold_start",
             "No start of the server came as far as two answered calls.",
-            message![
-                "read the server's stderr",
+            sentence!(
+                "read the server's stderr{}, or give arguments that the tool accepts ({})",
                 tee_stderr(),
-                ", or give arguments that the tool accepts (",
-                setting("args"),
-                ")"
-            ],
+                setting("args")
+            ),
         ),
         Some((first, second)) => {
             let (first, second) = (milliseconds(first), milliseconds(second));

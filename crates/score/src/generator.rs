@@ -92,8 +92,8 @@ pub fn judge(
     if let Some(share) = above(cpu_share, CPU_SHARE_MAX) {
         reasons.push(format!("its busiest driver used {share} of a core"));
         advice.extend([
-            message!["open more sessions (", setting("sessions"), ")"],
-            message!["turn the trace off (", setting("trace"), ")"],
+            sentence!("open more sessions ({})", setting("sessions")),
+            sentence!("turn the trace off ({})", setting("trace")),
             // Only calls on a schedule can be late.
             Message::from(if late_share.is_some() {
                 "lower the rate"
@@ -110,7 +110,7 @@ pub fn judge(
         reasons.push(format!("it missed {share} of the rate"));
         advice.extend([
             "lower the rate".into(),
-            message!["raise ", setting("max_in_flight")],
+            sentence!("raise {}", setting("max_in_flight")),
         ]);
     }
     if let Some((reason, hints)) = calibration.and_then(|most| near_the_most(most, rate)) {

@@ -95,11 +95,10 @@ impl LeftOut {
         if self.tools.is_empty() {
             return (
                 Message::default(),
-                message![
-                    "name the fast tool, then a slow one (",
-                    setting("tool_call"),
-                    "), or give arguments that make it slow"
-                ],
+                sentence!(
+                    "name the fast tool, then a slow one ({}), or give arguments that make it slow",
+                    setting("tool_call")
+                ),
             );
         }
         let sentence = sentence!(
@@ -110,13 +109,11 @@ impl LeftOut {
         );
         (
             sentence,
-            message![
-                "raise ",
+            sentence!(
+                "raise {} beyond what the slow tool takes, and name the fast tool, then the slow one ({})",
                 setting("hang_timeout"),
-                " beyond what the slow tool takes, and name the fast tool, then the slow one (",
-                setting("tool_call"),
-                ")"
-            ],
+                setting("tool_call")
+            ),
         )
     }
 }

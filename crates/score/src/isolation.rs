@@ -54,11 +54,10 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         Verdict::inconclusive(
             "isolation",
             "No tool echoes what it is given, so it could not be checked whether replies reach the right caller.",
-            message![
-                "call a tool that returns a text argument, and leave out ",
-                setting("args"),
-                " so that it carries a token"
-            ],
+            sentence!(
+                "call a tool that returns a text argument, and leave out {} so that it carries a token",
+                setting("args")
+            ),
         )
     } else {
         Verdict::pass(

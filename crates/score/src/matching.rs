@@ -14,7 +14,7 @@ type Takers = BTreeMap<usize, usize>;
 /// Pairs off as many as possible. `left` and `right` say how many each item stands for, `fits` which
 /// items on the right each one on the left can have. For each item on the left: with which on the
 /// right, and how many.
-pub(crate) fn maximum_matching(
+pub fn maximum_matching(
     left: &[usize],
     right: &[usize],
     fits: &[Vec<usize>],

@@ -10,8 +10,7 @@ pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{
-    Message, assignment, code, message, name as quoted, names as quoted_names, sentence, setting,
-    tee_stderr,
+    Message, assignment, code, name as quoted, names as quoted_names, sentence, setting, tee_stderr,
 };
 pub use mcprove_settings::number::{
     count, finite, float, float_len, mean, median, ratio, share, truncated, truncated_len,
@@ -22,7 +21,7 @@ pub use mcprove_settings::phrase::{
 };
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::registry::nearest;
-pub use mcprove_settings::setting::{Setting, SettingType, Settings, data};
+pub use mcprove_settings::setting::{Setting, SettingType, Settings, data, sparse, stored};
 pub use mcprove_settings::table::{self, Row, map_schema};
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::canonical::{Identity, first_equal};

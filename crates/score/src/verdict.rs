@@ -53,6 +53,7 @@ pub enum Severity {
 /// assert!(verdict.is_failure());
 /// assert!(verdict.numbers["r_squared"].is_null());
 /// ```
+#[sparse]
 #[data]
 pub struct Verdict {
     /// The detector, in `snake_case`.
@@ -66,11 +67,24 @@ pub struct Verdict {
     /// What it means, in one plain sentence.
     pub sentence: Message,
     /// What to try next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<Message>,
 }
 
+/// What the detector of a limit begins with.
+const LIMIT: &str = "threshold:";
+
 impl Verdict {
+    /// The same, as about the limit that its detector names.
+    pub fn about_limit(mut self) -> Self {
+        self.detector.insert_str(0, LIMIT);
+        self
+    }
+
+    /// The limit that it is about.
+    pub fn limit(&self) -> Option<&str> {
+        self.detector.strip_prefix(LIMIT)
+    }
+
     /// The target holds.
     pub fn pass(detector: impl Into<String>, sentence: impl Into<Message>) -> Self {
         Self {
@@ -130,14 +144,12 @@ impl Verdict {
     }
 
     /// Adds a number. What is unknown, infinite or not a number becomes null.
-    #[must_use]
     pub fn number(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.numbers.insert(name.into(), value.into());
         self
     }
 
     /// Adds fields of a report, under the names that they have there; those that it leaves out are not added.
-    #[must_use]
     pub fn numbers_of(mut self, report: &impl Serialize, names: &[&str]) -> Self {
         let mut fields = serde_json::to_value(report).unwrap_or_default();
         let given = names
@@ -148,7 +160,6 @@ impl Verdict {
     }
 
     /// Adds every field of a report that is a number, or null.
-    #[must_use]
     pub fn numbers_in(mut self, report: &impl Serialize) -> Self {
         if let Ok(Value::Object(fields)) = serde_json::to_value(report) {
             let numbers = fields

@@ -14,6 +14,7 @@
 //! | `short = 'c'` | its short flag |
 //! | `elsewhere = "ignored"` | where a scenario does not have it, it is ignored with a warning |
 //! | `elsewhere = "table.name"` | where a scenario does not have it, this setting is meant |
+//! | `flatten` | the settings of the field's type stand behind those of the struct |
 //!
 //! The documentation of the field is the explanation of the setting.
 
@@ -66,9 +67,16 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
 /// What else it derives stands in brackets.
 #[proc_macro_attribute]
 pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
+    let more = Tokens::from(more);
+    stored(quote!(::schemars::JsonSchema, #more).into(), item)
+}
+
+/// The same without a schema.
+#[proc_macro_attribute]
+pub fn stored(more: TokenStream, item: TokenStream) -> TokenStream {
     let (more, item) = (Tokens::from(more), Tokens::from(item));
     let derives = quote! {
-        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize, ::schemars::JsonSchema, #more)]
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize, #more)]
     };
     quote!(#derives #item).into()
 }
@@ -138,7 +146,9 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     let name = &input.ident;
     let (mut table, mut initial) = (Vec::new(), Vec::new());
     let (mut read, mut write) = (Vec::new(), Vec::new());
-    for field in &data.fields {
+    let (flattened, own): (Vec<_>, Vec<_>) =
+        data.fields.iter().partition(|field| is_flattened(field));
+    for field in own {
         let ident = &field.ident;
         let Some(setting) = declared(field)? else {
             initial.push(quote!(#ident: ::core::default::Default::default()));
@@ -155,6 +165,22 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
         write.push(quote!(#index => SettingType::write(&self.#ident)));
     }
     let count = table.len();
+    let mut declared = quote!(&TABLE);
+    let (mut start, mut inner) = (quote!(#count), Vec::new());
+    for Field { ident, ty, .. } in flattened {
+        let end = quote!(#start + <#ty as Settings>::declared().len());
+        initial.push(quote!(#ident: Settings::initial()));
+        read.push(quote!(_ if index < #end => self.#ident.read(index - (#start), reader, field),));
+        write.push(quote!(_ if index < #end => self.#ident.write(index - (#start))));
+        inner.push(ty);
+        start = end;
+        declared = quote! {
+            static ALL: ::std::sync::LazyLock<Vec<Setting>> = ::std::sync::LazyLock::new(|| {
+                [&TABLE[..], #(<#inner as Settings>::declared()),*].concat()
+            });
+            &ALL
+        };
+    }
     Ok(quote! {
         const _: () = {
             use #root::kind::*;
@@ -164,13 +190,13 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
 
             impl Settings for #name {
                 fn declared() -> &'static [Setting] {
-                    &TABLE
+                    #declared
                 }
                 fn initial() -> Self {
                     Self { #(#initial),* }
                 }
                 fn table(&self) -> &'static [Setting] {
-                    &TABLE
+                    Self::declared()
                 }
                 fn read(
                     &mut self,
@@ -192,6 +218,15 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
             }
         };
     })
+}
+
+/// Whether the settings of a field's type stand beside those of the struct.
+fn is_flattened(field: &Field) -> bool {
+    let mut lists = field
+        .attrs
+        .iter()
+        .filter_map(|it| it.meta.require_list().ok());
+    lists.any(|it| it.path.is_ident("setting") && it.tokens.to_string() == "flatten")
 }
 
 /// The entry of a field in the table; none if it is no setting.

@@ -87,7 +87,6 @@ impl ConfigError {
     }
 
     /// The same, with what is said of it where nothing of the file may be shown.
-    #[must_use]
     pub const fn with_gist(mut self, gist: &'static str) -> Self {
         self.gist = gist;
         self
@@ -118,7 +117,6 @@ impl ConfigError {
     }
 
     /// The same without its line, which holds a secret.
-    #[must_use]
     pub fn without_excerpt(mut self) -> Self {
         self.excerpt = None;
         self
@@ -283,11 +281,10 @@ impl fmt::Display for ConfigErrors {
             let more = errors.len().saturating_sub(ERRORS_MAX);
             if let (1.., Some(last)) = (more, errors.last()) {
                 let message = format!("{more} more problems are not shown");
-                let hint = message![
-                    "fix those above first; `mcprove validate` with ",
-                    setting("json"),
-                    " lists all"
-                ];
+                let hint = sentence!(
+                    "fix those above first; `mcprove validate` with {} lists all",
+                    setting("json")
+                );
                 let more = ConfigError::of_file(&last.file, message, hint);
                 write!(formatter, "{between}{more}")?;
             }

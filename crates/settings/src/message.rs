@@ -9,6 +9,7 @@ use crate::phrase;
 
 /// A sentence for users.
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Message(Vec<Part>);
 
 /// A part of a sentence.
@@ -70,6 +71,15 @@ pub fn names<Name: AsRef<str>>(names: &[Name]) -> Message {
 }
 
 /// A setting in a sentence, by its name.
+///
+/// ```
+/// use mcprove_settings::message::{Spelling, sentence, setting};
+///
+/// let hint = sentence!("raise {} if it may queue", setting("max_in_flight"));
+/// assert_eq!(hint.spelled(Spelling::Toml), "raise `max_in_flight` if it may queue");
+/// let flags = Spelling::Flags(|name| Some(format!("--{}", name.replace('_', "-"))));
+/// assert_eq!(hint.spelled(flags), "raise --max-in-flight if it may queue");
+/// ```
 pub fn setting(name: &str) -> Part {
     Part::Setting(name.to_owned().into())
 }
@@ -89,24 +99,6 @@ pub const fn tee_stderr() -> Part {
     Part::FlagOnly(" (", "tee_stderr", " shows that of a command live)")
 }
 
-/// Puts a sentence together from texts and settings.
-///
-/// ```
-/// use mcprove_settings::message::{Spelling, message, setting};
-///
-/// let hint = message!["raise ", setting("max_in_flight"), " if it may queue"];
-/// assert_eq!(hint.spelled(Spelling::Toml), "raise `max_in_flight` if it may queue");
-/// let flags = Spelling::Flags(|name| Some(format!("--{}", name.replace('_', "-"))));
-/// assert_eq!(hint.spelled(flags), "raise --max-in-flight if it may queue");
-/// ```
-#[macro_export]
-macro_rules! message {
-    ($($part:expr),* $(,)?) => {
-        $crate::message::Message::from_parts([$(::core::convert::Into::<$crate::message::Part>::into($part)),*])
-    };
-}
-pub use crate::message;
-
 impl Message {
     /// Of its parts.
     pub fn from_parts(parts: impl IntoIterator<Item = Part>) -> Self {
@@ -114,21 +106,18 @@ impl Message {
     }
 
     /// The same with words before it.
-    #[must_use]
     pub fn after(mut self, words: impl Into<Cow<'static, str>>) -> Self {
         self.0.insert(0, Part::Text(words.into()));
         self
     }
 
     /// The same with words after it.
-    #[must_use]
     pub fn then(mut self, words: impl Into<Cow<'static, str>>) -> Self {
         self.0.push(Part::Text(words.into()));
         self
     }
 
     /// The same with words, a name or another sentence after it.
-    #[must_use]
     pub fn with(mut self, more: &(impl Fill + ?Sized)) -> Self {
         more.fill(&mut self.0);
         self
@@ -148,7 +137,6 @@ impl Message {
     }
 
     /// As a sentence of its own: with a capital and a full stop.
-    #[must_use]
     pub fn whole(mut self) -> Self {
         let is_said = |part: &Part| !matches!(part, Part::Text(text) if text.is_empty());
         self.0.retain(is_said);
@@ -168,25 +156,11 @@ impl Message {
     }
 
     /// The same with its settings spelled for good.
-    #[must_use]
     pub fn fixed(&self, spelling: Spelling) -> Self {
         Self(self.spelled_parts(spelling).collect())
     }
 
-    /// What follows these words, where it begins with them.
-    pub fn without(&self, words: &str) -> Option<Self> {
-        let (first, rest) = self.0.split_first()?;
-        let Part::Text(first) = first else {
-            return None;
-        };
-        let first = Part::from(first.strip_prefix(words)?.to_owned());
-        Some(Self::from_parts(
-            [first].into_iter().chain(rest.iter().cloned()),
-        ))
-    }
-
     /// The same after a change of its text, such as what takes out secrets: where that finds something, it is a text.
-    #[must_use]
     pub fn edited(&self, edit: impl FnOnce(&str) -> String) -> Self {
         let text = self.text();
         let edited = edit(&text);

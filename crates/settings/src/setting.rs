@@ -28,7 +28,7 @@
 //! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
 //! ```
 
-pub use mcprove_settings_derive::{PublicSettings, Settings, data, in_seconds, sparse};
+pub use mcprove_settings_derive::{PublicSettings, Settings, data, in_seconds, sparse, stored};
 
 use crate::kind;
 use crate::prelude::*;
@@ -206,12 +206,11 @@ pub fn check(settings: &dyn Settings) -> Result<(), ConfigErrors> {
 
 /// Two settings that exclude each other are both given.
 pub fn cannot_both(reader: &mut Reader<'_>, later: &Field, other: &str) {
-    let message = message![
+    let message = sentence!(
+        "{} and {} cannot both be given",
         setting(other),
-        " and ",
-        setting(&later.name),
-        " cannot both be given"
-    ];
+        setting(&later.name)
+    );
     reader.problem(&later.span, message, "leave out one of them");
 }
 
@@ -438,8 +437,13 @@ impl<T: SettingTable> SettingType for BTreeMap<String, T> {
     }
 }
 
+/// A value whose default is decided where it is used.
 impl<T: SettingType> SettingType for Option<T> {
     const KIND: Kind = T::KIND;
+
+    fn initial(_: &Setting) -> Self {
+        None
+    }
 
     fn from_data(data: Data) -> Option<Self> {
         T::from_data(data).map(Some)

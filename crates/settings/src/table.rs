@@ -19,11 +19,10 @@ pub fn spelled(reader: &mut Reader<'_>, node: &Node, label: &str, known: &[&str]
         Data::Null => Data::Null,
         _ => {
             let message = format!("{label} must be a map, not {}", node.kind());
-            let hint = message![
-                "write one ",
-                assignment("name", "value"),
-                " per line, or {} for none"
-            ];
+            let hint = sentence!(
+                "write one {} per line, or {{}} for none",
+                assignment("name", "value")
+            );
             reader.problem(&node.span, message, hint);
             return None;
         }
@@ -63,7 +62,7 @@ pub fn refuse_twice(reader: &mut Reader<'_>, fields: &[Field], known: &[&str]) {
     for field in fields {
         let normal = field.name.replace('-', "_");
         if known.contains(&normal.as_str()) && !seen.insert(normal.clone()) {
-            let message = message![setting(&normal), " is given twice"];
+            let message = sentence!("{} is given twice", setting(&normal));
             reader.problem(&field.span, message, "leave one of them out");
         }
     }
@@ -99,7 +98,11 @@ pub fn name_of(reader: &mut Reader<'_>, node: &Node, list: &str) -> Option<Strin
         Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
         _ => {
             let found = node.text().map_or(node.kind(), |_| "an empty one");
-            let message = message![setting(list), format!(" must hold names, not {found}")];
+            let message = sentence!(
+                "{}{}",
+                setting(list),
+                format!(" must hold names, not {found}")
+            );
             reader.problem(&node.span, message, "write the name of a tool, as a text");
             None
         }

@@ -34,7 +34,7 @@ impl FillError {
     }
 
     /// That this cannot be filled in.
-    pub(crate) fn of(&self, what: impl fmt::Display) -> TestError {
+    pub fn of(&self, what: impl fmt::Display) -> TestError {
         TestError::new(sentence!("{what}: {self}"), self.hint())
     }
 }
@@ -49,10 +49,9 @@ impl From<FillError> for TestError {
 impl From<TestError> for ScoreError {
     fn from(TestError { message, hint }: TestError) -> Self {
         Self {
-            target: None,
-            run: None,
             message,
             hint,
+            ..Self::default()
         }
     }
 }

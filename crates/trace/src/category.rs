@@ -88,31 +88,17 @@ impl ErrorCategory {
             Self::Deadlock => {
                 "the call never returned; look for blocking work (imports, locks) inside an async handler".into()
             }
-            Self::Timeout => message![
-                "raise ",
-                setting("call_timeout"),
-                " if the tool may take this long, or check that the server still reads its input"
-            ],
+            Self::Timeout => sentence!("raise {} if the tool may take this long, or check that the server still reads its input", setting("call_timeout")),
             Self::ServerError => {
                 "the server refused the call by its own rules; check the arguments against the tool's description".into()
             }
-            Self::ProtocolError => message![
-                "the server rejected the request itself; check the method, the arguments and ",
-                setting("protocol")
-            ],
+            Self::ProtocolError => sentence!("the server rejected the request itself; check the method, the arguments and {}", setting("protocol")),
             Self::ToolError => {
                 "the tool ran and reported a failure; its text says why, check the arguments".into()
             }
-            Self::Crash => message!["the server process ended; read its stderr", tee_stderr()],
-            Self::Malformed => message![
-                "the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise ",
-                setting("max_frame"),
-                " for large replies"
-            ],
-            Self::Disconnected => message![
-                "the connection closed before the answer; read the server's stderr",
-                tee_stderr()
-            ],
+            Self::Crash => sentence!("the server process ended; read its stderr{}", tee_stderr()),
+            Self::Malformed => sentence!("the answer is not what the protocol asks for; its message says where. Keep logs on stderr, and raise {} for large replies", setting("max_frame")),
+            Self::Disconnected => sentence!("the connection closed before the answer; read the server's stderr{}", tee_stderr()),
             Self::Cancelled => {
                 "the call was cancelled before it was answered; run again to finish it".into()
             }

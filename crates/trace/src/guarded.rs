@@ -76,7 +76,6 @@ impl<S> Guarded<S> {
     }
 
     /// Ends the connection when its peer reads nothing for so long while something waits for it.
-    #[must_use]
     pub fn unread_at_most(mut self, time: Duration) -> Self {
         self.unread_time_max = Some(time);
         self

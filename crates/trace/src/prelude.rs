@@ -10,13 +10,13 @@ pub use std::sync::{Arc, Mutex};
 pub use std::time::{Duration, Instant, SystemTime};
 
 pub use mcprove_settings::loss::{Loss, Losses, Missing};
-pub use mcprove_settings::message::{Diagnostic, Message, message, sentence, setting, tee_stderr};
+pub use mcprove_settings::message::{Diagnostic, Message, sentence, setting, tee_stderr};
 pub use mcprove_settings::number::float;
 pub use mcprove_settings::own_limits::OwnLimit;
 pub use mcprove_settings::private_file;
 pub use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
 pub use mcprove_settings::secret::Redactor;
-pub use mcprove_settings::setting::{data, sparse};
+pub use mcprove_settings::setting::{data, sparse, stored};
 pub use mcprove_settings::sync::lock;
 pub use mcprove_settings::text::shorten;
 pub use schemars::JsonSchema;

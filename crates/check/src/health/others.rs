@@ -10,7 +10,7 @@ const ARGUMENT: &str = "text";
 
 impl Prober<'_> {
     /// Gets the prompts and reads the resources, as far as the server lists any.
-    pub(super) async fn examine_others(&mut self) -> (Vec<ToolHealth>, Vec<ToolHealth>) {
+    pub async fn examine_others(&mut self) -> (Vec<ToolHealth>, Vec<ToolHealth>) {
         let prompts = self.ask_all("prompts").await;
         (prompts, self.ask_all("resources").await)
     }

@@ -125,7 +125,7 @@ pub enum ToolOutcome {
 
 impl ProbeReport {
     /// What it comes to, by everything else in it.
-    pub(super) fn judge(&self) -> ProbeOutcome {
+    pub fn judge(&self) -> ProbeOutcome {
         let mut called = self.called();
         let has_failed = called.clone().any(ToolHealth::is_failure);
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
@@ -141,17 +141,17 @@ impl ProbeReport {
     }
 
     /// Everything that was called, or was to be.
-    pub(crate) fn called(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
+    pub fn called(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
         self.tools.iter().chain(self.others())
     }
 
     /// What was asked of a server without tools: its prompts and resources.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
+    pub fn others(&self) -> impl Iterator<Item = &ToolHealth> + Clone {
         self.prompts.iter().chain(&self.resources)
     }
 
     /// Keeps the end of the server's stderr.
-    pub(super) fn note_stderr(&mut self, tail: &str) {
+    pub fn note_stderr(&mut self, tail: &str) {
         let mut last = crate::last_lines(tail).peekable();
         if last.peek().is_some() {
             self.stderr = last.map(|line| shorten(line, LINE_CHARACTERS)).collect();
@@ -160,7 +160,7 @@ impl ProbeReport {
 }
 
 impl Finding {
-    pub(super) fn new(kind: &str, message: impl Into<Message>) -> Self {
+    pub fn new(kind: &str, message: impl Into<Message>) -> Self {
         Self {
             kind: kind.to_owned(),
             message: message.into(),
@@ -169,11 +169,7 @@ impl Finding {
 }
 
 impl ToolHealth {
-    pub(super) fn new(
-        name: impl Into<String>,
-        outcome: ToolOutcome,
-        took: Option<Duration>,
-    ) -> Self {
+    pub fn new(name: impl Into<String>, outcome: ToolOutcome, took: Option<Duration>) -> Self {
         Self {
             name: name.into(),
             outcome,
@@ -185,7 +181,7 @@ impl ToolHealth {
         }
     }
 
-    pub(super) fn skipped(name: impl Into<String>, reason: impl Into<Message>) -> Self {
+    pub fn skipped(name: impl Into<String>, reason: impl Into<Message>) -> Self {
         Self {
             message: Some(reason.into()),
             ..Self::new(name, ToolOutcome::Skipped, None)

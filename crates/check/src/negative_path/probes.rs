@@ -23,8 +23,8 @@ pub struct Entry {
     pub contract: &'static str,
     /// What to do about a tool that does not keep the contract.
     pub advice: &'static str,
-    pub(super) demands: Contract,
-    pub(super) make: fn(&Subject<'_>) -> Result<BadRequest, NotApplicable>,
+    pub demands: Contract,
+    pub make: fn(&Subject<'_>) -> Result<BadRequest, NotApplicable>,
 }
 
 /// Every probe.

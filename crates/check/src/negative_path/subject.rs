@@ -16,16 +16,16 @@ pub struct Subject<'a> {
     /// Its name.
     pub tool: &'a str,
     /// The names of all tools of its server.
-    pub(super) tools: BTreeSet<&'a str>,
+    pub tools: BTreeSet<&'a str>,
     /// The schema of its arguments.
-    pub(super) schema: &'a Value,
+    pub schema: &'a Value,
     /// Arguments that its schema accepts.
-    pub(super) arguments: Map<String, Value>,
+    pub arguments: Map<String, Value>,
     /// Whether they are other than those that were given, which do not fit the schema.
     pub are_made_up: bool,
     check: Option<SchemaCheck>,
     /// Why nothing is known of what its schema accepts.
-    pub(super) unreadable: Option<String>,
+    pub unreadable: Option<String>,
 }
 
 /// Why a tool cannot be asked badly: nothing could be said of what its schema accepts.
@@ -159,7 +159,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether the schema does not accept these arguments.
-    pub(super) fn rejects(&self, arguments: &Map<String, Value>) -> bool {
+    pub fn rejects(&self, arguments: &Map<String, Value>) -> bool {
         let arguments = Value::Object(arguments.clone());
         let check = self.check.as_ref();
         check.is_some_and(|check| check.failure(&arguments).is_some())
@@ -177,18 +177,18 @@ impl<'a> Subject<'a> {
     }
 
     /// The first of them.
-    pub(super) fn plainly_required(&self) -> Option<&str> {
+    pub fn plainly_required(&self) -> Option<&str> {
         self.required().next()
     }
 
     /// Whether a schema is there, whatever can be said of it.
-    pub(super) fn has_schema(&self) -> bool {
+    pub fn has_schema(&self) -> bool {
         self.schema.is_object()
     }
 
     /// The names of arguments, those that are required first, then those that the schema tells of: in its
     /// own order, each once.
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub fn names(&self) -> Vec<&str> {
         let properties = self
             .schema
             .get("properties")
@@ -204,19 +204,19 @@ impl<'a> Subject<'a> {
     }
 
     /// The arguments with another value for one of them.
-    pub(super) fn with(&self, name: &str, value: Value) -> Map<String, Value> {
+    pub fn with(&self, name: &str, value: Value) -> Map<String, Value> {
         let mut arguments = self.arguments.clone();
         arguments.insert(name.to_owned(), value);
         arguments
     }
 
     /// A name for a field that neither the schema nor the arguments have.
-    pub(super) fn unused_name(&self, wanted: &str) -> String {
+    pub fn unused_name(&self, wanted: &str) -> String {
         unused(wanted, &self.names().into_iter().collect())
     }
 
     /// A call of the tool with these arguments.
-    pub(super) fn request(&self, arguments: Map<String, Value>, what: String) -> BadRequest {
+    pub fn request(&self, arguments: Map<String, Value>, what: String) -> BadRequest {
         BadRequest {
             tool: self.tool.to_owned(),
             arguments: Value::Object(arguments),

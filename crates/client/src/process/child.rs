@@ -105,7 +105,7 @@ impl Child {
     }
 
     /// Whether the process ended because something killed its supervisor; known once it exited.
-    pub(crate) fn lost_supervisor(&self) -> Option<OwnLimit> {
+    pub fn lost_supervisor(&self) -> Option<OwnLimit> {
         self.process
             .is_lost()
             .then(|| OwnLimit::now(LimitedResource::Supervisor))

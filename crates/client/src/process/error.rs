@@ -15,7 +15,7 @@ pub struct SpawnError {
 }
 
 impl SpawnError {
-    pub(super) fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -39,7 +39,7 @@ impl SpawnError {
     }
 
     /// What `source` means for starting the server.
-    pub(super) fn from_io(server: &Server, source: &io::Error) -> Self {
+    pub fn from_io(server: &Server, source: &io::Error) -> Self {
         let program = redact_text(&server.command);
         if let Some(limit) = OwnLimit::of_start(source) {
             let message = sentence!("{limit}, so `{program}` was not started");
@@ -59,12 +59,12 @@ impl SpawnError {
     }
 
     /// The program exists and may not be executed.
-    pub(super) fn not_executable(program: &str, hint: impl Into<Message>) -> Self {
+    pub fn not_executable(program: &str, hint: impl Into<Message>) -> Self {
         Self::new(sentence!("not allowed to run `{program}`"), hint)
     }
 
     /// The file for its stderr cannot be written.
-    pub(crate) fn log_file(path: &Path, source: &io::Error) -> Self {
+    pub fn log_file(path: &Path, source: &io::Error) -> Self {
         let message = sentence!("cannot write the log `{}`: {source}", path.display());
         Self {
             limit: OwnLimit::of(source),
@@ -74,7 +74,7 @@ impl SpawnError {
 
     /// The supervisor cannot be started, or does not act as one.
     #[cfg(unix)]
-    pub(super) fn supervisor(program: &Path, source: &io::Error) -> Self {
+    pub fn supervisor(program: &Path, source: &io::Error) -> Self {
         let program = program.display();
         let hint = sentence!(
             "name a program that calls `mcprove_client::process::supervise` \
@@ -87,7 +87,7 @@ impl SpawnError {
     }
 
     /// The program does not exist; the hint depends on how it was written.
-    pub(super) fn not_found(server: &Server) -> Self {
+    pub fn not_found(server: &Server) -> Self {
         let program = redact_text(&server.command);
         let directory = server.working_dir.as_deref().unwrap_or(Path::new("."));
         let hint = if let Some((first, _)) = program.trim().split_once(char::is_whitespace) {

@@ -30,6 +30,7 @@ pub type Tee = Arc<dyn Fn(&[u8]) + Send + Sync>;
 /// assert_eq!(log.bytes(), 10);
 /// ```
 #[derive(Default)]
+#[must_use]
 pub struct StderrLog {
     /// Everything passes here first.
     stream: Mutex<StreamRedactor>,
@@ -49,7 +50,6 @@ impl StderrLog {
     }
 
     /// Sets which secrets are known. They are redacted before anything is kept or passed on.
-    #[must_use]
     pub fn with_redactor(mut self, redactor: Redactor) -> Self {
         self.stream = Mutex::new(StreamRedactor::new(redactor));
         self
@@ -64,7 +64,6 @@ impl StderrLog {
     }
 
     /// Notes there what the file or the tee did not get.
-    #[must_use]
     pub fn with_losses(mut self, losses: Losses) -> Self {
         self.losses = losses;
         self
@@ -72,14 +71,12 @@ impl StderrLog {
 
     /// Also calls `tee` with each chunk. A chunk is whole lines, except for a line of more than
     /// 64 KiB and for the end of a stream without a newline.
-    #[must_use]
     pub fn with_tee(mut self, tee: Tee) -> Self {
         self.tee = Some(tee);
         self
     }
 
     /// Also calls `tee` with each chunk as it arrives, secrets and all: for whoever only passes it on.
-    #[must_use]
     pub fn with_raw_tee(mut self, tee: Tee) -> Self {
         self.raw_tee = Some(tee);
         self
@@ -137,7 +134,7 @@ impl StderrLog {
     }
 
     /// Reads `stderr` to its end.
-    pub(super) async fn drain(&self, mut stderr: impl AsyncRead + Unpin) {
+    pub async fn drain(&self, mut stderr: impl AsyncRead + Unpin) {
         let mut buffer = Vec::with_capacity(READ_BYTES);
         while matches!(stderr.read_buf(&mut buffer).await, Ok(1..)) {
             self.write(&buffer);

@@ -55,7 +55,7 @@ impl Reply {
     }
 
     /// The failure of a call that was answered with this.
-    pub(super) fn refused(&self, failure: Failure) -> CallError {
+    pub fn refused(&self, failure: Failure) -> CallError {
         let mut error = CallError::sent(failure, self.request_id, self.duration);
         error.0.reply = Some(self.clone());
         error
@@ -95,7 +95,7 @@ impl CallError {
         Self::sent(failure, 0, Duration::ZERO)
     }
 
-    pub(super) fn sent(failure: Failure, request_id: u64, duration: Duration) -> Self {
+    pub fn sent(failure: Failure, request_id: u64, duration: Duration) -> Self {
         Self(Box::new(FailedCall {
             failure,
             request_id,
@@ -131,7 +131,7 @@ impl CallError {
 pub struct Call(InFlight<Arc<Core>>);
 
 impl Call {
-    pub(crate) fn new(core: Arc<Core>, id: u64) -> Self {
+    pub fn new(core: Arc<Core>, id: u64) -> Self {
         Self(InFlight::new(core, id, false))
     }
 

@@ -78,22 +78,20 @@ impl ConnectError {
         match self {
             Self::Start(error) => error.hint(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
-                message![
-                    "the server crashed before responding; its stderr says why",
+                sentence!(
+                    "the server crashed before responding; its stderr says why{}",
                     tee_stderr()
-                ]
+                )
             }
-            Self::Unreachable { .. } => message![
-                "check that the server runs and that the address is right (",
-                assignment("transport", "sse"),
-                " for HTTP+SSE servers)"
-            ],
-            Self::Silent { .. } => message![
-                "raise ",
+            Self::Unreachable { .. } => sentence!(
+                "check that the server runs and that the address is right ({} for HTTP+SSE servers)",
+                assignment("transport", "sse")
+            ),
+            Self::Silent { .. } => sentence!(
+                "raise {} if the server needs longer to start, or read its stderr{}",
                 setting("startup_timeout"),
-                " if the server needs longer to start, or read its stderr",
                 tee_stderr()
-            ],
+            ),
             Self::Handshake { failure, .. } if failure.is_oversized() => {
                 ErrorCategory::Malformed.hint()
             }
@@ -103,19 +101,18 @@ impl ConnectError {
             Self::Handshake { .. } if self.is_violation() => {
                 "answer each request with its own id and the result that its method asks for".into()
             }
-            Self::Handshake { .. } => message![
-                "check that this is an MCP server, and try another ",
+            Self::Handshake { .. } => sentence!(
+                "check that this is an MCP server, and try another {}",
                 setting("protocol")
-            ],
-            Self::Forbidden { .. } => message![
-                "give what it asks for, such as ",
+            ),
+            Self::Forbidden { .. } => sentence!(
+                "give what it asks for, such as {}",
                 assignment("headers", "\"Authorization: Bearer …\"")
-            ],
-            Self::Revision { .. } => message![
-                "use ",
-                assignment("protocol", "auto"),
-                ", or one that the server offers"
-            ],
+            ),
+            Self::Revision { .. } => sentence!(
+                "use {}, or one that the server offers",
+                assignment("protocol", "auto")
+            ),
         }
     }
 

@@ -19,7 +19,7 @@ pub struct ToolRule {
 }
 
 impl Session {
-    pub(super) fn requires_task(&self, tool: &str) -> bool {
+    pub fn requires_task(&self, tool: &str) -> bool {
         let rules = lock(&self.tools);
         rules.get(tool).is_some_and(|rule| rule.requires_task)
     }

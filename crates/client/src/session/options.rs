@@ -87,6 +87,7 @@ pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
 /// assert_eq!(options.max_frame, 64 * 1024 * 1024);
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct SessionOptions {
     /// Which revision to speak.
     pub protocol: ProtocolChoice,
@@ -155,7 +156,6 @@ impl Default for SessionOptions {
 
 impl SessionOptions {
     /// Sets how long a call may take.
-    #[must_use]
     pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
         Self {
             call_timeout,
@@ -164,21 +164,18 @@ impl SessionOptions {
     }
 
     /// Sets the revision to speak.
-    #[must_use]
     pub fn with_revision(self, revision: Revision) -> Self {
         let protocol = ProtocolChoice::Revision(revision);
         Self { protocol, ..self }
     }
 
     /// Sets who answers what the server asks of its client.
-    #[must_use]
     pub fn with_responder(self, responder: impl Responder + 'static) -> Self {
         let responder = Arc::new(responder);
         Self { responder, ..self }
     }
 
     /// Sets who is told of notifications: their method and their parameters, as JSON.
-    #[must_use]
     pub fn with_notifications(self, told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
         let on_notification: Option<NotificationHandler> = Some(Arc::new(told));
         Self {
@@ -188,7 +185,6 @@ impl SessionOptions {
     }
 
     /// Sets what stands around the channel, such as faults.
-    #[must_use]
     pub fn with_layer(self, layer: impl ChannelLayer + 'static) -> Self {
         let layer: Option<Arc<dyn ChannelLayer>> = Some(Arc::new(layer));
         Self { layer, ..self }

@@ -36,18 +36,18 @@ pub struct RawAnswer {
 }
 
 impl RawAnswer {
-    pub(super) fn new(is_error: bool, text: &str) -> Self {
+    pub fn new(is_error: bool, text: &str) -> Self {
         let text = on_one_line(&shorten(text, SAID_CHARACTERS_MAX));
         Self { is_error, text }
     }
 
-    pub(super) fn of_result(result: &str) -> Self {
+    pub fn of_result(result: &str) -> Self {
         let parsed: Value = parse_bounded(result).unwrap_or_default();
         let said = parsed["content"][0]["text"].as_str();
         Self::new(parsed["isError"] == true, said.unwrap_or(result))
     }
 
-    pub(super) fn of_error(error: &str) -> Self {
+    pub fn of_error(error: &str) -> Self {
         match parse_bounded::<RpcError>(error) {
             Ok(error) => Self::new(true, &format!("{} (code {})", error.message, error.code)),
             Err(_) => Self::new(true, error),

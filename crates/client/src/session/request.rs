@@ -16,13 +16,14 @@ pub type ProgressHandler = Arc<dyn Fn(&Value) + Send + Sync>;
 /// assert_eq!(request.tool_name(), Some("echo"));
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Request {
     label: Arc<Label>,
     pub params: String,
     pub headers: Vec<(String, String)>,
     /// How long the answer may take, instead of the session's call timeout.
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) progress: Option<ProgressHandler>,
+    pub timeout: Option<Duration>,
+    pub progress: Option<ProgressHandler>,
 }
 
 /// The names of a request, shared by every call made from it.
@@ -68,7 +69,6 @@ impl Request {
 
     /// Sets the parameters: an object without `_meta`, which the session adds. The name of a
     /// tool, prompt, resource or task in them goes into the `Mcp-Name` header.
-    #[must_use]
     pub fn params(mut self, params: &Value) -> Self {
         let key = match self.method() {
             "tools/call" | "prompts/get" => "name",
@@ -88,20 +88,17 @@ impl Request {
     }
 
     /// Sets how long the answer may take, instead of the session's call timeout.
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// Lets the request wait for ever: a subscription.
-    #[must_use]
     pub fn without_timeout(self) -> Self {
         self.timeout(Duration::MAX)
     }
 
     /// Asks for progress notifications and sets who gets them.
-    #[must_use]
     pub fn on_progress(mut self, handler: ProgressHandler) -> Self {
         self.progress = Some(handler);
         self
@@ -117,7 +114,7 @@ impl Request {
         self.label.tool()
     }
 
-    pub(crate) fn label(&self) -> &Arc<Label> {
+    pub fn label(&self) -> &Arc<Label> {
         &self.label
     }
 }

@@ -54,7 +54,7 @@ impl Session {
     }
 
     /// Calls a tool as a task (2025-11-25) and waits for its result.
-    pub(super) async fn run_as_task(
+    pub async fn run_as_task(
         &self,
         tool: &str,
         arguments: &Value,
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// Waits for a task that the server chose to make of a call (stateless era).
-    pub(super) async fn follow_stateless_task(
+    pub async fn follow_stateless_task(
         &self,
         created: &Reply,
         timeout: Duration,
@@ -263,7 +263,7 @@ impl Session {
     }
 
     /// Answers a map of questions by the session's responder.
-    pub(super) fn answer_all(
+    pub fn answer_all(
         &self,
         questions: &Map<String, Value>,
     ) -> Result<Map<String, Value>, CallError> {

@@ -9,7 +9,7 @@ const KEPT_MAX: usize = 100;
 const MESSAGE_CHARACTERS_MAX: usize = 500;
 
 /// A kind of protocol violation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[stored(Copy, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
     /// Something that is no JSON, such as a log line on stdout.
@@ -53,7 +53,7 @@ impl ViolationKind {
 }
 
 /// One violation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct Violation {
     /// What kind.
     pub kind: ViolationKind,
@@ -71,7 +71,7 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub(crate) fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
+    pub fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
         *self.counts.entry(kind).or_default() += 1;
         if self.first.len() < KEPT_MAX {
             self.first.push(Violation {

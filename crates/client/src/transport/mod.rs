@@ -334,7 +334,6 @@ impl Failure {
     }
 
     /// The same failure, of this process where `limit` says that it ran out of something.
-    #[must_use]
     pub(crate) fn of_limit(self, limit: Option<OwnLimit>) -> Self {
         match limit {
             Some(limit) => {
@@ -345,7 +344,6 @@ impl Failure {
     }
 
     /// The same failure with `detail`.
-    #[must_use]
     pub fn with(mut self, detail: Detail) -> Self {
         self.detail = detail;
         self

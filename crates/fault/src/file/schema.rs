@@ -4,6 +4,7 @@
 //! that the reader takes.
 
 use mcprove_settings::kind::Kind;
+use mcprove_settings::table::spellings;
 use schemars::{Schema, json_schema};
 
 use super::FAULTS_MAX;
@@ -77,13 +78,6 @@ pub fn list_schema(extra: Map<String, Value>) -> Value {
         "additionalProperties": false,
     });
     json!({ "type": "array", "items": { "anyOf": [line, map] }, "maxItems": FAULTS_MAX })
-}
-
-/// A name with `_`, and with `-` where that is another.
-fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
-    let dashed = name.replace('_', "-");
-    let other = (dashed != name).then_some(dashed);
-    std::iter::once(name.to_owned()).chain(other)
 }
 
 fn kind_schema() -> Value {

@@ -31,7 +31,7 @@ impl Default for Caps {
 
 impl Caps {
     /// Cuts what is over the caps, and says so in the row.
-    pub(super) fn apply(self, row: &mut AuditRow) {
+    pub fn apply(self, row: &mut AuditRow) {
         let cut = |text: &mut Option<String>, max| text.as_mut().is_some_and(|text| cut(text, max));
         row.parameters_cut |= cut(&mut row.parameters, self.parameters);
         row.response_cut |= cut(&mut row.response, self.response);

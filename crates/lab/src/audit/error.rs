@@ -1,6 +1,6 @@
 //! What can go wrong with a file of the audit.
 
-use mcprove_settings::message::{Message, message, setting};
+use mcprove_settings::message::{Message, sentence, setting};
 
 use crate::prelude::*;
 
@@ -90,16 +90,16 @@ impl AuditError {
             Self::ReadOnly(_) => "check the permissions of the file and of its folder",
             Self::Locked(_) => "end the other process, or wait until it is done",
             Self::Lost { reason, .. } if reason == LOCKED => {
-                return message![
-                    "end the other process, or give another file with ",
+                return sentence!(
+                    "end the other process, or give another file with {}",
                     setting("audit")
-                ];
+                );
             }
             Self::Lost { .. } => {
-                return message![
-                    "free disk space, or give another file with ",
+                return sentence!(
+                    "free disk space, or give another file with {}",
                     setting("audit")
-                ];
+                );
             }
             Self::Thread(_) => "check how many threads and how much memory a process may have",
             Self::Other { .. } => "check the path, the disk space and the permissions",
@@ -111,7 +111,7 @@ impl AuditError {
     }
 
     /// What SQLite says about the file at `path`.
-    pub(super) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
+    pub fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;
         let path = path.to_owned();
         match error.sqlite_error_code() {

@@ -54,7 +54,7 @@ impl AuditReader {
         Self::connect(Place::File(path.as_ref().to_owned()))
     }
 
-    pub(super) fn connect(place: Place) -> AuditResult<Self> {
+    pub fn connect(place: Place) -> AuditResult<Self> {
         let connection = place.connect_to_read()?;
         let checked = |connection: Connection| {
             let version = schema::check(&connection, place.path())?;

@@ -110,7 +110,6 @@ impl AuditStore {
     }
 
     /// The same, which knows further secrets: what clients send has the keys of the lab.
-    #[must_use]
     pub fn with_secrets(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
         self.redactor = self.redactor.with_secrets(secrets);
         self

@@ -39,16 +39,16 @@ pub struct Entry {
     #[serde(default = "first_revision")]
     pub since: Revision,
     /// What it always answers with.
-    pub(crate) result: Option<Value>,
+    pub result: Option<Value>,
     /// What it asks the client.
     #[serde(default)]
-    pub(crate) asks: Vec<Question>,
+    pub asks: Vec<Question>,
     /// What it says when it has the answers.
     #[serde(default)]
-    pub(crate) says: String,
+    pub says: String,
     /// Whether it gives out state with its questions.
     #[serde(default)]
-    pub(crate) state: bool,
+    pub state: bool,
 }
 
 /// A prompt, or what is in its messages.

@@ -16,7 +16,9 @@ use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
 
 pub use mcprove_settings::secret::REDACTED;
-pub use server::{TRANSPORTS, address, read_env, read_headers};
+pub use server::{
+    ServerSettings, TRANSPORTS, TimeLimits, address, read_alone, read_env, read_headers,
+};
 pub use settings::read_parts;
 
 /// The configuration that `mcprove example-config` prints: everything explained in comments. What is not commented out
@@ -78,25 +80,25 @@ pub struct LoadConfig {
 }
 
 /// How a server is spoken to.
-#[derive(Debug, Clone, PartialEq, Eq, Settings)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Settings)]
 pub struct SessionSettings {
     /// The revision to speak.
     #[setting(default = "auto")]
     pub protocol: ProtocolChoice,
-    /// Fails when the server chooses another revision than the one asked for.
+    /// Fail when the server chooses another revision than the one asked for.
     #[setting(default = false)]
     pub strict_protocol: bool,
     /// How long one call may take; a deadline of its own, apart from `hang_timeout`.
-    #[setting(otherwise = "30s")]
+    #[setting(default = "30s")]
     pub call_timeout: Option<Duration>,
     /// The largest message accepted from the server.
-    #[setting(otherwise = "64MiB")]
+    #[setting(default = "64MiB")]
     pub max_frame: Option<usize>,
-    /// Answers a server that asks for input with generated values instead of declining.
-    #[setting(otherwise = "false")]
+    /// Answer a server that asks for input (elicitation, sampling) with generated values instead of declining.
+    #[setting(default = false)]
     pub accept_requests: Option<bool>,
-    /// Whether an HTTP address that turns out to be of the old HTTP+SSE kind is taken as such.
-    pub fall_back_to_sse: bool,
+    /// Whether the transport was named: only an address without one falls back from HTTP to HTTP+SSE.
+    pub has_transport: bool,
 }
 
 /// What is written and shown.

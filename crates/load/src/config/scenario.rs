@@ -62,14 +62,12 @@ fn read_common(
 
 fn read_type(reader: &mut Reader<'_>, given: &Section<'_>) -> Option<&'static Entry> {
     let Some(field) = given.get(TYPE.name) else {
-        let message = message![section("scenario"), " has no ", setting(TYPE.name)];
+        let message = sentence!("{} has no {}", section("scenario"), setting(TYPE.name));
         let known = names().join(", ");
-        let hint = message![
-            "add ",
-            assignment("type", "\"sustained\""),
-            ", or one of ",
-            known
-        ];
+        let hint = sentence!(
+            "add {}, or one of {known}",
+            assignment("type", "\"sustained\"")
+        );
         reader.problem(given.span(), message, hint);
         return None;
     };
@@ -87,16 +85,11 @@ fn declared(name: &str) -> Option<&'static Setting> {
 
 fn advice(name: &str) -> Option<Message> {
     match name {
-        "tool" | "tools" | "tool_calls" | "args" => Some(message![
-            "tools stand in ",
-            section("scenario.tool_call[]"),
-            ", with name and args"
-        ]),
-        "patterns" => Some(message![
-            "did you mean ",
-            section("scenario.pattern[]"),
-            "?"
-        ]),
+        "tool" | "tools" | "tool_calls" | "args" => Some(sentence!(
+            "tools stand in {}, with name and args",
+            section("scenario.tool_call[]")
+        )),
+        "patterns" => Some(sentence!("did you mean {}?", section("scenario.pattern[]"))),
         "kind" | "name" | "scenario" => Some("did you mean \"type\"?".into()),
         "baseline_concurrent" => Some("did you mean \"concurrent\"?".into()),
         "baseline_duration" => Some("did you mean \"duration\"?".into()),
@@ -116,25 +109,22 @@ fn check_elsewhere(reader: &mut Reader<'_>, given: &Section<'_>, entry: &Entry) 
         match declared.elsewhere {
             Elsewhere::Ignored => {
                 declared.kind.check(reader, field);
-                let message = message![
+                let message = sentence!(
+                    "{} does not use {}, which is for {owners}",
                     entry.name,
-                    " does not use ",
-                    setting(&field.name),
-                    ", which is for ",
-                    owners
-                ];
+                    setting(&field.name)
+                );
                 reader.warn(&field.span, message);
             }
             refused => {
-                let message = message![entry.name, " has no setting ", setting(&field.name)];
+                let message = sentence!("{} has no setting {}", entry.name, setting(&field.name));
                 let hint = match refused {
                     Elsewhere::Instead(table, name) => {
-                        message![
+                        sentence!(
+                            "{} has {} for every scenario",
                             section(table),
-                            " has ",
-                            setting(name),
-                            " for every scenario"
-                        ]
+                            setting(name)
+                        )
                     }
                     _ => format!("it is for {owners}; leave it out").into(),
                 };
@@ -149,11 +139,11 @@ fn warn_of_unused(reader: &mut Reader<'_>, given: &Section<'_>, scenario: &Scena
     for field in given.fields() {
         let declared = declared(&field.name);
         if declared.is_some_and(|it| !scenario.load.is_used(it)) {
-            let message = message![
+            let message = sentence!(
+                "{} does nothing without {}",
                 setting(&field.name),
-                " does nothing without ",
                 setting("rate")
-            ];
+            );
             reader.warn(&field.span, message);
         }
     }
@@ -161,10 +151,10 @@ fn warn_of_unused(reader: &mut Reader<'_>, given: &Section<'_>, scenario: &Scena
         && !scenario.tool_calls.is_empty()
         && let Some(field) = given.get(TOOL_CALL.name)
     {
-        let message = message![
-            setting(TOOL_CALL.name),
-            " does nothing: every pattern has its own steps"
-        ];
+        let message = sentence!(
+            "{} does nothing: every pattern has its own steps",
+            setting(TOOL_CALL.name)
+        );
         reader.warn(&field.span, message);
     }
 }

@@ -1,7 +1,9 @@
 //! The section `[server]`: a command to start, or an address to connect to.
 
+use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::section as table;
 use mcprove_settings::secret::{self, REDACTED};
+use mcprove_settings::tree::Document;
 
 use super::settings::advice;
 use crate::prelude::*;
@@ -33,15 +35,31 @@ pub struct ServerSettings {
     /// Headers added to every request to an address.
     #[setting(otherwise = "none")]
     headers: TextTable,
-    /// How long the server may take to answer the first request.
-    #[setting(otherwise = "30s")]
-    startup_timeout: Option<Duration>,
-    /// How long it may take to exit once its input is closed.
-    #[setting(kind = TIME_OR_ZERO, otherwise = "5s")]
-    shutdown_timeout: Option<Duration>,
     /// Another place for `protocol` of [session].
     #[setting(otherwise = "auto")]
     protocol: Option<ProtocolChoice>,
+    #[setting(flatten)]
+    limits: TimeLimits,
+}
+
+/// How long a server may take to start and to exit.
+#[derive(Debug, Settings)]
+pub struct TimeLimits {
+    /// How long the server may take to answer the first request.
+    #[setting(default = "30s")]
+    pub startup_timeout: Option<Duration>,
+    /// How long the server may take to exit once its input is closed.
+    #[setting(kind = TIME_OR_ZERO, default = "5s")]
+    pub shutdown_timeout: Option<Duration>,
+}
+
+impl TimeLimits {
+    /// The server with these limits in the place of its own.
+    pub fn apply(&self, mut server: Server) -> Server {
+        server.startup_timeout = self.startup_timeout.unwrap_or(server.startup_timeout);
+        server.shutdown_timeout = self.shutdown_timeout.unwrap_or(server.shutdown_timeout);
+        server
+    }
 }
 
 /// A program, or a program and its first arguments.
@@ -85,17 +103,17 @@ impl SettingType for TextTable {
 pub const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
 
-/// Reads the section, and tells whether the transport was left to the address; none only when there were problems.
+/// Reads the section, and tells whether the transport is named; none only when there were problems.
 pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
     let section = reader.section_of(node, table("server"), ServerSettings::declared(), advice);
     let mut given = ServerSettings::initial();
     fill(&mut given, reader, &section);
     let server = match (section.get("url"), given.transport.as_deref()) {
         (Some(url), Some("stdio")) => {
-            let message = message![
-                setting("url"),
-                " cannot be combined with transport \"stdio\""
-            ];
+            let message = sentence!(
+                "{} cannot be combined with transport \"stdio\"",
+                setting("url")
+            );
             reader.problem(&url.span, message, "leave out one of them");
             None
         }
@@ -104,15 +122,26 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
             let message = format!("transport {name:?} needs a url");
             let field = section.get("transport");
             let span = field.map_or(section.span(), |field| &field.span);
-            reader.problem(span, message, "add url = \"http://127.0.0.1:8080/mcp\"");
+            let hint = sentence!(
+                "give its address as {}, such as http://127.0.0.1:8080/mcp",
+                setting("url")
+            );
+            reader.problem(span, message, hint);
             None
         }
         (None, _) => read_command(reader, &section, &given),
     };
-    let mut server = server?;
-    server.startup_timeout = given.startup_timeout.unwrap_or(server.startup_timeout);
-    server.shutdown_timeout = given.shutdown_timeout.unwrap_or(server.shutdown_timeout);
-    Some((server, section.get("transport").is_none()))
+    let server = given.limits.apply(server?);
+    Some((server, section.get("transport").is_some()))
+}
+
+/// The server of a document that has nothing else, such as what flags say.
+pub fn read_alone(document: &Document) -> Result<Server, ConfigErrors> {
+    let mut reader = Reader::new(document);
+    let field = document.root.get("server");
+    let server = field.and_then(|field| read(&mut reader, &field.value));
+    reader.finish()?;
+    Ok(server.map_or_else(|| Server::http(""), |(server, _)| server))
 }
 
 fn read_command(
@@ -122,12 +151,12 @@ fn read_command(
 ) -> Option<Server> {
     if section.get("command").is_none() {
         let hint = "add command = \"python\" and args = [\"-m\", \"my_mcp\"], or url = \"http://127.0.0.1:8080/mcp\"";
-        let message = message![table("server"), " has neither a command nor a url"];
+        let message = sentence!("{} has neither a command nor a url", table("server"));
         reader.problem(section.span(), message, hint);
     }
     if let Some(headers) = section.get("headers") {
-        let message = message![setting("headers"), " are for a server at an address"];
-        let hint = "leave them out, or give a url instead of a command";
+        let message = sentence!("{} is for a server at an address", setting("headers"));
+        let hint = "leave it out, or give a url instead of a command";
         reader.problem(&headers.span, message, hint);
     }
     let env = read_env(reader, section);
@@ -164,10 +193,10 @@ fn read_address(
 ) -> Option<Server> {
     for name in ["command", "args", "env", "working_dir"] {
         if let Some(other) = section.get(name) {
-            let message = message![
-                setting(name),
-                " is for a server that is started, and there is a url"
-            ];
+            let message = sentence!(
+                "{} is for a server that is started, and there is a url",
+                setting(name)
+            );
             reader.problem(&other.span, message, "leave out one of them");
         }
     }
@@ -279,7 +308,7 @@ fn plain_text(reader: &mut Reader<'_>, field: &Field, what: &str) -> Option<Stri
         field.name,
         field.value.kind()
     );
-    let message = message![setting(what), held];
+    let message = sentence!("{}{held}", setting(what));
     reader.problem(&field.value.span, message, "put the value in quotes");
     None
 }
@@ -292,7 +321,7 @@ fn refuse_redacted(reader: &mut Reader<'_>, section: &Section<'_>, name: &str, t
     if texts.iter().any(|text| text.contains(REDACTED))
         && let Some(field) = section.get(name)
     {
-        let message = message!["a secret was taken out of ", setting(name)];
+        let message = sentence!("a secret was taken out of {}", setting(name));
         reader.problem(&field.value.span, message, PUT_BACK);
     }
 }

@@ -27,15 +27,6 @@ static NOTHING: Node = Node {
     span: 0..0,
 };
 
-impl Default for SessionSettings {
-    fn default() -> Self {
-        Self {
-            fall_back_to_sse: true,
-            ..Self::initial()
-        }
-    }
-}
-
 impl Default for OutputSettings {
     fn default() -> Self {
         Self {
@@ -79,7 +70,7 @@ impl SessionSettings {
             call_timeout: self.call_timeout.unwrap_or(CALL_TIMEOUT),
             max_frame: self.max_frame.unwrap_or(MAX_FRAME),
             responder,
-            fall_back_to_sse: self.fall_back_to_sse,
+            fall_back_to_sse: !self.has_transport,
             ..SessionOptions::default()
         }
     }
@@ -93,19 +84,19 @@ pub fn read_config(
 ) -> Option<LoadConfig> {
     let top = reader.section(root, "the file", TOP, advice);
     let server = match (given, top.get("server")) {
-        (Some(server), _) => Some((server.clone(), true)),
+        (Some(server), _) => Some((server.clone(), false)),
         (None, Some(field)) => server::read(reader, &field.value),
         (None, None) => missing(
             reader,
             &top,
             "server",
-            message!["add ", table("server"), " with a command or a url"],
+            sentence!("add {} with a command or a url", table("server")),
         ),
     };
-    let mut session = SessionSettings::default();
-    if let Some((_, falls_back)) = server {
-        session.fall_back_to_sse = falls_back;
-    }
+    let session = SessionSettings {
+        has_transport: server.as_ref().is_some_and(|it| it.1),
+        ..SessionSettings::default()
+    };
     let config = read_parts(reader, &top, &session);
     Some(LoadConfig {
         server: server?.0,
@@ -131,11 +122,10 @@ pub fn read_parts(
             reader,
             top,
             "scenario",
-            message![
-                "add ",
-                table("scenario"),
-                " with a type such as \"sustained\""
-            ],
+            sentence!(
+                "add {} with a type such as \"sustained\"",
+                table("scenario")
+            ),
         ),
     };
     let mut faults = Vec::new();
@@ -171,7 +161,7 @@ fn missing<T>(
     hint: Message,
 ) -> Option<T> {
     let span = top.span().start..top.span().start;
-    reader.problem(&span, message!["there is no ", table(name)], hint);
+    reader.problem(&span, sentence!("there is no {}", table(name)), hint);
     None
 }
 
@@ -179,7 +169,7 @@ fn missing<T>(
 pub fn advice(name: &str) -> Option<Message> {
     let mut sections = SECTIONS.iter();
     let owner = sections.find(|other| (other.settings)().iter().any(|it| it.has_name(name)))?;
-    Some(message!["it belongs below ", table(owner.name)])
+    Some(sentence!("it belongs below {}", table(owner.name)))
 }
 
 /// The revision, which may stand in one of three places.
@@ -188,9 +178,11 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolC
     let places = [within("session"), within("server"), top.get("protocol")];
     let mut given = places.into_iter().flatten();
     let field = given.next()?;
-    for second in given {
-        let message = message![setting("protocol"), " is given twice"];
-        let hint = message!["keep the one below ", table("session")];
+    // A flag is meant instead of what the file says.
+    let is_flag = reader.is_given_besides(&field.span);
+    for second in given.filter(|_| !is_flag) {
+        let message = sentence!("{} is given twice", setting("protocol"));
+        let hint = sentence!("keep the one below {}", table("session"));
         reader.problem(&second.span, message, hint);
     }
     let declared = SessionSettings::declared()
@@ -218,7 +210,12 @@ impl SettingTable for ToolThresholds {
         Thresholds::declared()
             .iter()
             .any(|it| it.name == name)
-            .then(|| message!["it is for all tools together, below ", table("thresholds")])
+            .then(|| {
+                sentence!(
+                    "it is for all tools together, below {}",
+                    table("thresholds")
+                )
+            })
     }
 }
 

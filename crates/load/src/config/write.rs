@@ -90,7 +90,7 @@ fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
         }
         Some((url, _)) => page.line("url", redact_urls(url)),
     }
-    if !session.fall_back_to_sse || matches!(server.transport, Transport::Sse { .. }) {
+    if session.has_transport || matches!(server.transport, Transport::Sse { .. }) {
         page.line("transport", server.transport.name());
     }
     page.line("startup_timeout", write_duration(server.startup_timeout));

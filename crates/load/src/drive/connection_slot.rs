@@ -200,7 +200,7 @@ impl ConnectionSlot {
 
 impl RunContext {
     /// Finds out what a call that never returned says of the server behind `connection`, and notes it.
-    pub(crate) async fn note_stuck(&self, connection: &Connection, tool: &str) -> DeadlockKind {
+    pub async fn note_stuck(&self, connection: &Connection, tool: &str) -> DeadlockKind {
         let session = &connection.session;
         let answers = session.check_alive(ALIVE_TIMEOUT).await.is_ok();
         let kind = process_kind(session, answers);

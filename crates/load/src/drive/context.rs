@@ -11,36 +11,36 @@ use crate::prelude::*;
 #[derive(Clone)]
 pub struct RunContext {
     shared: Arc<SharedRun>,
-    pub(crate) recorder: Arc<Recorder>,
+    pub recorder: Arc<Recorder>,
 }
 
 /// What all threads of a run share.
 pub struct SharedRun {
     /// Who is tested.
-    pub(crate) server: Server,
+    pub server: Server,
     /// How sessions behave.
-    pub(crate) options: SessionOptions,
+    pub options: SessionOptions,
     /// The faults that its calls meet.
-    pub(crate) faults: Option<Arc<TimedInjector>>,
+    pub faults: Option<Arc<TimedInjector>>,
     /// What is to be done.
     pub scenario: Scenario,
     /// Decides every random choice.
     pub seed: u64,
     /// The tokens of this run.
-    pub(crate) tokens: Tokens,
+    pub tokens: Tokens,
     /// Where events go.
-    pub(crate) stream: EventStream,
+    pub stream: EventStream,
     /// When to stop.
     pub stop: Stop,
     /// The server processes that are alive, by the session that they belong to.
-    pub(crate) processes: Mutex<BTreeMap<u32, u32>>,
+    pub processes: Mutex<BTreeMap<u32, u32>>,
     /// What strict mode checks, where it is on.
-    pub(crate) strict: Option<Arc<Strict>>,
+    pub strict: Option<Arc<Strict>>,
     /// What the live view shows.
-    pub(crate) gauges: Gauges,
+    pub gauges: Gauges,
     /// Tools too slow to be called alone after the load. Whoever adds to them has just waited long, so that the
     /// lock is rarely taken.
-    pub(crate) slow_tools: Mutex<BTreeSet<String>>,
+    pub slow_tools: Mutex<BTreeSet<String>>,
     /// The tools that have limits of their own.
     limited_tools: Vec<String>,
     sessions: AtomicU32,
@@ -115,9 +115,9 @@ impl Fact for StayedFact {
 }
 
 /// A session could not be opened; the message says why.
+#[sparse]
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ConnectFailedFact {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
 }
 
@@ -246,7 +246,7 @@ impl Connection {
     }
 
     /// Ends the session with what the server did on it noted; one that is `stuck` will not end by itself.
-    pub(crate) async fn finish(&self, is_stuck: bool) {
+    pub async fn finish(&self, is_stuck: bool) {
         self.note_violations();
         if is_stuck {
             self.kill();
@@ -257,7 +257,7 @@ impl Connection {
 
     /// Ends a session of which nothing more is wanted. A process of ours is not waited for: it may take its time to
     /// leave a session that was short.
-    pub(crate) async fn dismiss(&self) {
+    pub async fn dismiss(&self) {
         self.note_violations();
         if self.session.process().is_some() {
             self.session.abandon();
@@ -267,7 +267,7 @@ impl Connection {
     }
 
     /// Notes what the server did on the session that the protocol does not allow.
-    pub(crate) fn note_violations(&self) {
+    pub fn note_violations(&self) {
         let violations = self.session.violations();
         for (kind, count) in &violations.counts {
             let mut examples = violations.first.iter();
@@ -311,14 +311,14 @@ impl Deref for RunContext {
 
 impl RunContext {
     /// A run with a recorder for this thread.
-    pub(crate) fn new(shared: SharedRun) -> Self {
+    pub fn new(shared: SharedRun) -> Self {
         let recorder = shared.stream.recorder();
         let shared = Arc::new(shared);
         Self { shared, recorder }
     }
 
     /// The same run, for another thread.
-    pub(crate) fn for_thread(&self) -> Self {
+    pub fn for_thread(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
             recorder: self.stream.recorder(),
@@ -378,11 +378,7 @@ impl RunContext {
     }
 
     /// A session in place of another; it is noted whether it could be opened.
-    pub(crate) async fn reconnect(
-        &self,
-        attempt: u32,
-        reason: &str,
-    ) -> Result<Connection, ConnectError> {
+    pub async fn reconnect(&self, attempt: u32, reason: &str) -> Result<Connection, ConnectError> {
         let opened = self.connect().await;
         match &opened {
             Ok(connection) => {
@@ -402,7 +398,7 @@ impl RunContext {
     }
 
     /// Notes that a session could not be opened or used.
-    pub(crate) fn note_failure(&self, error: &impl ToString) {
+    pub fn note_failure(&self, error: &impl ToString) {
         self.fact(&error.to_string(), &ConnectFailedFact { attempt: None });
     }
 
@@ -417,7 +413,7 @@ impl RunContext {
     }
 
     /// Notes the tools for the coverage. A limit or a fault for a tool that is not among them is a mistake.
-    pub(crate) fn learn_tools(&self, session: &Session, tools: &[Tool]) -> Result<(), RunError> {
+    pub fn learn_tools(&self, session: &Session, tools: &[Tool]) -> Result<(), RunError> {
         if let Some(strict) = &self.strict {
             strict.learn(tools, session.facts().revision);
         }
@@ -460,7 +456,7 @@ impl RunContext {
     }
 
     /// The same, each when it is asked for.
-    pub(crate) fn prepared(
+    pub fn prepared(
         &self,
         session: &Session,
         tools: &[Tool],
@@ -470,7 +466,7 @@ impl RunContext {
     }
 
     /// The numbers of so many rounds, until the run is asked to stop; the live view shows how many are done.
-    pub(crate) fn rounds(&self, total: u32) -> impl Iterator<Item = u32> + Send {
+    pub fn rounds(&self, total: u32) -> impl Iterator<Item = u32> + Send {
         let mut rounds = 0..total;
         std::iter::from_fn(move || {
             self.progress(rounds.start, total);
@@ -513,14 +509,14 @@ impl RunContext {
         }
     }
 
-    pub(crate) fn note_phase(&self, phase: &PhaseFact) {
+    pub fn note_phase(&self, phase: &PhaseFact) {
         self.fact(&phase.name, phase);
     }
 }
 
 impl SharedRun {
     /// What a run does, with the options of its sessions, and the faults that its calls meet.
-    pub(crate) fn new(
+    pub fn new(
         run: &Run,
         mut options: SessionOptions,
         seed: u64,
@@ -558,12 +554,12 @@ impl SharedRun {
     }
 
     /// The time since the events began, as events have it.
-    pub(crate) fn time(&self, instant: Instant) -> Duration {
+    pub fn time(&self, instant: Instant) -> Duration {
         instant.saturating_duration_since(self.stream.started())
     }
 
     /// Where the paths of generated arguments lie.
-    pub(crate) fn folder(&self) -> Result<&Path, &io::Error> {
+    pub fn folder(&self) -> Result<&Path, &io::Error> {
         self.folder
             .get_or_init(|| Folder::create(self.seed))
             .as_ref()
@@ -571,7 +567,7 @@ impl SharedRun {
     }
 
     /// What may be called beside the tools that are named.
-    pub(crate) fn allowance(&self) -> Allowance {
+    pub fn allowance(&self) -> Allowance {
         Allowance {
             writes: self.scenario.load.allow_writes,
             names: Vec::new(),
@@ -594,16 +590,12 @@ impl SharedRun {
     }
 
     /// When a call counts as hung.
-    pub(crate) fn hang_limits(&self) -> HangLimits {
+    pub fn hang_limits(&self) -> HangLimits {
         self.options.hang_limits.unwrap_or_default()
     }
 
     /// Runs `work`, unless the run is asked to stop so hard meanwhile.
-    pub(crate) async fn unless<T>(
-        &self,
-        level: StopLevel,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
+    pub async fn unless<T>(&self, level: StopLevel, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             output = work => Some(output),
             () = self.stop.requested(level) => None,
@@ -617,7 +609,7 @@ impl SharedRun {
     }
 
     /// Ends the sessions that are open, within the time for it: servers are given time after their input closes.
-    pub(crate) async fn end_open(&self) {
+    pub async fn end_open(&self) {
         let open: Vec<Arc<Session>> = lock(&self.open).iter().filter_map(Weak::upgrade).collect();
         let open = open.iter().filter(|session| session.closed().is_none());
         tokio::select! {
@@ -627,7 +619,7 @@ impl SharedRun {
     }
 
     /// Resolves when calls under way had their time, once the run was asked to stop.
-    pub(crate) async fn drained(&self) {
+    pub async fn drained(&self) {
         self.stop.drained(self.server.shutdown_timeout).await;
     }
 

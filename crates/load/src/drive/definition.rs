@@ -20,44 +20,45 @@ use crate::prelude::*;
 /// assert_eq!(scenario.kind.name(), "sustained");
 /// assert_eq!(scenario.tool_calls[0].name, "get_market_data");
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[sparse]
+#[stored]
 #[must_use]
 pub struct Scenario {
     /// What is done.
     pub kind: ScenarioKind,
     /// What is called, chosen by weight; empty means every tool that [may be called](mcprove_client::permission).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub tool_calls: Vec<ToolCall>,
     /// How the load is made.
     #[serde(default)]
     pub load: LoadSettings,
     /// Settings that this kind does not have; reported when it is run.
     #[serde(skip)]
-    pub(crate) problems: Vec<Diagnostic>,
+    pub problems: Vec<Diagnostic>,
 }
 
 impl Scenario {
     /// Whether every tool that it calls is named.
-    pub(crate) fn names_tools(&self) -> bool {
+    pub fn names_tools(&self) -> bool {
         let has_patterns = !self.kind.as_type().patterns().is_empty();
         self.has_own_steps() || !has_patterns && !self.tool_calls.is_empty()
     }
 
     /// Whether it has patterns, and each has steps of its own.
-    pub(crate) fn has_own_steps(&self) -> bool {
+    pub fn has_own_steps(&self) -> bool {
         let patterns = self.kind.as_type().patterns();
         !patterns.is_empty() && patterns.iter().all(|pattern| !pattern.steps.is_empty())
     }
 
     /// The secrets in the arguments of its calls.
-    pub(crate) fn secrets(&self) -> Vec<String> {
+    pub fn secrets(&self) -> Vec<String> {
         self.all_calls()
             .flat_map(|call| secrets_of_arguments(&call.args))
             .collect()
     }
 
     /// The calls of tools, also those that are steps of patterns.
-    pub(crate) fn all_calls(&self) -> impl Iterator<Item = &ToolCall> {
+    pub fn all_calls(&self) -> impl Iterator<Item = &ToolCall> {
         let of_steps = self
             .kind
             .as_type()
@@ -86,6 +87,7 @@ impl Scenario {
 }
 
 /// How the load is made, whatever the scenario.
+#[sparse]
 #[in_seconds]
 #[data(Settings)]
 #[serde(default)]
@@ -97,7 +99,6 @@ pub struct LoadSettings {
     /// for answers (closed model). Of a spike and a ramp the rate at the beginning, which then grows as the calls
     /// in flight would.
     #[setting(kind = RATE, short = 'r', otherwise = "none")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// The most calls in flight in the open model; what cannot start is counted as dropped.
     #[setting(default = 1000)]
@@ -110,11 +111,9 @@ pub struct LoadSettings {
     pub warmup: Duration,
     /// End after this many calls, if that comes first.
     #[setting(otherwise = "none")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
     /// Decides every random choice.
     #[setting(kind = Kind::Seed, otherwise = "drawn, and printed")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Check arguments against inputSchema, and results against the protocol and outputSchema.
     #[setting(default = false)]
@@ -132,7 +131,7 @@ impl LoadSettings {
     }
 
     /// Whether a setting has an effect with these.
-    pub(crate) fn is_used(&self, setting: &Setting) -> bool {
+    pub fn is_used(&self, setting: &Setting) -> bool {
         self.rate.is_some() || !["max_in_flight", "catch_up"].contains(&setting.name)
     }
 }

@@ -78,7 +78,7 @@ impl PreparedCall {
         let arguments = if is_generated {
             make_arguments(context, tool, &token).map_err(|reason| {
                 let message = format!("no arguments can be made for {:?}: {reason}", tool.name);
-                let hint = message!["give them with ", setting("args")];
+                let hint = sentence!("give them with {}", setting("args"));
                 RunError::Config(Diagnostic::new(message, hint))
             })?
         } else {
@@ -188,13 +188,11 @@ fn nothing_free(left_out: &[String]) -> Diagnostic {
             "no tool of the server may be called without being named:\n  {}\n",
             lines.join("\n  ")
         ),
-        message![
-            "name one as ",
+        sentence!(
+            "name one as {}, with arguments where none can be made, or set {} to call tools that may write",
             setting("tool_call"),
-            ", with arguments where none can be made, or set ",
-            setting("allow_writes"),
-            " to call tools that may write"
-        ],
+            setting("allow_writes")
+        ),
     )
 }
 

@@ -127,11 +127,10 @@ impl Strict {
         Verdict::critical(
             "schema",
             format!("Schemas were not kept: {}.", problems.join("; ")),
-            message![
-                "correct the schema or what does not fit it; leave out ",
-                setting("strict"),
-                " to ignore this"
-            ],
+            sentence!(
+                "correct the schema or what does not fit it; leave out {} to ignore this",
+                setting("strict")
+            ),
         )
     }
 }

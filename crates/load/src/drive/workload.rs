@@ -88,7 +88,7 @@ impl SettingTable for ToolCall {
     const LABEL: Part = section("scenario.tool_call[]");
 
     fn advice(name: &str) -> Option<Message> {
-        (name == "tool").then(|| message!["the tool is called ", setting("name"), " here"])
+        (name == "tool").then(|| sentence!("the tool is called {} here", setting("name")))
     }
 }
 
@@ -104,7 +104,7 @@ impl SettingItem for ToolCall {
 }
 
 /// Something must be chosen at all.
-pub(crate) fn check_weights(
+pub fn check_weights(
     reader: &mut Reader<'_>,
     field: &Field,
     weights: impl ExactSizeIterator<Item = f64>,
@@ -112,11 +112,11 @@ pub(crate) fn check_weights(
     let count = weights.len();
     let sum: f64 = weights.sum();
     if count > 0 && (sum <= 0.0 || !sum.is_finite()) {
-        let message = message![
-            "the weights of ",
+        let message = sentence!(
+            "the weights of {}{}",
             setting(&field.name),
             format!(" add up to {sum}")
-        ];
+        );
         reader.problem(
             &field.span,
             message,

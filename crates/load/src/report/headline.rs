@@ -58,7 +58,7 @@ fn reasons(report: &Report) -> String {
     let unclear = |is_limit: bool| {
         report
             .inconclusive_gates()
-            .filter(|gate| gate.detector.starts_with("threshold:") == is_limit)
+            .filter(|gate| gate.limit().is_some() == is_limit)
             .count()
     };
     [

@@ -41,11 +41,10 @@ fn skipped_section(tools: &[SkippedTool]) -> Section {
 pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, impl Into<Line>)>) -> Section {
     let rows = tools.map(|(name, reason)| [Line::code(name), reason.into()]);
     let table = Table::new(["", ""]).rows(rows).at_most(LISTED_MAX);
-    let title = message![
-        "Not called, as they may write (",
-        setting("allow_writes"),
-        " calls them)"
-    ];
+    let title = sentence!(
+        "Not called, as they may write ({} calls them)",
+        setting("allow_writes")
+    );
     Section::new(title.text()).table(table)
 }
 

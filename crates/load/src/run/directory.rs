@@ -125,7 +125,7 @@ impl RunDirectory {
     }
 
     /// As [`write_report`](Self::write_report), of the reports for people only those that are wanted.
-    pub(super) fn write_some(&self, report: &Report, markdown: bool, html: bool) -> Vec<Loss> {
+    pub fn write_some(&self, report: &Report, markdown: bool, html: bool) -> Vec<Loss> {
         let losses = Losses::default();
         let put = |path: &Path, text: String| losses.check(path, write_private(path, &text));
         put(&self.metrics(), report.to_json());
@@ -144,7 +144,7 @@ impl RunDirectory {
     }
 
     /// Writes `config.toml`.
-    pub(super) fn write_config(&self, text: &str) -> io::Result<()> {
+    pub fn write_config(&self, text: &str) -> io::Result<()> {
         let path = self.config();
         write_private(&path, text).map_err(at("write", &path))
     }

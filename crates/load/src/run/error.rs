@@ -73,10 +73,10 @@ impl RunError {
             Self::Config(_) => {
                 sentence!("`mcprove list-scenarios` and `mcprove example-config` show the settings")
             }
-            Self::Io(_) => message![
-                "check the path, its permissions and the space on the disk, or write elsewhere: ",
+            Self::Io(_) => sentence!(
+                "check the path, its permissions and the space on the disk, or write elsewhere: {}",
                 setting("report_dir")
-            ],
+            ),
             Self::Scenario(_) | Self::OwnLimit(_) | Self::Internal(_) => {
                 "please report this, with the command that led to it".into()
             }
@@ -108,7 +108,7 @@ struct FileError {
 
 impl RunError {
     /// The tools could not be listed.
-    pub(crate) fn of_list(error: &CallError) -> Self {
+    pub fn of_list(error: &CallError) -> Self {
         match error.failure.own_limit() {
             Some(limit) => Self::OwnLimit(limit),
             None => Self::ToolsList(error.to_string()),
@@ -116,7 +116,7 @@ impl RunError {
     }
 
     /// A thread, or its runtime, could not be started.
-    pub(crate) fn of_thread(error: io::Error) -> Self {
+    pub fn of_thread(error: io::Error) -> Self {
         OwnLimit::of_start(&error).map_or_else(|| Self::Io(error), Self::OwnLimit)
     }
 }

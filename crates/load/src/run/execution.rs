@@ -264,14 +264,12 @@ fn check(run: &Run) -> Result<(), RunError> {
         let (sessions, size) = (load.sessions, bytes >> 20);
         return Err(RunError::Config(Diagnostic::new(
             format!("{calls} calls at once on {sessions} sessions need {size} MiB, and {limit}"),
-            message![
-                "lower ",
+            sentence!(
+                "lower {}, {} or {}",
                 setting_name("concurrent"),
-                ", ",
                 setting_name("max_in_flight"),
-                " or ",
                 setting_name("sessions")
-            ],
+            ),
         )));
     }
     Ok(())

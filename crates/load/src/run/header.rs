@@ -5,7 +5,8 @@ use crate::prelude::*;
 use serde::de::Error;
 
 /// What a run was asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[sparse]
+#[stored]
 pub struct Header {
     /// A ULID.
     pub run_id: String,
@@ -21,7 +22,7 @@ pub struct Header {
     /// What must hold.
     pub thresholds: Thresholds,
     /// What is injected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub faults: Vec<LoadFault>,
     /// Whether a trace is written beside the report.
     pub has_trace: bool,
@@ -33,7 +34,7 @@ impl Fact for Header {
 
 /// How a run ended.
 #[in_seconds]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[stored(Copy, Default)]
 pub struct Ending {
     /// How long it took.
     pub duration: Duration,

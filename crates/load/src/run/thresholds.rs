@@ -17,7 +17,7 @@ use mcprove_score::threshold::Limits;
 /// assert_eq!(thresholds.hang_timeout, Duration::from_secs(5));
 /// ```
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Settings)]
+#[stored(Settings)]
 #[serde(default)]
 pub struct Thresholds {
     /// Fail when the median latency is above this.
@@ -58,7 +58,7 @@ pub struct Thresholds {
 
 /// Limits for one tool.
 #[sparse]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, Settings)]
+#[stored(Copy, Default, Settings)]
 #[serde(default)]
 pub struct ToolThresholds {
     /// Fail when the median latency is above this.

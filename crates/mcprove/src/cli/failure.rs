@@ -68,14 +68,12 @@ impl Failure {
     }
 
     /// The same with another exit code than that of what could not be done.
-    #[must_use]
     pub fn with_code(mut self, code: ExitCode) -> Self {
         self.code = code;
         self
     }
 
     /// The same, with what was being done before the message.
-    #[must_use]
     pub fn within(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
         self
@@ -87,7 +85,6 @@ impl Failure {
     }
 
     /// Shows the end of the server's stderr too.
-    #[must_use]
     pub fn with_stderr(mut self, stderr: &str) -> Self {
         stderr.clone_into(&mut self.stderr);
         self

@@ -5,14 +5,15 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::{Arg, Command, Error, FromArgMatches};
-use mcprove_load::config::OutputSettings;
 use mcprove_load::config::sections::{
     SECTIONS, TOOL_CALL, about, defaults, owners, scenario_settings,
 };
+use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::Thresholds;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::Fallback;
+use mcprove_settings::reader::Reader;
+use mcprove_settings::setting::{self, Fallback};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
 use crate::prelude::*;
@@ -114,10 +115,14 @@ impl Flag {
     }
 
     fn argument(&self) -> Arg {
-        let Self { about, default, .. } = self;
+        let Self { default, .. } = self;
+        let about = match self.setting.kind {
+            Kind::OneOf(names) => format!("{}: {}", self.about, names.join(", ")),
+            _ => self.about.clone(),
+        };
         let help = match default.as_str() {
-            "" | "none" => about.clone(),
-            _ if self.is_switch() => about.clone(),
+            "" | "none" => about,
+            _ if self.is_switch() => about,
             default => format!("{about} [default: {default}]"),
         };
         let arg = Arg::new(self.id())
@@ -165,7 +170,7 @@ struct FlagTable {
 }
 
 /// The tables, each at the place that is its number.
-const TABLES: [FlagTable; 5] = [
+const TABLES: [FlagTable; 7] = [
     FlagTable {
         section: "scenario",
         heading: "Load",
@@ -191,6 +196,21 @@ const TABLES: [FlagTable; 5] = [
         heading: "Probe",
         flags: probe_flags,
     },
+    FlagTable {
+        section: "session",
+        heading: "Session",
+        flags: || {
+            SessionSettings::declared()
+                .iter()
+                .filter_map(Flag::of)
+                .collect()
+        },
+    },
+    FlagTable {
+        section: "server",
+        heading: "Session",
+        flags: || TimeLimits::declared().iter().filter_map(Flag::of).collect(),
+    },
 ];
 /// `[scenario]`: the settings of every scenario.
 const SCENARIO: usize = 0;
@@ -202,6 +222,10 @@ const OUTPUT: usize = 2;
 const HANG: usize = 3;
 /// The settings of the scenario `deadlock_probe`, each with a flag of its own name.
 const PROBE: usize = 4;
+/// `[session]`.
+pub const SESSION: usize = 5;
+/// How long a server may take, of `[server]`.
+pub const TIME_LIMITS: usize = 6;
 
 /// The values that flags give to the settings of a table.
 #[derive(Debug, Clone, Default)]
@@ -234,6 +258,21 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
         flags
     }
 
+    /// What these flags say, with defaults for the rest.
+    pub fn read<T: Settings>(&self) -> Result<T> {
+        let mut document = Document::empty(COMMAND_LINE);
+        let FlagTable { section, .. } = TABLES[TABLE];
+        document.overlay(section, self.0.iter().cloned());
+        let mut reader = Reader::new(&document);
+        let mut settings = T::initial();
+        let given = document.root.get(section).map(|table| table.value.fields());
+        for field in given.into_iter().flatten() {
+            setting::set(&mut settings, &mut reader, field);
+        }
+        reader.finish()?;
+        Ok(settings)
+    }
+
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
         let mut flags = (TABLES[TABLE].flags)().into_iter();
@@ -264,7 +303,9 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
                 .chain(aliases.flat_map(Setting::names))
                 .for_each(|name| document.forget(scenario, name));
         }
-        document.overlay(section, self.0.iter().cloned());
+        if !self.0.is_empty() {
+            document.overlay(section, self.0.iter().cloned());
+        }
     }
 }
 

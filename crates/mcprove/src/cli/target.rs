@@ -1,11 +1,11 @@
 //! Naming a server on the command line, the same way for every command.
 
-use mcprove_client::session::Accept;
 use mcprove_client::transport::BytesHandler;
-use mcprove_load::config::SessionSettings;
-use mcprove_settings::quantity::parse_size;
-use mcprove_settings::secret::{is_given_secret, redact_text, redact_urls};
+use mcprove_load::config::{ServerSettings, SessionSettings, read_alone};
+use mcprove_settings::secret::{is_given_secret, redact_text};
+use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field};
 
+use crate::load_arguments::{Overlay as _, SESSION, TIME_LIMITS};
 use crate::prelude::*;
 
 /// A server, and how to talk to it.
@@ -31,8 +31,8 @@ pub struct ServerArguments {
     pub url: Vec<String>,
 
     /// How an address is spoken to [default: from the address; HTTP falls back to SSE]
-    #[arg(long, value_enum)]
-    pub transport: Option<TransportName>,
+    #[arg(long, value_parser = ["http", "sse", "ws"])]
+    pub transport: Option<String>,
 
     /// A header for every request to an address, as "Name: value"; repeatable
     #[arg(long, value_name = "HEADER")]
@@ -55,34 +55,11 @@ pub struct ServerArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArguments {
-    /// The revision to speak: auto, 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 or 2026-07-28
-    #[arg(long, default_value = "auto", value_name = "REVISION")]
-    pub protocol: ProtocolChoice,
+    #[command(flatten)]
+    pub settings: SettingFlags<SESSION>,
 
-    /// Fail when the server chooses another revision than the one asked for
-    #[arg(long)]
-    pub strict_protocol: bool,
-
-    /// How long the server may take to answer the first request, such as 500ms, 10s or 1m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_positive)]
-    pub startup_timeout: Duration,
-
-    /// How long the server may take to exit once its input is closed
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
-    pub shutdown_timeout: Duration,
-
-    /// How long one call may take, such as 500ms, 10s or 1m [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
-    pub call_timeout: Option<Duration>,
-
-    /// The largest message accepted from the server, such as 512KiB or 64MiB
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_size)]
-    pub max_frame: usize,
-
-    /// Answer a server that asks the client for input (elicitation, sampling) with generated values
-    /// instead of declining
-    #[arg(long)]
-    pub accept_requests: bool,
+    #[command(flatten)]
+    pub limits: SettingFlags<TIME_LIMITS>,
 
     /// Show the server's stderr as it is written
     #[arg(long)]
@@ -91,24 +68,6 @@ pub struct SessionArguments {
     /// Keep the server's stderr in this file
     #[arg(long, value_name = "FILE")]
     pub stderr_log: Option<PathBuf>,
-}
-
-/// How an address is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TransportName {
-    /// Streamable HTTP
-    Http,
-    /// HTTP+SSE, of revision 2024-11-05
-    Sse,
-    /// WebSocket
-    Ws,
-}
-
-fn parse_positive(text: &str) -> Result<Duration, String> {
-    match parse_duration(text) {
-        Ok(Duration::ZERO) => Err("must be longer than nothing".into()),
-        read => read.map_err(|error| error.to_string()),
-    }
 }
 
 impl TargetArguments {
@@ -143,91 +102,90 @@ impl TargetArguments {
     /// All servers that were named: commands first, then addresses.
     pub fn resolve_all(&self) -> Result<Vec<Server>> {
         let given = &self.server;
-        let mut servers = Vec::new();
+        let mut ways = Vec::new();
+        let mut commands = Vec::new();
         for text in &given.server {
-            servers.push(started_by(&split_command(text)?)?);
+            commands.push(split_command(text)?);
         }
-        for url in &given.url {
-            servers.push(given.at_address(url)?);
+        commands.extend(Some(given.command.clone()).filter(|words| !words.is_empty()));
+        for words in commands {
+            if words
+                .first()
+                .is_none_or(|program| program.trim().is_empty())
+            {
+                return refuse(
+                    "the command that starts the server is empty",
+                    "give a program: -s \"python -m my_mcp\"",
+                );
+            }
+            ways.push(("command", Data::texts(words)));
         }
-        if !given.command.is_empty() {
-            servers.push(started_by(&given.command)?);
-        }
-        if servers.is_empty() {
+        let urls = given.url.iter().cloned();
+        ways.extend(urls.map(|url| ("url", Data::Text(url))));
+        if ways.is_empty() {
             return refuse(
                 "no server given",
                 "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
             );
         }
-        let complete = |server| self.complete(server);
-        servers.into_iter().map(complete).collect()
+        ways.into_iter().map(|way| self.read(way)).collect()
     }
 
-    fn complete(&self, mut server: Server) -> Result<Server> {
-        let Self {
-            server: given,
-            session,
-        } = self;
+    /// The server that is reached in this way, read as that of a config file is.
+    fn read(&self, way: (&str, Data)) -> Result<Server> {
+        let given = &self.server;
+        let mut values = vec![way];
+        values.extend(
+            given
+                .transport
+                .clone()
+                .map(|it| ("transport", Data::Text(it))),
+        );
+        let directory = given
+            .working_dir
+            .as_ref()
+            .map(|it| it.display().to_string());
+        values.extend(directory.map(|it| ("working_dir", Data::Text(it))));
+        let (mut env, mut headers) = (Vec::new(), Vec::new());
         for variable in &given.env {
-            let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
-            server = server.env(name, value);
-        }
-        // clap lets these pass beside --server, with which they would do nothing.
-        if given.url.is_empty() && (!given.header.is_empty() || given.transport.is_some()) {
-            return refuse(
-                "--header and --transport are for a server at an address",
-                "leave them out, or give --url instead of a command",
-            );
+            env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);
         }
         for header in &given.header {
-            let (name, value) = split_header(header)?;
-            if !is_header(name, value) {
-                let untrimmed = header.split(':').next().unwrap_or_default();
-                return refuse(
-                    format!("--header {untrimmed:?} holds what HTTP does not allow in a header"),
-                    "write --header \"Name: value\", in visible characters",
-                );
-            }
-            server = server.header(name, value);
+            headers.push(split_header(header)?);
         }
-        server.working_dir.clone_from(&given.working_dir);
-        Ok(supervised(server)
-            .startup_timeout(session.startup_timeout)
-            .shutdown_timeout(session.shutdown_timeout))
+        for (name, pairs) in [("env", env), ("headers", headers)] {
+            let field = |(name, value): (&str, &str)| Field::new(name, Data::Text(value.into()));
+            if !pairs.is_empty() {
+                values.push((name, Data::Table(pairs.into_iter().map(field).collect())));
+            }
+        }
+        let mut document = Document::empty(COMMAND_LINE);
+        let declared = |(name, data)| {
+            let mut settings = ServerSettings::declared().iter();
+            Some((settings.find(|it| it.name == name)?, data))
+        };
+        document.overlay("server", values.into_iter().filter_map(declared));
+        self.session.limits.overlay(&mut document);
+        Ok(supervised(read_alone(&document)?))
     }
 
     /// How the session behaves.
-    pub fn options(&self) -> SessionOptions {
-        self.over(self.settings().options(), &[])
+    pub fn options(&self) -> Result<SessionOptions> {
+        Ok(self.options_with(&self.settings()?, &[]))
     }
 
     /// The same for a config file.
-    pub fn settings(&self) -> SessionSettings {
-        let given = &self.session;
-        SessionSettings {
-            protocol: given.protocol,
-            strict_protocol: given.strict_protocol,
-            call_timeout: given.call_timeout,
-            max_frame: Some(given.max_frame),
-            accept_requests: given.accept_requests.then_some(true),
-            fall_back_to_sse: self.server.transport.is_none(),
-        }
+    pub fn settings(&self) -> Result<SessionSettings> {
+        Ok(SessionSettings {
+            has_transport: self.server.transport.is_some(),
+            ..self.session.settings.read()?
+        })
     }
 
-    /// What a config file says, with the flags that were given over it. What is printed has no secret of these servers
-    /// from now on.
-    pub fn over(&self, mut options: SessionOptions, servers: &[Server]) -> SessionOptions {
+    /// How a session with these settings behaves. What is printed has no secret of these servers from now on.
+    pub fn options_with(&self, settings: &SessionSettings, servers: &[Server]) -> SessionOptions {
         let given = &self.session;
-        if given.protocol != ProtocolChoice::Auto {
-            options.protocol = given.protocol;
-        }
-        options.strict_protocol |= given.strict_protocol;
-        if let Some(timeout) = given.call_timeout {
-            options.call_timeout = timeout;
-        }
-        if given.accept_requests {
-            options.responder = Arc::new(Accept);
-        }
+        let mut options = settings.options();
         options.stderr_file.clone_from(&given.stderr_log);
         options.losses = losses::list();
         options.on_stderr = given
@@ -238,39 +196,6 @@ impl TargetArguments {
         terminal::redact(&redactor);
         options.redactor = Some(redactor);
         options
-    }
-}
-
-impl ServerArguments {
-    fn at_address(&self, url: &str) -> Result<Server> {
-        let shown = redact_urls(url);
-        let scheme = url
-            .split_once("://")
-            .filter(|(_, rest)| !rest.is_empty() && !rest.starts_with('/'))
-            .map(|(scheme, _)| scheme.to_ascii_lowercase());
-        let is_websocket = match scheme.as_deref() {
-            Some("http" | "https") => false,
-            Some("ws" | "wss") => true,
-            _ => {
-                return refuse(
-                    format!("--url {shown:?} is not an address that mcprove supports"),
-                    "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp",
-                );
-            }
-        };
-        match (self.transport, is_websocket) {
-            (None | Some(TransportName::Ws), true) => Ok(Server::websocket(url)),
-            (None | Some(TransportName::Http), false) => Ok(Server::http(url)),
-            (Some(TransportName::Sse), false) => Ok(Server::sse(url)),
-            (Some(TransportName::Ws), false) => refuse(
-                format!("--transport ws does not fit the address {shown:?}"),
-                "use ws:// or wss://",
-            ),
-            (Some(_), true) => refuse(
-                format!("the address {shown:?} is for WebSocket only"),
-                "leave out --transport, or use http://",
-            ),
-        }
     }
 }
 
@@ -296,13 +221,6 @@ pub fn supervisor() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
 
-/// Whether HTTP can carry this header.
-fn is_header(name: &str, value: &str) -> bool {
-    let is_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let is_in_value = |character: char| character == '\t' || !character.is_control();
-    name.bytes().all(is_in_name) && value.chars().all(is_in_value)
-}
-
 pub fn split_command(text: &str) -> Result<Vec<String>> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
@@ -313,18 +231,6 @@ pub fn split_command(text: &str) -> Result<Vec<String>> {
             "check the quotes, or give the command after `--`",
         )
     })
-}
-
-fn started_by(words: &[String]) -> Result<Server> {
-    match words.split_first() {
-        Some((program, rest)) if !program.trim().is_empty() => {
-            Ok(Server::stdio(program).args(rest.iter().cloned()))
-        }
-        _ => refuse(
-            "the command that starts the server is empty",
-            "give a program: -s \"python -m my_mcp\"",
-        ),
-    }
 }
 
 /// The values of pairs as they are given that may be secrets.

@@ -133,14 +133,6 @@ fn field(event: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     event.push(b'\n');
 }
 
-/// What a body claims to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyKind {
-    Json,
-    Events,
-    Other,
-}
-
 /// The headers that RFC 9110 keeps between neighbours, and `Keep-Alive` and `Proxy-Connection`, which
 /// older peers use so.
 const HOP_BY_HOP: [HeaderName; 6] = [
@@ -172,23 +164,14 @@ pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// What a body claims to be; one that is compressed is nothing that can be read.
-pub fn body_kind(headers: &HeaderMap) -> BodyKind {
+pub fn body_kind(headers: &HeaderMap) -> ContentType {
     let is_plain = headers
         .get(CONTENT_ENCODING)
         .is_none_or(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"identity"));
-    let value = headers
-        .get(CONTENT_TYPE)
-        .map_or(&b""[..], |value| value.as_bytes());
-    let end = memchr::memchr(b';', value).unwrap_or(value.len());
-    let essence = value.get(..end).unwrap_or_default().trim_ascii();
-    if !is_plain {
-        BodyKind::Other
-    } else if essence.eq_ignore_ascii_case(b"application/json") {
-        BodyKind::Json
-    } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
-        BodyKind::Events
+    if is_plain {
+        content_type(headers)
     } else {
-        BodyKind::Other
+        ContentType::Other
     }
 }
 
@@ -298,10 +281,10 @@ mod headers_tests {
     #[test]
     fn bodies_are_what_they_say() {
         for (kind, content_type, encoding) in [
-            (BodyKind::Json, "application/json; charset=utf-8", ""),
-            (BodyKind::Events, "Text/Event-Stream", "identity"),
-            (BodyKind::Other, "application/json", "gzip"),
-            (BodyKind::Other, "text/plain", ""),
+            (ContentType::Json, "application/json; charset=utf-8", ""),
+            (ContentType::Events, "Text/Event-Stream", "identity"),
+            (ContentType::Other, "application/json", "gzip"),
+            (ContentType::Other, "text/plain", ""),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -157,7 +157,7 @@ impl Hub {
         let kind = body_kind(response.headers());
         let is_success = response.status().is_success();
         match (stream_of, look) {
-            (Some((path, session)), _) if kind == BodyKind::Events && is_success => {
+            (Some((path, session)), _) if kind == ContentType::Events && is_success => {
                 // What is said on it may become more or less.
                 response.headers_mut().remove(CONTENT_LENGTH);
                 let (sender, said) = mpsc::channel(SAID_MAX);
@@ -176,7 +176,7 @@ impl Hub {
         self: &Arc<Self>,
         mut response: Response<ProxyBody>,
         look: Observer,
-        kind: BodyKind,
+        kind: ContentType,
     ) -> Response<ProxyBody> {
         let status = response.status();
         if look.is_opening && status.is_success() {
@@ -184,7 +184,7 @@ impl Hub {
             self.name_session(&look.session, name.and_then(|name| name.to_str().ok()));
         }
         let may_change = look.is_listing && self.watch.injector.hides_any();
-        if may_change && kind == BodyKind::Json {
+        if may_change && kind == ContentType::Json {
             return self.pass_listing(response, look).await;
         }
         if may_change {

@@ -160,11 +160,11 @@ impl Exchange {
     ) -> Option<Bytes> {
         remove_hop_by_hop(response.headers_mut());
         let response = match body_kind(response.headers()) {
-            BodyKind::Events if response.status().is_success() => {
+            ContentType::Events if response.status().is_success() => {
                 return self.reply_in_stream(call, response).await;
             }
-            BodyKind::Events | BodyKind::Other => response,
-            BodyKind::Json => {
+            ContentType::Events | ContentType::Other => response,
+            ContentType::Json => {
                 let (parts, body) = response.into_parts();
                 let body = match body.read().await {
                     // An error may come without the id, where a request is refused by its headers.

@@ -62,11 +62,10 @@ impl ListenError {
             Self::Bind { .. } => "try port 0 for any free port",
             Self::Url(_) => "use http:// or https://, such as http://127.0.0.1:8080/mcp",
             Self::Header(_) => {
-                return message![
-                    "write ",
-                    assignment("headers", "\"Name: value\""),
-                    ", in visible characters"
-                ];
+                return sentence!(
+                    "write {}, in visible characters",
+                    assignment("headers", "\"Name: value\"")
+                );
             }
         };
         hint.into()
@@ -113,7 +112,6 @@ fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), 
 
 impl HttpProxy {
     /// Further names that the proxy answers to, besides loopback names and the address that it is reached at.
-    #[must_use]
     pub fn public_hosts(mut self, hosts: Vec<PublicHost>) -> Self {
         self.public_hosts = hosts.into();
         self

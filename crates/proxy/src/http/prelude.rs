@@ -8,10 +8,11 @@ pub use hyper::body::Body;
 pub use hyper::client::conn::http1::SendRequest;
 pub use hyper_util::rt::TokioIo;
 pub use mcprove_client::transport::Failure;
+pub use mcprove_client::transport::http::{ContentType, content_type};
 pub use mcprove_servers::hosting::http_limits::{self, Gathered};
 
 pub use super::body::{BodyError, ProxyBody, Said, Unread};
-pub use super::events::{BodyKind, Piece, RawEvents, body_kind, encode, remove_hop_by_hop};
+pub use super::events::{Piece, RawEvents, body_kind, encode, remove_hop_by_hop};
 pub use super::exchange::{bad_gateway, plain};
 pub use super::faulted::{Answered, Presence, answer_struck};
 pub use super::hub::{Hub, OldStream, SESSION_ID};

@@ -42,12 +42,12 @@ enum Subject {
 
 impl Tap {
     /// Looks at the answer to a request.
-    pub fn answer(hub: Arc<Hub>, look: Observer, kind: BodyKind, status: StatusCode) -> Self {
+    pub fn answer(hub: Arc<Hub>, look: Observer, kind: ContentType, status: StatusCode) -> Self {
         let subject = match kind {
-            BodyKind::Events => Subject::Events(look),
-            BodyKind::Json | BodyKind::Other => Subject::Body {
+            ContentType::Events => Subject::Events(look),
+            ContentType::Json | ContentType::Other => Subject::Body {
                 look,
-                is_json: kind == BodyKind::Json,
+                is_json: kind == ContentType::Json,
                 status,
                 body: Gathered::default(),
                 is_too_long: false,

@@ -100,6 +100,7 @@ pub enum NextStep {
 }
 
 /// A call that a fault struck.
+#[sparse]
 #[data]
 pub struct FaultedCallReport {
     /// The session, counted from 0.
@@ -115,17 +116,13 @@ pub struct FaultedCallReport {
     /// What the client did next.
     pub next: NextStep,
     /// From the call to what the client did next; `None` if it did nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_after_ms: Option<f64>,
     /// From the call to its cancellation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_after_ms: Option<f64>,
     /// The tool that the client went on with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_tool: Option<String>,
     /// How often the server got this very call, as far as the one that followed. Of a lost write, 2 means that
     /// it was done twice, unless the server refused one: `mcprove score` tells, from a recording.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached_server: Option<u64>,
 }
 

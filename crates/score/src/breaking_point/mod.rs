@@ -98,12 +98,13 @@ pub enum BreakingKind {
 }
 
 /// Where and how a server stops coping.
+#[sparse(marked)]
 #[data]
 pub struct BreakingPoint {
     /// Concurrent clients of the step that broke.
     pub concurrent: u32,
     /// Its calls per second on a schedule, in the open model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub rate_per_s: Option<f64>,
     /// In which way.
     pub kind: BreakingKind,
@@ -120,7 +121,7 @@ pub struct BreakingPoint {
     /// Concurrent clients of the step before it.
     pub last_good_concurrent: Option<u32>,
     /// Its calls per second on a schedule, in the open model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub last_good_rate_per_s: Option<f64>,
 }
 
@@ -277,11 +278,10 @@ const FAULTS_HINT: &str =
     "let the faults start late enough and end early enough that steps are left, or leave them out";
 
 fn unknown(sentence: impl Into<Message>) -> Verdict {
-    let hint = message![
-        "let the ramp go to its end: with more time, and without ",
-        setting("calls"),
-        " or with more"
-    ];
+    let hint = sentence!(
+        "let the ramp go to its end: with more time, and without {} or with more",
+        setting("calls")
+    );
     Verdict::inconclusive("breaking_point", sentence, hint)
 }
 
@@ -295,10 +295,10 @@ fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
         percent(error_share(last)),
         last.load()
     );
-    let hint = message![
-        "leave out the tools that fail, or correct their arguments; or start lower with ",
+    let hint = sentence!(
+        "leave out the tools that fail, or correct their arguments; or start lower with {}",
         setting("ramp_from")
-    ];
+    );
     Verdict::inconclusive("breaking_point", sentence, hint)
         .number("first_error_share", error_share(first))
         .number("error_share", error_share(last))

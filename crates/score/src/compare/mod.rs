@@ -159,7 +159,6 @@ pub fn compare(
 impl Comparison {
     /// The same numbers of runs that are not like for like: whatever differs may come from the
     /// load, so that nothing is concluded.
-    #[must_use]
     pub fn undecided(mut self, advice: impl Into<Message>) -> Self {
         let all = self
             .metrics
@@ -190,21 +189,18 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
     if runs == 0 {
         let runs = RUNS_DEFAULT.to_string();
         let what = format!("there is nothing to compare on one side: make {runs} runs of each (");
-        return message![what, assignment("runs", runs), ")"];
+        return sentence!("{what}{})", assignment("runs", runs));
     }
     let is_limited = |run: &&RunSample| run.generator_limited;
     let limited = baseline.iter().chain(current).filter(is_limited).count();
     if limited > 0 {
         let runs = baseline.len() + current.len();
-        return message![
-            format!(
-                "mcprove itself was the limit in {limited} of {runs} runs, which do not count: lower "
-            ),
+        return sentence!(
+            "mcprove itself was the limit in {limited} of {runs} runs, which do not count: lower {} or {}, or free \
+             the machine of other work",
             setting("concurrent"),
-            " or ",
-            setting("rate"),
-            ", or free the machine of other work"
-        ];
+            setting("rate")
+        );
     }
     let is_unmeasured = |metric: &&MetricComparison| {
         metric.baseline_median.is_none() || metric.current_median.is_none()
@@ -227,10 +223,10 @@ fn advice(baseline: &[RunSample], current: &[RunSample], metrics: &[MetricCompar
     if runs >= RUNS_MAX {
         return "the runs differ too much among themselves: make them longer, or free the machine of other work".into();
     }
-    message![
-        "compare more runs: ",
+    sentence!(
+        "compare more runs: {}",
         assignment("runs", wanted.to_string())
-    ]
+    )
 }
 
 #[cfg(test)]

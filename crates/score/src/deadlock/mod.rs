@@ -53,6 +53,7 @@ pub enum ProbeSeverity {
 }
 
 /// One call of the probe.
+#[sparse]
 #[data]
 pub struct ProbedCall {
     /// How it ended.
@@ -60,7 +61,6 @@ pub struct ProbedCall {
     /// From sending to the answer, or to giving up, in milliseconds.
     pub duration_ms: f64,
     /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
@@ -159,11 +159,10 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
         ProbeOutcome::ServerInitError => Verdict::critical(
             "deadlock",
             "SERVER_INIT_ERROR: the server did not answer the handshake, so no call could be made.",
-            message![
-                "read the server's stderr",
-                tee_stderr(),
-                ", or raise the startup timeout"
-            ],
+            sentence!(
+                "read the server's stderr{}, or raise the startup timeout",
+                tee_stderr()
+            ),
         ),
         ProbeOutcome::ToolsListHang => Verdict::critical(
             "deadlock",
@@ -199,11 +198,10 @@ fn completed(report: &DeadlockReport) -> Verdict {
         Verdict::critical(
             "deadlock",
             sentence!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
-            message![
-                "give arguments that the tool accepts (",
-                setting("args"),
-                "), or pick another tool"
-            ],
+            sentence!(
+                "give arguments that the tool accepts ({}), or pick another tool",
+                setting("args")
+            ),
         )
     } else if let Some(kind) = report.kind.filter(|_| report.is_down()) {
         Verdict::critical(

@@ -23,6 +23,6 @@ pub mod prelude {
     pub use super::sentence::*;
     pub use super::token::{Kind, Token, Tokens, tokenise};
     pub use crate::prelude::{
-        BTreeMap, BTreeSet, Deserialize, LazyLock, Serialize, ToolCall, Value, WordLists,
+        BTreeMap, BTreeSet, Deserialize, LazyLock, ToolCall, Value, WordLists,
     };
 }

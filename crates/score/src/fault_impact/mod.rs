@@ -42,6 +42,7 @@ type Span = (f64, f64);
 // What a fault did, in numbers.
 
 /// The calls that a fault struck.
+#[sparse(marked)]
 #[data(Default)]
 pub struct StruckCalls {
     /// How many it struck, those included that had no end.
@@ -58,10 +59,10 @@ pub struct StruckCalls {
     /// Calls that passed the hang threshold.
     pub hung: u64,
     /// Why they failed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub errors: BTreeMap<ErrorCategory, u64>,
     /// How many were calls of each tool.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub tools: BTreeMap<String, u64>,
     /// Calls that failed in a way that a fault of this kind cannot cause: they count against the server.
     #[serde(default)]
@@ -152,6 +153,7 @@ pub enum OpenReason {
 }
 
 /// What a fault did.
+#[sparse(marked)]
 #[data]
 pub struct FaultImpact {
     /// The name of the fault.
@@ -166,7 +168,7 @@ pub struct FaultImpact {
     pub until_secs: Option<f64>,
     /// When the last call that it struck was let go, where that was later than its end: all that comes
     /// before is not held against the server, and the time to be back counts from here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub released_secs: Option<f64>,
     /// The calls that it struck.
     pub struck: StruckCalls,
@@ -182,16 +184,16 @@ pub struct FaultImpact {
     /// they were, in seconds; null if they were not.
     pub recovery_secs: Option<f64>,
     /// Why that is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub open: Option<OpenReason>,
     /// Tools that were not back, or of which that is not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub not_back: Vec<String>,
     /// The limit for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub max_recovery_secs: Option<f64>,
     /// Whether other tools may suffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub others_may_suffer: Option<bool>,
     /// Tools that it was not aimed at and that suffered.
     pub suffered: Vec<String>,

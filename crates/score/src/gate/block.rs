@@ -65,14 +65,12 @@ impl Gates {
     }
 
     /// With the block of a metric, and its default gate.
-    #[must_use]
     pub fn with<M: Metric>(mut self, metric: &M, settings: M::Block) -> Self {
         self.insert(GateBlock::new(metric, settings));
         self
     }
 
     /// With the block of a metric, and what its targets must be instead of the default gate.
-    #[must_use]
     pub fn expecting<M: Metric>(
         mut self,
         metric: &M,
@@ -117,7 +115,6 @@ impl Gates {
     }
 
     /// The gates without those that are about all runs together.
-    #[must_use]
     pub fn of_one_run(&self) -> Self {
         let mut gates = self.clone();
         gates.blocks.retain(|_, block| !block.about.over_all_runs);

@@ -77,10 +77,9 @@ fn score_with_notes(
     let mut card = Scorecard::new(trace.runs.len());
     if trace.runs.is_empty() {
         card.error(ScoreError {
-            target: None,
-            run: None,
             message: "the trace has no runs".into(),
             hint: "record at least one run, or check that it is the right file".into(),
+            ..ScoreError::default()
         });
         return card.into_report();
     }

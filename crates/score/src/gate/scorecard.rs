@@ -3,6 +3,7 @@
 use crate::prelude::*;
 
 /// What came of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
+#[sparse]
 #[data(Default)]
 pub struct ScoreReport {
     /// Whether every gate could be judged, and held.
@@ -14,37 +15,37 @@ pub struct ScoreReport {
     /// The gates that did not hold.
     pub failures: Vec<GateFailure>,
     /// What could not be judged. Where there is any, nothing is proven.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub errors: Vec<ScoreError>,
     /// What a reader should know of the numbers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub notes: Vec<Message>,
 }
 
 /// The values of one run.
+#[sparse]
 #[data(Default)]
 pub struct RunTargets {
     /// The file that the run is from, where there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The value of each target.
     pub targets: BTreeMap<String, Value>,
     /// What was found, each a sentence: mismatches, divergences, loops.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub found: Vec<Message>,
     /// The same for programs, by metric.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub details: BTreeMap<String, Value>,
 }
 
 /// A gate that did not hold.
+#[sparse]
 #[data(Default)]
 pub struct GateFailure {
     /// What was gated.
     pub target: String,
     /// Where inside the target the first difference is, where it is not the whole:
     /// `tool_calls[0].args.city`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// What it must be, at that place.
     pub expected: Value,
@@ -53,7 +54,6 @@ pub struct GateFailure {
     /// Both in plain words, and what to look at.
     pub message: Message,
     /// The place of the run, where it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
     /// Which gate it is of, where it is one over agent traces; no part of the JSON.
     #[serde(skip)]
@@ -93,14 +93,16 @@ impl GateFailure {
 pub type ScoreResult<T = ()> = Result<T, ScoreError>;
 
 /// Why a trace could not be judged.
-#[data(Eq)]
+#[sparse]
+#[data(Eq, Default)]
 pub struct ScoreError {
     /// What was to be judged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The place of the run, where it is about one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
+    /// Whether the evidence is not enough, rather than something wrong.
+    #[sparse]
+    pub inconclusive: bool,
     /// What is wrong.
     pub message: Message,
     /// What to try.
@@ -123,11 +125,6 @@ impl std::fmt::Display for ScoreError {
 impl std::error::Error for ScoreError {}
 
 impl ScoreError {
-    /// Whether the evidence is not enough, rather than something wrong: the message begins with that word.
-    pub fn is_inconclusive(&self) -> bool {
-        self.message.text().starts_with("inconclusive")
-    }
-
     /// An error about `target`.
     pub fn new(
         target: impl Into<String>,
@@ -136,14 +133,22 @@ impl ScoreError {
     ) -> Self {
         Self {
             target: Some(target.into()),
-            run: None,
             message: message.into(),
             hint: hint.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, because the evidence is not enough.
+    pub fn inconclusive(self) -> Self {
+        Self {
+            inconclusive: true,
+            message: sentence!("inconclusive: {}", self.message),
+            ..self
         }
     }
 
     /// The same, about one run.
-    #[must_use]
     pub fn of_run(mut self, run: usize) -> Self {
         self.run = Some(run);
         self
@@ -154,7 +159,7 @@ impl ScoreError {
 #[derive(Debug, Clone, Default)]
 pub struct Scorecard {
     /// Values over all runs.
-    pub(crate) overall: BTreeMap<String, Value>,
+    pub overall: BTreeMap<String, Value>,
     /// Values of each run.
     pub runs: Vec<RunTargets>,
     /// What holds for certain.
@@ -165,14 +170,14 @@ pub struct Scorecard {
     /// What other limits of the metric's block find: it counts where there is a block.
     pub limits: Findings,
     /// What a reader should know of some runs: how it begins and ends, and the runs.
-    pub(super) run_notes: Vec<([&'static str; 2], Vec<usize>)>,
+    pub run_notes: Vec<([&'static str; 2], Vec<usize>)>,
     /// Why targets have no value in a run, where that is known.
-    pub(super) absent: BTreeMap<(String, usize), Absence>,
+    pub absent: BTreeMap<(String, usize), Absence>,
 }
 
 /// Why a target has no value in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Absence {
+pub enum Absence {
     /// What it is the time of never happened: no gate on it holds.
     Never,
     /// What it is about could not come up: neither gates nor the worst of the runs look at it.
@@ -180,10 +185,7 @@ pub(super) enum Absence {
 }
 
 /// The targets of a metric that are fields of a report, with their values; what is true or false is 1 or 0.
-pub(super) fn targets_in(
-    about: &'static About,
-    report: &impl Serialize,
-) -> Vec<(&'static str, Value)> {
+pub fn targets_in(about: &'static About, report: &impl Serialize) -> Vec<(&'static str, Value)> {
     let report = serde_json::to_value(report).unwrap_or_default();
     let value = |target: &'static Target| {
         let field = target.name.rsplit('.').next()?;
@@ -229,7 +231,7 @@ impl Findings {
     }
 
     /// Adds what others found of a gate.
-    pub(crate) fn adopt(&mut self, other: Self, gate: impl Fn(&GateFailure) -> GateId) {
+    pub fn adopt(&mut self, other: Self, gate: impl Fn(&GateFailure) -> GateId) {
         for failure in other.failures {
             let gate = Some(gate(&failure));
             self.fail(GateFailure { gate, ..failure });
@@ -281,14 +283,14 @@ impl Scorecard {
     }
 
     /// Tells the reader what was noted of some runs.
-    pub(crate) fn note_runs(&mut self) {
+    pub fn note_runs(&mut self) {
         for ([begin, end], runs) in std::mem::take(&mut self.run_notes) {
             self.note(format!("{begin}{}{end}", named_places("run", &runs)));
         }
     }
 
     /// What came of it all.
-    pub(super) fn into_report(self) -> ScoreReport {
+    pub fn into_report(self) -> ScoreReport {
         ScoreReport {
             passed: self.found.failures.is_empty() && self.found.errors.is_empty(),
             targets: self.overall,

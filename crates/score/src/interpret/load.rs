@@ -173,5 +173,5 @@ pub fn closed_model_hides_stalls(facts: &Facts) -> Option<Message> {
         "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate ("
     );
     let rest = ") to see what users on a schedule would see.";
-    Some(message![what, setting("rate"), rest])
+    Some(sentence!("{what}{}{rest}", setting("rate")))
 }

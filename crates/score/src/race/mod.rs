@@ -128,11 +128,10 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         RaceOutcome::Inconclusive if report.baseline_calls == 0 => Verdict::inconclusive(
             "race",
             "No call made alone succeeded, so there is nothing to compare with.",
-            message![
-                "give arguments that the tool accepts (",
-                setting("args"),
-                "), or pick another tool"
-            ],
+            sentence!(
+                "give arguments that the tool accepts ({}), or pick another tool",
+                setting("args")
+            ),
         ),
         RaceOutcome::Inconclusive if report.concurrent_calls > 0 => Verdict::inconclusive(
             "race",

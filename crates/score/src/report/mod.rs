@@ -137,7 +137,7 @@ fn about(scored: &Scored<'_>, files: &[&str]) -> String {
 
 /// Where all of it is, after what is cut short.
 fn json_has_all() -> String {
-    message!["; ", setting("json"), " has all"].text()
+    sentence!("; {} has all", setting("json")).text()
 }
 
 fn notes(report: &ScoreReport) -> Vec<Line> {
@@ -157,29 +157,25 @@ fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     let steps = [
         (
             !report.failures.is_empty(),
-            message![
-                "look at the calls that are named above; runs[…].details of ",
-                setting("json"),
-                " has all that was found in each run"
-            ],
+            sentence!(
+                "look at the calls that are named above; runs[…].details of {} has all that was found in each run",
+                setting("json")
+            ),
         ),
         (
             scored.gates.is_none(),
-            message![
-                "to fail a build on any of these numbers, write gates and give them with ",
+            sentence!(
+                "to fail a build on any of these numbers, write gates and give them with {} ({} alone catches an agent that claims what it did not do)",
                 assignment("gates", "FILE"),
-                " (",
-                code("narrative: {}"),
-                " alone catches an agent that claims what it did not do)"
-            ],
+                code("narrative: {}")
+            ),
         ),
         (
             report.runs.len() == 1,
-            message![
-                "one run may be luck: give the traces of several runs; ",
-                assignment("recommend_runs", "0.05"),
-                " computes how many show a pass rate to within 5 %"
-            ],
+            sentence!(
+                "one run may be luck: give the traces of several runs; {} computes how many show a pass rate to within 5 %",
+                assignment("recommend_runs", "0.05")
+            ),
         ),
         (numbers::has_unknown(report), unknown.into()),
     ];

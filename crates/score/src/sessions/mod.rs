@@ -119,7 +119,7 @@ fn too_few_opened(detector: &str, opened: u64) -> Verdict {
     let (sentence, hint) = if opened == 0 {
         (
             "No session could be opened, so there is nothing that one could leave behind.",
-            message!["read the server's stderr", tee_stderr()],
+            sentence!("read the server's stderr{}", tee_stderr()),
         )
     } else {
         (

@@ -264,11 +264,10 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
                 "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
                 decimal(report.recovery.duration_secs, 2)
             ),
-            message![
-                "leave at least 1 s after the burst: let the run last longer (",
-                setting("duration"),
-                ")"
-            ],
+            sentence!(
+                "leave at least 1 s after the burst: let the run last longer ({})",
+                setting("duration")
+            ),
         );
     }
     let medians = sentence!(
@@ -298,11 +297,10 @@ fn unknown(report: &SpikeReport) -> Verdict {
         return Verdict::inconclusive(
             NAME,
             "The run ended before the burst, so nothing is known about it.",
-            message![
-                "let the run last until after the burst: without ",
-                setting("calls"),
-                ", or with more"
-            ],
+            sentence!(
+                "let the run last until after the burst: without {}, or with more",
+                setting("calls")
+            ),
         );
     }
     let [before, _, after] = report
@@ -313,13 +311,11 @@ fn unknown(report: &SpikeReport) -> Verdict {
         format!(
             "No tool was called often enough to compare: {before} succeeded before the burst and {after} after it, and {CALLS_MIN} of a tool are needed."
         ),
-        message![
-            "let the run last longer, or leave more time after the burst (",
+        sentence!(
+            "let the run last longer, or leave more time after the burst ({}, {})",
             setting("spike_at"),
-            ", ",
-            setting("spike_duration"),
-            ")"
-        ],
+            setting("spike_duration")
+        ),
     )
 }
 

@@ -89,6 +89,7 @@ pub struct Measured {
 }
 
 /// A limit that was not kept.
+#[sparse]
 #[data(Eq)]
 pub struct ThresholdViolation {
     /// What the limit is on.
@@ -98,7 +99,6 @@ pub struct ThresholdViolation {
     /// What was measured: `812.3ms`.
     pub actual: String,
     /// The tool it is about; none for the whole run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
 

@@ -117,7 +117,6 @@ impl Host {
 
     /// The same server, which over the network also answers to these names: without them, only to loopback names and
     /// to the address that it is reached at. Given once.
-    #[must_use]
     pub fn public_hosts(self: Arc<Self>, hosts: Vec<PublicHost>) -> Arc<Self> {
         self.public_hosts.get_or_init(|| hosts);
         self

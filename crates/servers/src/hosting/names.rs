@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
-use mcprove_settings::message::{assignment, message};
+use mcprove_settings::message::{assignment, sentence};
 
 use crate::prelude::*;
 
@@ -77,7 +77,7 @@ pub fn check(
             let what = format!(
                 "foreign {header} {value:?}: this server answers to loopback names and its own address; start it with "
             );
-            let text = message![what, assignment("public_host", name), " to accept more\n"];
+            let text = sentence!("{what}{} to accept more\n", assignment("public_host", name));
             return Err((StatusCode::FORBIDDEN, text.text()));
         }
     }

@@ -38,22 +38,22 @@ pub struct Session {
     /// What the client calls it, or what we do; none where there are no sessions.
     name: Option<String>,
     /// Who opened it.
-    pub(super) owner: Option<Identity>,
+    pub owner: Option<Identity>,
     agreement: Mutex<Option<Agreement>>,
     asked: AtomicU64,
     questions: Mutex<HashMap<String, oneshot::Sender<Result<Value, Value>>>>,
     /// The requests that are being worked on.
-    pub(super) in_flight: InFlight,
+    pub in_flight: InFlight,
     closed: watch::Sender<bool>,
     /// The mildest log messages that the client wants, in the handshake era.
-    pub(super) log_level: Mutex<LogLevel>,
+    pub log_level: Mutex<LogLevel>,
     subscriptions: Mutex<HashMap<String, Charge>>,
     /// Answers that wait for this client.
-    pub(super) unread: Budget,
+    pub unread: Budget,
     /// How many streams for messages that belong to no request were opened; the last one gets them.
-    pub(super) streams: AtomicU64,
+    pub streams: AtomicU64,
     /// Streams that the server closed before the answer, by the id of their last event.
-    pub(super) parked: Mutex<HashMap<String, Answers>>,
+    pub parked: Mutex<HashMap<String, Answers>>,
     attachment: Shared,
 }
 
@@ -78,7 +78,7 @@ impl Session {
 
     /// The same session, sharing what the behaviour keeps with others: in the stateless era each
     /// request over HTTP is a session.
-    pub(crate) fn sharing(mut self, attachment: &Shared) -> Self {
+    pub(super) fn sharing(mut self, attachment: &Shared) -> Self {
         self.attachment = Arc::clone(attachment);
         self
     }
@@ -197,7 +197,7 @@ impl Session {
     }
 
     /// Keeps what is still to be said on a stream for the client to fetch; false if there are too many.
-    pub(super) fn park(&self, event: &str, answers: Answers) -> bool {
+    pub fn park(&self, event: &str, answers: Answers) -> bool {
         let mut parked = lock(&self.parked);
         let has_room = parked.len() < PARKED_MAX;
         if has_room {

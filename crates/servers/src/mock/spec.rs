@@ -29,6 +29,7 @@ pub struct MockSpec {
 
 /// A tool and what it answers.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[must_use]
 pub struct ToolSpec {
     /// The tool as it is listed: `name`, `inputSchema` and so on.
     pub listed: Fields,
@@ -213,7 +214,6 @@ impl ToolSpec {
     }
 
     /// The same with this field in lists, such as `inputSchema` or `description`.
-    #[must_use]
     pub fn with(mut self, field: &str, value: Value) -> Self {
         self.listed.insert(field.to_owned(), value);
         self
@@ -236,7 +236,6 @@ impl ToolSpec {
     ///     Ok((number * 2).to_string())
     /// });
     /// ```
-    #[must_use]
     pub fn answering_with(
         self,
         answer: impl Fn(&Value) -> Result<String, String> + Send + Sync + 'static,
@@ -246,7 +245,6 @@ impl ToolSpec {
     }
 
     /// The same with one more rule, after those before. Without answers the rule is none.
-    #[must_use]
     pub fn with_rule(mut self, when: When, answers: Vec<Answer>) -> Self {
         if !answers.is_empty() {
             self.rules.push(Rule { when, answers });

@@ -155,7 +155,7 @@ impl<'d> Reader<'d> {
             } else {
                 hint()
             };
-            let message = message![format!("unknown key {name:?} in "), label];
+            let message = sentence!("unknown key {name:?} in {}", label.into());
             document
                 .error(&field.span, message, hint)
                 .with_gist("an unknown key")
@@ -233,11 +233,11 @@ impl<'d> Reader<'d> {
             Data::Table(fields) => fields,
             Data::Null => &[],
             _ => {
-                let message = message![label.clone(), " must be a table, not ", node.kind()];
+                let message = sentence!("{} must be a table, not {}", label.clone(), node.kind());
                 self.problem(
                     &node.span,
                     message,
-                    message!["write one ", assignment("name", "value"), " per line"],
+                    sentence!("write one {} per line", assignment("name", "value")),
                 );
                 &[]
             }
@@ -266,10 +266,11 @@ impl<'d> Reader<'d> {
             Data::Text(text) => format!("{:?}", shorten(text, SHOWN_MAX)),
             _ => field.value.kind().to_owned(),
         };
-        let message = message![
+        let message = sentence!(
+            "{}{}",
             setting(&field.name),
             format!(" must be {expected}, not {found}")
-        ];
+        );
         self.problem(&field.value.span, message, hint);
     }
 }

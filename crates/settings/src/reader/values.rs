@@ -22,7 +22,7 @@ pub enum Least {
 
 impl Reader<'_> {
     /// A value of the wrong form, which reads as absent.
-    pub(crate) fn refuse<T>(
+    pub fn refuse<T>(
         &mut self,
         field: &Field,
         expected: &str,
@@ -33,10 +33,10 @@ impl Reader<'_> {
     }
 
     /// Takes down that a section lacks what it must have.
-    pub(crate) fn missing(&mut self, section: &Section<'_>, name: &str, value: &'static str) {
-        let message = message![section.label.clone(), " has no ", setting(name)];
+    pub fn missing(&mut self, section: &Section<'_>, name: &str, value: &'static str) {
+        let message = sentence!("{} has no {}", section.label.clone(), setting(name));
         let hint = Part::Assignment(name.to_owned().into(), value.into());
-        self.problem(section.span(), message, message!["add ", hint]);
+        self.problem(section.span(), message, sentence!("add {hint}"));
     }
 
     /// A text that is not empty.
@@ -66,7 +66,7 @@ impl Reader<'_> {
     }
 
     /// Yes or no.
-    pub(crate) fn boolean_of(&mut self, field: &Field) -> Option<Data> {
+    pub fn boolean_of(&mut self, field: &Field) -> Option<Data> {
         match &field.value.data {
             value @ Data::Boolean(_) => Some(value.clone()),
             _ => self.refuse(
@@ -78,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// A time; `least` is the shortest that makes sense.
-    pub(crate) fn duration_of(&mut self, field: &Field, least: Least) -> Option<Data> {
+    pub fn duration_of(&mut self, field: &Field, least: Least) -> Option<Data> {
         let expected = match least {
             Least::Zero => "a duration such as 250ms, 5s, 2m or 1h",
             Least::MoreThanZero => "a duration of more than 0, such as 250ms, 5s, 2m or 1h",
@@ -102,7 +102,7 @@ impl Reader<'_> {
     }
 
     /// A whole number in a range.
-    pub(crate) fn integer_of(&mut self, field: &Field, least: u64, most: u64) -> Option<Data> {
+    pub fn integer_of(&mut self, field: &Field, least: u64, most: u64) -> Option<Data> {
         if let Some(value) = field.value.integer()
             && (i128::from(least)..=i128::from(most)).contains(&value)
         {
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     /// A seed: a number, or a text of digits where a number would be too large for other readers.
-    pub(crate) fn seed_of(&mut self, field: &Field) -> Option<Data> {
+    pub fn seed_of(&mut self, field: &Field) -> Option<Data> {
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let seed = match &field.value.data {
             Data::Integer(value) => u64::try_from(*value).ok(),
@@ -175,7 +175,7 @@ impl Reader<'_> {
         known: &[&'static str],
     ) -> Option<&'static str> {
         let Some(text) = node.text() else {
-            let message = message![setting(name), " must be a text, not ", node.kind()];
+            let message = sentence!("{} must be a text, not {}", setting(name), node.kind());
             self.problem(&node.span, message, one_of(known));
             return None;
         };
@@ -193,7 +193,7 @@ impl Reader<'_> {
                 },
             );
             let shown = shorten(text, SHOWN_MAX);
-            let message = message![setting(name), format!(" does not know {shown:?}")];
+            let message = sentence!("{} does not know {shown:?}", setting(name));
             self.problem(&node.span, message, hint);
         }
         found
@@ -218,8 +218,11 @@ impl Reader<'_> {
             match node.text() {
                 Some(text) if !text.contains('\0') => texts.push(text.to_owned()),
                 _ => {
-                    let message =
-                        message![setting(&field.name), " must hold texts, not ", node.kind()];
+                    let message = sentence!(
+                        "{} must hold texts, not {}",
+                        setting(&field.name),
+                        node.kind()
+                    );
                     self.problem(&node.span, message, hint);
                 }
             }

@@ -37,7 +37,7 @@ fn parts(value: &str) -> Vec<String> {
 }
 
 /// Whether an inherited variable is a secret by its name.
-pub(crate) fn is_inherited_secret(name: &str, value: &str) -> bool {
+pub fn is_inherited_secret(name: &str, value: &str) -> bool {
     !FOLDERS.contains(&name)
         && is_secret_name(name)
         && value.chars().count() >= UNNAMED_CHARS_MIN

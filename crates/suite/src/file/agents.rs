@@ -1,10 +1,9 @@
 //! The section `agents`: tasks for models or for agents of the user, and what they must make of them.
 
-use super::entry;
-use super::entry::{KEYS, SuiteScope};
+use super::entry::{self, SuiteScope};
 use super::kinds::Names;
 use super::servers::is_known;
-use super::settings::AgentSettings;
+use super::settings::{AgentSettings, ProgramSettings, names_of};
 use crate::prelude::*;
 
 const LABEL: &str = "an agent";
@@ -24,8 +23,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         .filter(|default| !has_command || !OF_MODELS.contains(&default.name.as_str()));
     let node = entry::completed::<AgentSettings>(reader, node, LABEL, &blocks, &mut defaults)?;
     let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, LABEL, &blocks);
-    let tags = std::mem::take(&mut given.tags);
-    let head = entry::head(reader, &section, tags, given.skip.take());
+    let head = entry::head(reader, &section, &given.choice);
     let servers = servers(reader, &section, given.servers.take(), scope);
     let inject = inject(reader, &given.inject, scope, &servers);
     let gates = gates::read_blocks(reader, section.fields());
@@ -63,14 +61,15 @@ fn driver(
                 sentence!("leave it out, or leave out `command` to have mcprove ask the model");
             reader.problem(&field.span, message, hint);
         }
-        let words = (given.command, given.args);
-        let cwd = given.cwd.or(given.working_dir);
         return Some(Driver::Command(CommandPlan {
             model: given.model,
-            ..entry::command(reader, section, words, cwd, scope.folder)
+            ..entry::command(reader, section, given.program, scope.folder)
         }));
     }
-    for field in KEYS.into_iter().filter_map(|key| section.get(key)) {
+    for field in names_of::<ProgramSettings>()
+        .into_iter()
+        .filter_map(|key| section.get(key))
+    {
         let message = sentence!("`{}` is for an agent with a `command`", field.name);
         let hint = sentence!("leave it out, or add `command: [./my_agent]`");
         reader.problem(&field.span, message, hint);

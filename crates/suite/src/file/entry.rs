@@ -1,8 +1,8 @@
 //! What entries have in common: of `tools`, `agents` and `load`, a name, tags, a reason to skip them, a server, and
 //! defaults; of servers and agents, a program to start.
 
-use super::kinds::{CommandWords, Names, Reason};
 use super::servers::Servers;
+use super::settings::{ChoiceSettings, ProgramSettings};
 use super::settings::{DefaultSettings, names_of};
 use crate::prelude::*;
 use mcprove_load::config::read_env;
@@ -50,19 +50,14 @@ pub fn settings<'n, T: Settings>(
 }
 
 /// What every test has.
-pub fn head(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    tags: Names,
-    skip: Option<Reason>,
-) -> TestHead {
+pub fn head(reader: &mut Reader<'_>, section: &Section<'_>, choice: &ChoiceSettings) -> TestHead {
     let name = section.get("name");
     let span = name.map_or(section.span(), |field| &field.span);
     TestHead {
         name: table::required(reader, section, "name").unwrap_or_default(),
         place: reader.place(span),
-        tags: tags.texts(),
-        skip: skip.map(|reason| reason.0),
+        tags: choice.tags.texts(),
+        skip: choice.skip.as_ref().map(|reason| reason.0.clone()),
     }
 }
 
@@ -74,7 +69,7 @@ pub fn server(reader: &mut Reader<'_>, section: &Section<'_>, servers: &Servers)
         return is_there.then(|| name.to_owned());
     }
     if servers.only().is_none() {
-        let message = message![section.label.clone(), " has no ", setting("server")];
+        let message = sentence!("{} has no {}", section.label.clone(), setting("server"));
         let hint = sentence!("add `server: …` with the name of one of the `servers`");
         reader.problem(section.span(), message, hint);
     }
@@ -157,25 +152,22 @@ fn add_fields(field: &mut Field, default: &Field) {
     }
 }
 
-/// The keys that belong to a program.
-pub const KEYS: [&str; 5] = ["command", "args", "env", "cwd", "working_dir"];
-
-/// The program of a section with a `command`, which was read already, as `args` and the folder were.
+/// The program of a section with a `command`.
 pub fn command(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
-    (command, args): (CommandWords, Vec<String>),
-    cwd: Option<String>,
+    given: ProgramSettings,
     folder: &Path,
 ) -> CommandPlan {
     one_of(reader, section, "cwd", "working_dir");
+    let cwd = given.cwd.or(given.working_dir);
     let path = cwd.map_or_else(|| folder.to_owned(), |given| folder.join(given));
     let working_dir = (!path.as_os_str().is_empty()).then_some(path);
-    let mut words = command.0.into_iter();
+    let mut words = given.command.0.into_iter();
     let program = words.next().unwrap_or_default();
     CommandPlan {
         program: reachable(program, working_dir.as_ref()),
-        args: words.chain(args).collect(),
+        args: words.chain(given.args).collect(),
         env: read_env(reader, section),
         working_dir,
         model: None,

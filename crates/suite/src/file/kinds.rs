@@ -35,7 +35,7 @@ pub fn reference(name: &str) -> Value {
 /// Kinds: the words of each, and the name of its schema.
 macro_rules! kinds {
     ($($kind:ident: $words:literal, $schema:literal;)*) => {
-        $(pub(super) const $kind: Kind = Kind::Other($words, || schema_of($schema));)*
+        $(pub const $kind: Kind = Kind::Other($words, || schema_of($schema));)*
     };
 }
 
@@ -62,7 +62,6 @@ kinds! {
     PROVIDER: "one of anthropic, openai, or [map](#keys-of-provider)", "provider_or_name";
     REASON: "text, or false", "reason";
     SERVERS: "map of [maps](#keys-of-a-server), by name", "servers";
-    SIZE: "number of bytes, or text such as 64KiB", "size";
     TEMPERATURE: "number, 0 to 2", "temperature";
     TEXTS_BY_NAME: "map of texts", "texts_by_name";
     TOOLS: "list of [maps](#keys-of-a-tool-test)", "tools";
@@ -143,8 +142,8 @@ fn command_words(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<String>> 
 }
 
 impl Names {
-    pub fn texts(self) -> Vec<String> {
-        self.0.into_iter().map(|(name, _)| name).collect()
+    pub fn texts(&self) -> Vec<String> {
+        self.0.iter().map(|(name, _)| name.clone()).collect()
     }
 }
 

@@ -22,7 +22,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         }
     }
     let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
-    let head = entry::head(reader, &section, given.tags, given.skip);
+    let head = entry::head(reader, &section, &given.choice);
     let server = entry::server(reader, &section, scope.servers);
     let plan = server
         .as_ref()

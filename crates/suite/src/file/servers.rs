@@ -107,48 +107,36 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
     let label = format!("the server {:?}", shorten(&field.name, SHOWN_MAX));
     let known = names_of::<ServerSettings>();
     let node = table::spelled(reader, &field.value, &label, &known)?;
-    let (given, section): (ServerSettings, _) = entry::settings(reader, &node, &label, &[]);
-    let is_given = |name: &str| section.get(name).is_some();
-    let mut time = |name: &str, with_unit: Duration, in_milliseconds: Duration| {
-        let field = one_of(reader, &section, name, &format!("{name}_ms"))?;
-        Some(if field.name == name {
-            with_unit
-        } else {
-            in_milliseconds
-        })
-    };
-    let call_timeout = time("call_timeout", given.call_timeout, given.call_timeout_ms);
-    let startup = time(
-        "startup_timeout",
-        given.startup_timeout,
-        given.startup_timeout_ms,
-    );
-    let shutdown = time(
-        "shutdown_timeout",
-        given.shutdown_timeout,
-        given.shutdown_timeout_ms,
-    );
-    let session = SessionSettings {
-        protocol: given.protocol,
-        strict_protocol: given.strict_protocol,
-        call_timeout,
-        max_frame: section.get("max_frame").and_then(|it| reader.size_of(it)),
-        accept_requests: is_given("accept_requests").then_some(given.accept_requests),
-        fall_back_to_sse: !is_given("transport"),
-    };
-    let (parallel, is_fresh) = (given.parallel, given.fresh);
-    let mut reach = read_reach(reader, &section, given, &field.name, folder)?;
-    if let Reach::Server(server) = &mut reach {
-        server.startup_timeout = startup.unwrap_or(server.startup_timeout);
-        server.shutdown_timeout = shutdown.unwrap_or(server.shutdown_timeout);
+    let (mut given, section): (ServerSettings, _) = entry::settings(reader, &node, &label, &[]);
+    let (limits, session) = (&mut given.limits, &mut given.session);
+    for (name, with_unit, in_milliseconds) in [
+        (
+            "startup_timeout",
+            &mut limits.startup_timeout,
+            given.startup_timeout_ms,
+        ),
+        (
+            "shutdown_timeout",
+            &mut limits.shutdown_timeout,
+            given.shutdown_timeout_ms,
+        ),
+        (
+            "call_timeout",
+            &mut session.call_timeout,
+            given.call_timeout_ms,
+        ),
+    ] {
+        one_of(reader, &section, name, &format!("{name}_ms"));
+        *with_unit = with_unit.or(in_milliseconds);
     }
+    session.has_transport = section.get("transport").is_some();
     Some(ServerPlan {
         name: field.name.clone(),
         place: reader.place(&field.span),
-        reach,
-        session,
-        parallel,
-        is_fresh,
+        session: session.clone(),
+        parallel: given.parallel,
+        is_fresh: given.fresh,
+        reach: read_reach(reader, &section, given, &field.name, folder)?,
     })
 }
 
@@ -164,7 +152,7 @@ fn read_reach(
     let ways: Vec<&Field> = ways.filter_map(|key| section.get(key)).collect();
     match ways[..] {
         [] => {
-            let message = message![section.label.clone(), " has no command, url or mock"];
+            let message = sentence!("{} has no command, url or mock", section.label.clone());
             let hint = sentence!(
                 "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
                         `mock: ./tools.yml`"
@@ -176,7 +164,7 @@ fn read_reach(
             refuse_others(reader, section, &one.name);
             match one.name.as_str() {
                 "command" => Some(read_command(reader, section, given, folder)),
-                "url" => read_address(reader, section, one, given.transport.as_deref()),
+                "url" => read_address(reader, section, one, &given),
                 _ => read_mock(reader, section, one, given.mock?, name, folder),
             }
         }
@@ -239,26 +227,25 @@ fn read_command(
         let message = format!("transport {name:?} needs a url");
         reader.problem(&field.span, message, "leave it out, or give a url");
     }
-    let words = (given.command, given.args);
-    let cwd = given.cwd.or(given.working_dir);
-    let command = entry::command(reader, section, words, cwd, folder);
+    let command = entry::command(reader, section, given.program, folder);
     let mut server = Server::stdio(command.program).args(command.args);
     server.env = command.env;
     server.working_dir = command.working_dir;
-    Reach::Server(server)
+    Reach::Server(given.limits.apply(server))
 }
 
 fn read_address(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
     field: &Field,
-    transport: Option<&str>,
+    given: &ServerSettings,
 ) -> Option<Reach> {
     let headers = read_headers(reader, section);
     let url = reader.text_of(field)?;
+    let transport = given.transport.as_deref();
     let server = address(reader, field, url.to_owned(), headers, transport)?;
     check_host(reader, field, url);
-    Some(Reach::Server(server))
+    Some(Reach::Server(given.limits.apply(server)))
 }
 
 /// What is refused whenever the address is used is refused at once.

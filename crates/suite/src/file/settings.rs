@@ -1,15 +1,14 @@
 //! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
 //! JSON Schema and the tables in the documents are made from these.
 
-use mcprove_client::session::ProtocolChoice;
-use mcprove_load::config::TRANSPORTS;
+use mcprove_load::config::{TRANSPORTS, TimeLimits};
 
 use super::kinds::{
     ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
     FAULT_OR_FAULTS, FAULTS, HttpAddress, LOAD_FAULTS, LOAD_OUTPUT, LOAD_PROTOCOL, LOAD_SCENARIO,
     LOAD_SESSION, LOAD_THRESHOLDS, LOADS, NAME_OR_NAMES, NEGATIVE_PATH, Names,
-    NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, SIZE,
-    TEXTS_BY_NAME, TOOLS, Temperature, Turns, VARIABLES, VariableName,
+    NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, TEXTS_BY_NAME,
+    TOOLS, Temperature, Turns, VARIABLES, VariableName,
 };
 use crate::prelude::*;
 
@@ -117,154 +116,151 @@ pub fn names_of<T: Settings>() -> Vec<&'static str> {
 /// The top of a suite.
 #[derive(Debug, Settings)]
 pub struct SuiteSettings {
-    /// the servers, by the names that tests use
+    /// The servers, by the names that tests use.
     #[setting(kind = SERVERS, otherwise = "none")]
     servers: ReadElsewhere,
-    /// faults that agents may meet: see `inject`
+    /// Faults that agents may meet: see `inject`.
     #[setting(kind = FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
-    /// calls of tools, and what must come back
+    /// Calls of tools, and what must come back.
     #[setting(kind = TOOLS, otherwise = "none")]
     tools: ReadElsewhere,
-    /// tasks for agents, and what they must make of them
+    /// Tasks for agents, and what they must make of them.
     #[setting(kind = AGENTS, otherwise = "none")]
     agents: ReadElsewhere,
-    /// loads, and what must hold under them
+    /// Loads, and what must hold under them.
     #[setting(kind = LOADS, otherwise = "none")]
     load: ReadElsewhere,
-    /// default values for tests
+    /// Default values for tests.
     #[setting(kind = DEFAULTS, otherwise = "none")]
     defaults: ReadElsewhere,
-    /// values that `${name}` stands for anywhere in the texts of the file
+    /// Values that `${name}` stands for anywhere in the texts of the file.
     #[setting(kind = VARIABLES, otherwise = "none")]
     variables: ReadElsewhere,
-    /// what the suite is called, for readers of the file
+    /// What the suite is called, for readers of the file.
     #[setting(otherwise = "none")]
     name: Option<String>,
-    /// what it is for, for readers of the file
+    /// What it is for, for readers of the file.
     #[setting(otherwise = "none")]
     description: Option<String>,
-    /// the JSON Schema, for editors
+    /// The JSON Schema, for editors.
     #[setting(name = "$schema", otherwise = "none")]
     schema: Option<String>,
+}
+
+/// A program that a suite starts: a server, or an agent of the user's own.
+#[derive(Debug, Settings)]
+pub struct ProgramSettings {
+    /// The program to start, and its arguments; one text is split into words as in a shell.
+    #[setting]
+    pub command: CommandWords,
+    /// More arguments of the program.
+    #[setting(otherwise = "none")]
+    pub args: Vec<String>,
+    /// Variables added to the environment, which the program inherits.
+    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
+    env: ReadElsewhere,
+    /// The folder that the program starts in, seen from that of the suite.
+    #[setting(otherwise = "the folder of the suite")]
+    pub cwd: Option<String>,
+    /// Another name of `cwd`.
+    #[setting(otherwise = "the folder of the suite")]
+    pub working_dir: Option<String>,
 }
 
 /// A server of a suite.
 #[derive(Debug, Settings)]
 pub struct ServerSettings {
-    /// the program to start, and its arguments; one text is split into words as in a shell
-    #[setting]
-    pub command: CommandWords,
-    /// more arguments of the program
-    #[setting(otherwise = "none")]
-    pub args: Vec<String>,
-    /// variables added to the environment, which the server inherits
-    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
-    env: ReadElsewhere,
-    /// the folder that the program starts in, seen from that of the suite
-    #[setting(otherwise = "the folder of the suite")]
-    pub cwd: Option<String>,
-    /// another name of `cwd`
-    #[setting(otherwise = "the folder of the suite")]
-    pub working_dir: Option<String>,
-    /// the address of a running server, instead of a command
+    #[setting(flatten)]
+    pub program: ProgramSettings,
+    /// The address of a running server, instead of a command.
     #[setting(kind = ADDRESS)]
     url: ReadElsewhere,
-    /// headers added to every request to an address
+    /// Headers added to every request to an address.
     #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
     headers: ReadElsewhere,
-    /// how messages travel; an http address falls back to sse unless it is given
+    /// How messages travel; an http address falls back to sse unless it is given.
     #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
     pub transport: Option<String>,
-    /// a tools file, seen from the folder of the suite, to be served in this process
+    /// A tools file, seen from the folder of the suite, to be served in this process.
     #[setting]
     pub mock: Option<String>,
-    /// what the calls of a mock meet, such as `hang`
+    /// What the calls of a mock meet, such as `hang`.
     #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
     fault: ReadElsewhere,
-    /// another name of `fault`
+    /// Another name of `fault`.
     #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
-    /// the revision to speak
-    #[setting(kind = Kind::OneOf(ProtocolChoice::NAMES), otherwise = "auto")]
-    pub protocol: ProtocolChoice,
-    /// fails when the server chooses another revision than the one asked for
-    #[setting(default = false)]
-    pub strict_protocol: bool,
-    /// how long the server may take to answer the first request
-    #[setting(default = "30s")]
-    pub startup_timeout: Duration,
-    /// the same in milliseconds
+    /// `startup_timeout` in milliseconds.
     #[setting(kind = Kind::Milliseconds, default = 30000)]
-    pub startup_timeout_ms: Duration,
-    /// how long it may take to exit once its input is closed
-    #[setting(kind = TIME_OR_ZERO, default = "5s")]
-    pub shutdown_timeout: Duration,
-    /// the same in milliseconds
+    pub startup_timeout_ms: Option<Duration>,
+    /// `shutdown_timeout` in milliseconds.
     #[setting(kind = Kind::Milliseconds, default = 5000)]
-    pub shutdown_timeout_ms: Duration,
-    /// how long one call may take, where the test does not say
-    #[setting(default = "30s")]
-    pub call_timeout: Duration,
-    /// the same in milliseconds
+    pub shutdown_timeout_ms: Option<Duration>,
+    /// `call_timeout` in milliseconds.
     #[setting(kind = Kind::Milliseconds, default = 30000)]
-    pub call_timeout_ms: Duration,
-    /// the largest message accepted from the server
-    #[setting(kind = SIZE, otherwise = "64MiB")]
-    max_frame: ReadElsewhere,
-    /// answers a server that asks for input with generated values instead of declining
-    #[setting(default = false)]
-    pub accept_requests: bool,
-    /// how many tests may use it at once; 1 is one after the other
+    pub call_timeout_ms: Option<Duration>,
+    /// How many tests may use it at once; 1 is one after the other.
     #[setting(kind = Kind::Whole(1, PARALLEL_MAX), default = 8)]
     pub parallel: u32,
-    /// gives every test a server of its own, just started
+    /// Gives every test a server of its own, just started.
     #[setting(default = false)]
     pub fresh: bool,
+    #[setting(flatten)]
+    pub limits: TimeLimits,
+    #[setting(flatten)]
+    pub session: SessionSettings,
+}
+
+/// Whether a test is run.
+#[derive(Debug, Settings)]
+pub struct ChoiceSettings {
+    /// Tags to choose it by.
+    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    pub tags: Names,
+    /// The reason why it is skipped.
+    #[setting(otherwise = "false")]
+    pub skip: Option<Reason>,
 }
 
 /// A call of a tool, and what must come back.
 #[derive(Debug, Settings)]
 pub struct ToolTestSettings {
-    /// the name of the test; unique in the suite
+    /// The name of the test; unique in the suite.
     #[setting]
     name: ReadElsewhere,
-    /// the name of a server of the suite
+    /// The name of a server of the suite.
     #[setting(otherwise = "the only one, if there is just one")]
     server: ReadElsewhere,
-    /// the tool
+    /// The tool.
     #[setting]
     tool: ReadElsewhere,
-    /// its arguments
+    /// Its arguments.
     #[setting(otherwise = "{}")]
     pub args: CallArguments,
-    /// how long the call may take
+    /// How long the call may take.
     #[setting(kind = Kind::Milliseconds, otherwise = "that of the server, 30000")]
     pub timeout_ms: Option<Duration>,
-    /// what must come back: `result…`, `is_error`, `error`, `duration_ms`, `negative_path…`
+    /// What must come back: `result…`, `is_error`, `error`, `duration_ms`, `negative_path…`.
     #[setting(kind = EXPECTATIONS, otherwise = "the call succeeds")]
     expect: ReadElsewhere,
-    /// bad requests that the tool must reject
+    /// Bad requests that the tool must reject.
     #[setting(kind = NEGATIVE_PATH, otherwise = "none")]
     pub negative_path: Option<Nested<NegativePathSettings>>,
-    /// tags to choose it by
-    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
-    pub tags: Names,
-    /// the reason why it is skipped
-    #[setting(otherwise = "false")]
-    pub skip: Option<Reason>,
+    #[setting(flatten)]
+    pub choice: ChoiceSettings,
 }
 
 /// Bad requests that a tool must reject.
 #[derive(Debug, Settings)]
 pub struct NegativePathSettings {
-    /// which are made
+    /// Which are made.
     #[setting(otherwise = "all that apply")]
     pub checks: Option<Checks>,
-    /// how long each may take before it counts as hung
+    /// How long each may take before it counts as hung.
     #[setting(kind = Kind::Milliseconds, default = 10000)]
     pub timeout_ms: Duration,
-    /// what `negative_path.checks_run`, `.failures` and `.gate_passed` must be, instead
+    /// What `negative_path.checks_run`, `.failures` and `.gate_passed` must be, instead.
     #[setting(otherwise = "`negative_path.gate_passed` is 1")]
     pub expect: Option<NegativePathExpectations>,
 }
@@ -272,78 +268,62 @@ pub struct NegativePathSettings {
 /// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
 pub struct AgentSettings {
-    /// the name of the test; unique in the suite
+    /// The name of the test; unique in the suite.
     #[setting]
     name: ReadElsewhere,
-    /// the model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's
+    /// The model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's.
     #[setting]
     pub model: Option<String>,
-    /// how the model's provider is spoken to
+    /// How the model's provider is spoken to.
     #[setting(otherwise = "from the model's name")]
     pub provider: Option<ProviderSettings>,
-    /// your own agent instead: the program to start, and its arguments
-    #[setting]
-    pub command: CommandWords,
-    /// more arguments of the program
-    #[setting(otherwise = "none")]
-    pub args: Vec<String>,
-    /// variables added to the environment of the program
-    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
-    env: ReadElsewhere,
-    /// the folder that the program starts in, seen from that of the suite
-    #[setting(otherwise = "the folder of the suite")]
-    pub cwd: Option<String>,
-    /// another name of `cwd`
-    #[setting(otherwise = "the folder of the suite")]
-    pub working_dir: Option<String>,
-    /// the servers whose tools it has; `[]` for none
+    /// Your own agent, instead of a model that mcprove asks.
+    #[setting(flatten)]
+    pub program: ProgramSettings,
+    /// The servers whose tools it has; `[]` for none.
     #[setting(otherwise = "the only one, if there is just one")]
     pub servers: Option<Names>,
-    /// the system prompt
+    /// The system prompt.
     #[setting(otherwise = "none")]
     pub system: Option<String>,
-    /// what it is asked
+    /// What it is asked.
     #[setting]
     pub prompt: Option<String>,
-    /// what it is asked, one after the other, instead of `prompt`
+    /// What it is asked, one after the other, instead of `prompt`.
     #[setting]
     pub turns: Turns,
-    /// the most answers of the model in one run
+    /// The most answers of the model in one run.
     #[setting(kind = Kind::Whole(1, TURNS_MAX), default = 10)]
     pub max_turns: u32,
-    /// the most tokens of one answer
+    /// The most tokens of one answer.
     #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX), default = 1024)]
     pub max_tokens: u32,
-    /// the temperature of the model
+    /// The temperature of the model.
     #[setting(otherwise = "the provider's")]
     pub temperature: Option<Temperature>,
-    /// further limits of one run
+    /// Further limits of one run.
     #[setting(kind = BUDGET, otherwise = "none")]
     pub budget: Nested<Budget>,
-    /// how many runs there are; all are scored, the worst decides
+    /// How many runs there are; all are scored, the worst decides.
     #[setting(kind = Kind::Whole(1, RUNS_MAX), default = 1)]
     pub runs: u32,
-    /// the names of the `faults` that its calls meet, in the order in which they are tried
+    /// The names of the `faults` that its calls meet, in the order in which they are tried.
     #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
     pub inject: Names,
-    /// tags to choose it by
-    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
-    pub tags: Names,
-    /// the reason why it is skipped
-    #[setting(otherwise = "false")]
-    pub skip: Option<Reason>,
+    #[setting(flatten)]
+    pub choice: ChoiceSettings,
 }
 
 /// How the provider of a model is spoken to.
 #[derive(Debug, Default, Settings)]
 pub struct ProviderSettings {
-    /// Anthropic Messages, or OpenAI chat completions
+    /// Anthropic Messages, or OpenAI chat completions.
     #[setting(name = "type", kind = Kind::OneOf(PROVIDERS), otherwise = "from the model's name")]
     pub kind: Option<String>,
-    /// the address of the provider, or of one that speaks as it does
+    /// The address of the provider, or of one that speaks as it does.
     #[setting(otherwise = "that of the environment, then the provider's own")]
     pub base_url: Option<HttpAddress>,
-    /// the variable of the environment that has the key
+    /// The variable of the environment that has the key.
     #[setting(otherwise = "the provider's own")]
     pub api_key_env: Option<VariableName>,
 }
@@ -351,75 +331,71 @@ pub struct ProviderSettings {
 /// A load, and what must hold under it.
 #[derive(Debug, Settings)]
 pub struct LoadTestSettings {
-    /// the name of the test; unique in the suite
+    /// The name of the test; unique in the suite.
     #[setting]
     name: ReadElsewhere,
-    /// the name of a server of the suite
+    /// The name of a server of the suite.
     #[setting(otherwise = "the only one, if there is just one")]
     server: ReadElsewhere,
-    /// what is done to the server
+    /// What is done to the server.
     #[setting(kind = LOAD_SCENARIO)]
     scenario: ReadElsewhere,
-    /// what it must keep to
+    /// What it must keep to.
     #[setting(kind = LOAD_THRESHOLDS, otherwise = "none")]
     thresholds: ReadElsewhere,
-    /// faults to inject meanwhile
+    /// Faults to inject meanwhile.
     #[setting(kind = LOAD_FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
-    /// how it is spoken to
+    /// How it is spoken to.
     #[setting(kind = LOAD_SESSION, otherwise = "that of the server")]
     session: ReadElsewhere,
-    /// another place for `protocol` of `session`
+    /// Another place for `protocol` of `session`.
     #[setting(kind = LOAD_PROTOCOL, otherwise = "that of the server")]
     protocol: ReadElsewhere,
-    /// what is written
+    /// What is written.
     #[setting(kind = LOAD_OUTPUT, otherwise = "all reports")]
     output: ReadElsewhere,
-    /// tags to choose it by
-    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
-    pub tags: Names,
-    /// the reason why it is skipped
-    #[setting(otherwise = "false")]
-    pub skip: Option<Reason>,
+    #[setting(flatten)]
+    pub choice: ChoiceSettings,
 }
 
 /// What tests have that do not say otherwise.
 #[derive(Debug, Settings)]
 pub struct DefaultSettings {
-    /// the server of tool tests and loads
+    /// The server of tool tests and loads.
     #[setting]
     pub server: Option<String>,
-    /// the servers of agents
+    /// The servers of agents.
     #[setting]
     pub servers: Names,
-    /// how long the call of a tool test may take
+    /// How long the call of a tool test may take.
     #[setting(kind = Kind::Milliseconds)]
     timeout_ms: Option<Duration>,
-    /// the model of agents that have no `command`
+    /// The model of agents that have no `command`.
     #[setting]
     model: Option<String>,
-    /// the provider of such models
+    /// The provider of such models.
     #[setting]
     provider: Option<ProviderSettings>,
-    /// the system prompt of models
+    /// The system prompt of models.
     #[setting]
     system: Option<String>,
-    /// the temperature of models
+    /// The temperature of models.
     #[setting]
     temperature: Option<Temperature>,
-    /// the most answers of the model in one run
+    /// The most answers of the model in one run.
     #[setting(kind = Kind::Whole(1, TURNS_MAX))]
     max_turns: Option<u32>,
-    /// the most tokens of one answer
+    /// The most tokens of one answer.
     #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX))]
     max_tokens: Option<u32>,
-    /// further limits of one run of an agent, each by itself
+    /// Further limits of one run of an agent, each by itself.
     #[setting(kind = BUDGET)]
     budget: Nested<Budget>,
-    /// how many runs an agent has
+    /// How many runs an agent has.
     #[setting(kind = Kind::Whole(1, RUNS_MAX))]
     runs: Option<u32>,
-    /// tags of every test, besides its own
+    /// Tags of every test, besides its own.
     #[setting(kind = NAME_OR_NAMES)]
     tags: Names,
 }

@@ -17,7 +17,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
     let defaults = &mut scope.defaults.iter();
     let node = entry::completed::<ToolTestSettings>(reader, node, LABEL, &[], defaults)?;
     let (given, section): (ToolTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
-    let head = entry::head(reader, &section, given.tags, given.skip);
+    let head = entry::head(reader, &section, &given.choice);
     let server = entry::server(reader, &section, scope.servers);
     let tool = table::required(reader, &section, "tool");
     let resolve = if section.get("negative_path").is_some() {

@@ -254,16 +254,16 @@ const TOOL_CALLS_MAX: u64 = 1_000_000;
 pub struct Budget {
     /// The most answers of the model: `max_turns` of the agent.
     pub turns: u32,
-    /// the most tokens, in and out, of all answers together
+    /// The most tokens, in and out, of all answers together
     #[setting(kind = Kind::Whole(1, TOKENS_MAX), otherwise = "no limit")]
     pub tokens: Option<u64>,
-    /// the most calls of tools
+    /// The most calls of tools
     #[setting(kind = Kind::Whole(0, TOOL_CALLS_MAX), otherwise = "no limit")]
     pub tool_calls: Option<u64>,
-    /// the longest time
+    /// The longest time
     #[setting(name = "time_ms", kind = Kind::Milliseconds, default = 300000)]
     pub time: Duration,
-    /// how long one call of a tool may take
+    /// How long one call of a tool may take
     #[setting(name = "call_ms", kind = Kind::Milliseconds, default = 30000)]
     pub call: Duration,
 }

@@ -46,12 +46,9 @@ pub fn mixed() -> SuiteReport {
         ..GateFailure::default()
     });
     let mut error = test("holds 50 clients", TestKind::Load, 30, TestOutcome::Error);
-    error.errors.push(ScoreError {
-        target: Some("p99_latency".to_owned()),
-        run: None,
-        message: "inconclusive: 12 calls are too few to tell a p99.".into(),
-        hint: "make the load longer".into(),
-    });
+    let message = "12 calls are too few to tell a p99.";
+    let unknown = ScoreError::new("p99_latency", message, "make the load longer");
+    error.errors.push(unknown.inconclusive());
     error.details = Some("runs/2026-05-10T14-30-00-ABCDEF".to_owned());
     let skipped = test("needs a key", TestKind::Agent, 40, TestOutcome::Skipped)
         .not_run("there is no key # yet");

@@ -76,7 +76,7 @@ fn unrun(report: &SuiteReport) -> Section {
 
 /// Where all of it is, after what is cut short.
 fn json_has_all() -> String {
-    message!["; ", assignment("report", "json"), " has all"].text()
+    sentence!("; {} has all", assignment("report", "json")).text()
 }
 
 fn wrong(report: &SuiteReport) -> Section {
@@ -193,10 +193,10 @@ fn next_steps(report: &SuiteReport) -> Vec<Line> {
     let is_bad = bad(report).next().is_some();
     if is_bad && report.tests.len() > 1 {
         steps.push(
-            message![
-                "to run only what did not pass again: the same command with ",
+            sentence!(
+                "to run only what did not pass again: the same command with {}",
                 setting("last_failed")
-            ]
+            )
             .text()
             .into(),
         );

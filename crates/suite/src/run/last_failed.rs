@@ -16,7 +16,7 @@ const FORMAT: &str = "last-failed.v1";
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Tests that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct FailedTests {
     schema: String,
     /// The folder of the file, from which suites are seen.
@@ -28,7 +28,7 @@ pub struct FailedTests {
     tests: BTreeSet<Failed>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[stored(Eq, PartialOrd, Ord)]
 struct Failed {
     file: String,
     name: String,
@@ -54,7 +54,7 @@ impl FailedTests {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
                 let hint = "check its permissions, or write elsewhere: ";
-                let hint = message![hint, setting("report_dir")];
+                let hint = sentence!("{hint}{}", setting("report_dir"));
                 return Err(TestError::new(
                     format!("cannot read {shown}: {error}"),
                     hint,
@@ -70,7 +70,7 @@ impl FailedTests {
             let hint = format!("delete {shown}, and run without ");
             TestError::new(
                 format!("{shown} is not a list of failed tests: {reason}"),
-                message![hint, setting("last_failed")],
+                sentence!("{hint}{}", setting("last_failed")),
             )
         })?;
         read.folder = whole(folder);
@@ -85,7 +85,6 @@ impl FailedTests {
     }
 
     /// The same after a run: without those that passed, with those that did not.
-    #[must_use]
     pub fn after(mut self, plans: &[SuitePlan], report: &SuiteReport) -> Self {
         for test in &report.tests {
             let plan = plans.iter().find(|plan| plan.file == test.file);

@@ -8,8 +8,8 @@ pub struct TestOf<'a> {
     /// The suite.
     pub plan: &'a SuitePlan,
     /// The place of the suite among those that are run.
-    pub(crate) suite: usize,
-    pub(crate) test: Test<'a>,
+    pub suite: usize,
+    pub test: Test<'a>,
 }
 
 /// A test, whatever its kind.
@@ -134,7 +134,7 @@ impl<'a> TestOf<'a> {
     }
 
     /// A report of which nothing is known yet.
-    pub(crate) fn report(&self) -> TestReport {
+    pub fn report(&self) -> TestReport {
         TestReport::new(self.kind(), self.head(), self.plan)
     }
 }

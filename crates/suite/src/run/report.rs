@@ -8,6 +8,7 @@ use crate::prelude::*;
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
 
 /// What came of all tests that were chosen. A replay of a recording gives the same, byte for byte.
+#[sparse]
 #[data]
 #[schemars(title = "suite-report.v1")]
 pub struct SuiteReport {
@@ -18,10 +19,10 @@ pub struct SuiteReport {
     /// The tests, in the order of the files.
     pub tests: Vec<TestReport>,
     /// Whether the run was broken off, so that tests are missing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub partial: bool,
     /// Why no test was run: what is wrong with the suites, or with what was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub problems: Vec<SuiteProblem>,
 }
 
@@ -148,7 +149,7 @@ pub struct Counts {
 
 impl SuiteReport {
     /// Of these tests, which are in the order of the files.
-    pub(crate) fn new(tests: Vec<TestReport>, partial: bool) -> Self {
+    pub fn new(tests: Vec<TestReport>, partial: bool) -> Self {
         let is_good =
             |test: &TestReport| matches!(test.outcome, TestOutcome::Passed | TestOutcome::Skipped);
         Self {
@@ -185,7 +186,7 @@ impl SuiteReport {
 }
 
 impl Counts {
-    pub(crate) const fn add(&mut self, outcome: TestOutcome) {
+    pub const fn add(&mut self, outcome: TestOutcome) {
         *match outcome {
             TestOutcome::Passed => &mut self.passed,
             TestOutcome::Failed => &mut self.failed,
@@ -220,7 +221,7 @@ impl TestOutcome {
 
 impl TestReport {
     /// Of a test of which nothing is known yet: an error until it is judged.
-    pub(crate) fn new(kind: TestKind, head: &TestHead, plan: &SuitePlan) -> Self {
+    pub fn new(kind: TestKind, head: &TestHead, plan: &SuitePlan) -> Self {
         Self {
             name: head.name.clone(),
             kind,
@@ -231,15 +232,14 @@ impl TestReport {
     }
 
     /// The same of a test that is not run, for this reason.
-    #[must_use]
-    pub(crate) fn not_run(mut self, reason: impl Into<String>) -> Self {
+    pub fn not_run(mut self, reason: impl Into<String>) -> Self {
         self.outcome = TestOutcome::Skipped;
         self.skipped = Some(reason.into());
         self
     }
 
     /// Adds that something does not hold.
-    pub(crate) fn fail(
+    pub fn fail(
         &mut self,
         target: &str,
         expected: impl Into<Value>,
@@ -251,14 +251,13 @@ impl TestReport {
     }
 
     /// Adds a file that is not complete, and a note for people.
-    pub(crate) fn lose(&mut self, loss: Loss) {
+    pub fn lose(&mut self, loss: Loss) {
         self.notes.push(loss.to_string().into());
         self.losses.push(loss);
     }
 
     /// The same, with what came of it: what could not be judged outweighs what does not hold.
-    #[must_use]
-    pub(crate) fn judged(mut self) -> Self {
+    pub fn judged(mut self) -> Self {
         self.outcome = if !self.errors.is_empty() {
             TestOutcome::Error
         } else if !self.failures.is_empty() {

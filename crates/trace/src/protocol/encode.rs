@@ -11,8 +11,6 @@ pub const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub const META_CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key of the server's name and version in `_meta` (stateless era).
 pub const META_SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// The key that ties a notification to its subscription (stateless era).
-pub const META_SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// The key that ties a message to a task (2025-11-25).
 pub const META_RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 

@@ -6,7 +6,7 @@ use serde::de::Error as _;
 use crate::prelude::*;
 
 /// Who a server says it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 pub struct Implementation {
     /// The name of the software.
     #[serde(default)]
@@ -81,7 +81,7 @@ pub struct DiscoverResult {
 
 /// A tool, as `tools/list` has it.
 #[sparse(marked)]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
     /// The name to call it by.
@@ -106,7 +106,7 @@ pub struct Tool {
 }
 
 /// What a server says of a tool's effects.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
     /// What people call the tool.
@@ -140,7 +140,7 @@ fn read_annotations<'de, D: Deserializer<'de>>(
 }
 
 /// How a tool runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolExecution {
     /// `forbidden`, `optional` or `required`.

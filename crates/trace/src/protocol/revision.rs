@@ -13,7 +13,7 @@ use crate::prelude::*;
 /// assert_eq!(revision.era(), Era::Handshake);
 /// assert!("2025-13-01".parse::<Revision>().is_err());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[stored(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     /// The first: HTTP+SSE.
     #[serde(rename = "2024-11-05")]
@@ -33,7 +33,7 @@ pub enum Revision {
 }
 
 /// The two ways in which client and server agree on a revision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[stored(Copy, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Era {
     /// `initialize` once per connection, to 2025-11-25.

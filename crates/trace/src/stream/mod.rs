@@ -113,7 +113,6 @@ impl EventStream {
     }
 
     /// The same stream with a clock that started at another time.
-    #[must_use]
     pub fn started_at(mut self, started: Instant) -> Self {
         self.started = started;
         self

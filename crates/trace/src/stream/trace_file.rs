@@ -19,6 +19,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const NAME: &str = "trace file";
 
 /// Writes every event to a file.
+#[must_use]
 pub struct TraceFile {
     output: Arc<Mutex<Output>>,
     value_bytes_max: usize,
@@ -80,7 +81,6 @@ impl TraceFile {
     }
 
     /// Sets which secrets are known. They are redacted before a line is put together.
-    #[must_use]
     pub fn with_redactor(mut self, redactor: Redactor) -> Self {
         self.redactor = Arc::new(RwLock::new(redactor));
         self
@@ -96,14 +96,12 @@ impl TraceFile {
     }
 
     /// Sets how large the trace may become.
-    #[must_use]
     pub fn with_bytes_max(self, bytes_max: u64) -> Self {
         lock(&self.output).bytes_max = bytes_max;
         self
     }
 
     /// Sets how many bytes of a result are kept.
-    #[must_use]
     pub fn with_value_bytes_max(mut self, value_bytes_max: usize) -> Self {
         self.value_bytes_max = value_bytes_max;
         self

@@ -7,6 +7,7 @@
 //! are the way to the server, on which `head` tells messages apart.
 
 use self::prelude::*;
+pub use self::prelude::{ContentType, content_type};
 use super::tls::Root;
 
 pub mod address;

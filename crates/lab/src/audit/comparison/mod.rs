@@ -106,7 +106,7 @@ impl RowComparison {
 
     /// Compares a recorded answer with another one to the same request. Where neither is there, it
     /// counts why: a call that was cancelled is not one whose server crashed.
-    pub(super) fn of_answers(recorded: AuditRow, now: AuditRow, ignored: &[String]) -> Self {
+    pub fn of_answers(recorded: AuditRow, now: AuditRow, ignored: &[String]) -> Self {
         let is_unanswered = recorded.response.is_none() && now.response.is_none();
         let counted = if is_unanswered {
             NO_ANSWER_COLUMNS

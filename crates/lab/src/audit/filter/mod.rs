@@ -123,7 +123,7 @@ impl ArgumentFilter {
 
 impl Filter {
     /// Whether the parameters of a row are as wanted. What was cut cannot be known.
-    pub(super) fn accepts_arguments(&self, row: &AuditRow) -> bool {
+    pub fn accepts_arguments(&self, row: &AuditRow) -> bool {
         self.arguments.is_empty()
             || !row.parameters_cut
                 && row.parameters.as_deref().is_some_and(|parameters| {

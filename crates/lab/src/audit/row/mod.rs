@@ -40,7 +40,7 @@ macro_rules! columns {
 
         impl $name {
             /// A row as it stands in the file.
-            pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+            pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
                 Ok(Self { $($column: Column::read(row, stringify!($column))?,)+ })
             }
 
@@ -50,7 +50,7 @@ macro_rules! columns {
             }
 
             /// The texts, with the names of their columns.
-            pub(super) fn texts_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut String)> {
+            pub fn texts_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut String)> {
                 let texts = [$((stringify!($column), self.$column.text_mut())),+];
                 texts.into_iter().filter_map(|(name, text)| Some((name, text?)))
             }
@@ -158,7 +158,7 @@ pub enum Cell<'a> {
 }
 
 /// What a column can hold.
-pub(super) trait Column: Sized {
+pub trait Column: Sized {
     /// What is there before anything is known.
     fn empty() -> Self;
     /// What the file has.
@@ -257,7 +257,7 @@ fn one_line<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error>
 
 impl AuditRow {
     /// What stands in a column, as JSON if it is such: what was cut is none any more.
-    pub(super) fn as_json<'a>(&self, column: &str, cell: Cell<'a>) -> Cell<'a> {
+    pub fn as_json<'a>(&self, column: &str, cell: Cell<'a>) -> Cell<'a> {
         match (column, cell) {
             ("request_id" | "headers", Cell::Text(text)) => Cell::Json(text),
             ("parameters" | "response", Cell::Text(text)) if !self.is_cut(column) => {

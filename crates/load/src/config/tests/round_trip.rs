@@ -361,7 +361,7 @@ fn settings() -> BoxedStrategy<(SessionSettings, OutputSettings)> {
         .prop_map(|(session, output)| {
             let (
                 protocol,
-                [strict_protocol, accept_requests, fall_back_to_sse],
+                [strict_protocol, accept_requests, has_transport],
                 call_timeout,
                 max_frame,
             ) = session;
@@ -372,7 +372,7 @@ fn settings() -> BoxedStrategy<(SessionSettings, OutputSettings)> {
                 call_timeout,
                 max_frame,
                 accept_requests: Some(accept_requests),
-                fall_back_to_sse,
+                has_transport,
             };
             let output = OutputSettings {
                 report_dir: report_dir.into(),
@@ -396,7 +396,7 @@ proptest! {
             scenario.tool_calls.clear();
         }
         if matches!(server.transport, Transport::Sse { .. }) {
-            session.fall_back_to_sse = false;
+            session.has_transport = true;
         }
         let faults = if takes_faults(&scenario.kind) { faults } else { Vec::new() };
         let config = LoadConfig { server, scenario, thresholds, faults, session, output, warnings: Vec::new() };

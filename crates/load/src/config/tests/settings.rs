@@ -18,7 +18,7 @@ fn a_server_at_an_address() {
         let config = toml(&format!(
             "[server]\n{lines}\n[scenario]\ntype = \"churn\"\n"
         ));
-        (config.server.transport, config.session.fall_back_to_sse)
+        (config.server.transport, !config.session.has_transport)
     };
     let url = |url: &str| (url.to_owned(), [("X-Team".into(), "a".into())].into());
     let headers = "headers = { X-Team = \"a\" }";

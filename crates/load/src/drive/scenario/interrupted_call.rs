@@ -84,7 +84,7 @@ impl InterruptedCall {
             None if cancelled == 0 => Verdict::inconclusive(
                 "cancel_kills",
                 format!("Every call of {tool} was answered before it could be cancelled."),
-                message!["name a slower tool (", setting("tool_call"), ")"],
+                sentence!("name a slower tool ({})", setting("tool_call")),
             ),
             None => Verdict::pass(
                 "cancel_kills",

@@ -384,7 +384,11 @@ impl ScenarioKind {
         let document = Document::empty("settings");
         let mut reader = Reader::new(&document);
         if !setting::set(self.as_type_mut(), &mut reader, &Field::new(name, data)) {
-            let message = message![self.name().to_owned(), " has no setting ", setting(name)];
+            let message = sentence!(
+                "{} has no setting {}",
+                self.name().to_owned(),
+                setting(name)
+            );
             return Err(message.into());
         }
         self.as_type_mut().changed(name);

@@ -101,17 +101,15 @@ impl ScenarioType for Patterns {
             return;
         };
         if let Some(second) = given.field("preset") {
-            let message = message![
+            let message = sentence!(
+                "{} and {} are both given",
                 setting("preset"),
-                " and ",
-                section("scenario.pattern[]"),
-                " are both given"
-            ];
-            let hint = message![
-                "leave out ",
-                setting("preset"),
-                "; a pattern without steps may have the name of a preset"
-            ];
+                section("scenario.pattern[]")
+            );
+            let hint = sentence!(
+                "leave out {}; a pattern without steps may have the name of a preset",
+                setting("preset")
+            );
             reader.problem(&second.span, message, hint);
         }
         let Data::List(nodes) = &field.value.data else {
@@ -212,7 +210,7 @@ impl SettingItem for Step {
 
 fn read_step(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
     let given = reader.section_of(node, "a step", StepSettings::declared(), |name| {
-        (name == "name").then(|| message!["the tool is called ", setting("tool"), " here"])
+        (name == "name").then(|| sentence!("the tool is called {} here", setting("tool")))
     });
     let mut step = StepSettings::initial();
     fill(&mut step, reader, &given);
@@ -220,7 +218,7 @@ fn read_step(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
         (Some(_), None) => return Some(Step::Call(ToolCall::new(step.tool?).args(step.args))),
         (None, Some(_)) => {
             if let Some(field) = given.get("args") {
-                let message = message!["a list takes no ", setting("args")];
+                let message = sentence!("a list takes no {}", setting("args"));
                 reader.problem(&field.span, message, STEP_HINT);
             }
             return step.list.map(|_| Step::ListTools);
@@ -230,7 +228,7 @@ fn read_step(reader: &mut Reader<'_>, node: &Node) -> Option<Step> {
     };
     let [before, between] = words;
     let (tool, list) = (setting("tool"), setting("list"));
-    let message = message!["a step has ", before, tool, between, list];
+    let message = sentence!("a step has {before}{tool}{between}{list}");
     reader.problem(span, message, STEP_HINT);
     None
 }

@@ -81,13 +81,11 @@ impl ScenarioType for Ramp {
         match given.field("concurrent") {
             Some(field) if is_given => {
                 self.concurrent = None;
-                let message = message![
-                    "ramp does not use ",
+                let message = sentence!(
+                    "ramp does not use {}, for {} is given",
                     setting("concurrent"),
-                    ", for ",
-                    setting("ramp_to"),
-                    " is given"
-                ];
+                    setting("ramp_to")
+                );
                 reader.warn(&field.span, message);
             }
             _ => self.changed("concurrent"),
@@ -101,12 +99,11 @@ impl ScenarioType for Ramp {
                 "ramp_from",
                 "from_concurrent",
             ];
-            let hint = message![
-                "let ",
+            let hint = sentence!(
+                "let {} be at least {}",
                 setting("ramp_to"),
-                " be at least ",
                 setting("ramp_from")
-            ];
+            );
             let message = format!("a ramp cannot go from {from} up to {to}");
             reader.problem(given.span(&names), message, hint);
         }

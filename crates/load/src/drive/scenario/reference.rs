@@ -120,13 +120,11 @@ pub fn missing(detector: &str) -> Verdict {
     Verdict::inconclusive(
         detector,
         "No tool could be called successfully at first, so later failures cannot be judged.",
-        message![
-            "name a tool and arguments that it accepts (",
+        sentence!(
+            "name a tool and arguments that it accepts ({}, {})",
             setting("tool_call"),
-            ", ",
-            setting("args"),
-            ")"
-        ],
+            setting("args")
+        ),
     )
 }
 

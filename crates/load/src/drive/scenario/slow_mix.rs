@@ -165,16 +165,16 @@ fn is_late(category: ErrorCategory) -> bool {
 
 fn too_few(left_out: &[String], limit: Duration) -> Diagnostic {
     let needed = "slow_mix needs two tools that succeed";
-    let hint = message![
-        "name the fast one, then the slow one: ",
+    let hint = sentence!(
+        "name the fast one, then the slow one: {}",
         setting("tool_call")
-    ];
+    );
     if left_out.is_empty() {
         return Diagnostic::new(needed, hint);
     }
     let (tools, limit) = (left_out.join(", "), describe_duration(limit));
     Diagnostic::new(
         format!("{needed} ({tools} did not answer within {limit})"),
-        message!["raise ", setting("hang_timeout"), ", or "].with(&hint),
+        sentence!("raise {}, or ", setting("hang_timeout")).with(&hint),
     )
 }

@@ -118,10 +118,10 @@ impl ScenarioType for Spike {
         }
         if self.spike_duration > rest || self.spike_duration.is_zero() {
             let span = given.span(&["spike_duration", "spike_at", "duration"]);
-            let hint = message![
-                "start the burst earlier, or give a longer ",
+            let hint = sentence!(
+                "start the burst earlier, or give a longer {}",
                 setting("duration")
-            ];
+            );
             reader.problem(span, self.does_not_fit(), hint);
         }
     }

@@ -3,6 +3,7 @@
 use super::prelude::*;
 
 /// Constant load for a fixed time.
+#[sparse]
 #[in_seconds]
 #[data(Settings)]
 pub struct Sustained {
@@ -14,7 +15,6 @@ pub struct Sustained {
     pub duration: Duration,
     /// The most calls per second of a closed load; 0 is unlimited.
     #[setting(kind = COUNT_OR_ZERO, otherwise = "0, unlimited")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<u32>,
 }
 

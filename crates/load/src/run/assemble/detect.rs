@@ -15,7 +15,7 @@ const DROPPED_SHARE_MAX: f64 = 0.05;
 
 impl RunFacts<'_> {
     /// What the detectors find.
-    pub(super) fn detect(&self, report: &mut Report) -> Result<(), FactError> {
+    pub fn detect(&self, report: &mut Report) -> Result<(), FactError> {
         self.detect_generator(report)?;
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
@@ -230,11 +230,10 @@ impl RunFacts<'_> {
             "errors",
             critical_if(rate >= ERROR_SHARE_CRITICAL),
             format!("{:.1} % of the calls failed.", rate * 100.0),
-            message![
-                "set ",
-                setting("error_rate"),
-                " to change the limit; the errors are listed by category"
-            ],
+            sentence!(
+                "set {} to change the limit; the errors are listed by category",
+                setting("error_rate")
+            ),
         );
         Some(verdict.number("error_rate", rate))
     }
@@ -257,11 +256,10 @@ impl RunFacts<'_> {
                 format!(
                     "{not_started}, but the load generator itself was the limit, so whether the server keeps up with the rate is inconclusive."
                 ),
-                message![
-                    "lower ",
-                    setting("rate"),
-                    " until the generator is no longer the limit"
-                ],
+                sentence!(
+                    "lower {} until the generator is no longer the limit",
+                    setting("rate")
+                ),
             )
         } else if self.calls_met_faults() > 0 {
             // Calls that faults hold up take the places of others.
@@ -270,13 +268,11 @@ impl RunFacts<'_> {
                 format!(
                     "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is inconclusive."
                 ),
-                message![
-                    "raise ",
+                sentence!(
+                    "raise {}, lower {}, or aim the faults at fewer calls",
                     setting("max_in_flight"),
-                    ", lower ",
-                    setting("hang_timeout"),
-                    ", or aim the faults at fewer calls"
-                ],
+                    setting("hang_timeout")
+                ),
             )
         } else {
             Verdict::finding(
@@ -284,13 +280,11 @@ impl RunFacts<'_> {
                 // What a ramp is for: to find the rate that is too much.
                 critical_if(!self.judging().expects_errors),
                 format!("The server does not keep up with the rate: {not_started}."),
-                message![
-                    "lower ",
+                sentence!(
+                    "lower {} to find what it can take, or raise {} if it may queue",
                     setting("rate"),
-                    " to find what it can take, or raise ",
-                    setting("max_in_flight"),
-                    " if it may queue"
-                ],
+                    setting("max_in_flight")
+                ),
             )
         };
         Some(verdict.number("dropped", dropped).number("due", due))

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 impl RunFacts<'_> {
     /// Calls that met a fault, or were lost with a connection that one ended.
-    pub(super) fn calls_met_faults(&self) -> u64 {
+    pub fn calls_met_faults(&self) -> u64 {
         let faults = &self.metrics.faults;
         let own = faults.sum(|struck| struck.servers_own);
         let lost = faults.sum(|struck| struck.calls_lost);
@@ -17,7 +17,7 @@ impl RunFacts<'_> {
     }
 
     /// What each fault did, and a verdict on it.
-    pub(super) fn detect_faults(&self, report: &mut Report) {
+    pub fn detect_faults(&self, report: &mut Report) {
         if self.header.faults.is_empty() {
             return;
         }
@@ -74,7 +74,7 @@ impl RunFacts<'_> {
     }
 
     /// From when until when each fault was on, or held calls up.
-    pub(crate) fn fault_spans(&self) -> Vec<(f64, f64)> {
+    pub fn fault_spans(&self) -> Vec<(f64, f64)> {
         self.all_fault_facts(self.measured_span())
             .iter()
             .filter_map(FaultFacts::held_window)
@@ -82,7 +82,7 @@ impl RunFacts<'_> {
     }
 
     /// The same, without faults that were on all the time: under those the run is all of a piece.
-    pub(crate) fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
+    pub fn partial_fault_spans(&self) -> Vec<(f64, f64)> {
         let (from, until) = self.measured_span();
         let mut spans = self.fault_spans();
         spans.retain(|(on, off)| *on > from || *off < until);
@@ -91,7 +91,7 @@ impl RunFacts<'_> {
 
     /// The verdict that compares these phases, or none where a fault was on in a part of them: then what
     /// differs may be its doing.
-    pub(crate) fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
+    pub fn unless_faults_differ(&self, verdict: Verdict, compared: &[&str]) -> Verdict {
         let phases = self
             .phases
             .iter()
@@ -171,7 +171,7 @@ impl RunFacts<'_> {
     }
 
     /// A verdict on hung calls, with those that a fault made hang.
-    pub(super) fn and_injected_hangs(&self, mut verdict: Verdict) -> Verdict {
+    pub fn and_injected_hangs(&self, mut verdict: Verdict) -> Verdict {
         let hung = self.metrics.faults.sum(|struck| struck.hung);
         if hung == 0 {
             return verdict;

@@ -6,7 +6,7 @@ use mcprove_score::threshold::{self, Measured};
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
-    pub(super) fn judge(&self, report: &mut Report) {
+    pub fn judge(&self, report: &mut Report) {
         let advice = report.generator.limited.then(|| report.generator_advice());
         let limits = &self.header.thresholds;
         let all = Measured {
@@ -25,10 +25,8 @@ impl RunFacts<'_> {
         for (measured, limits) in [(all, limits.limits())].into_iter().chain(tools) {
             let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref());
             report.threshold_violations.extend(evaluation.violations);
-            for mut verdict in evaluation.inconclusive {
-                verdict.detector = format!("threshold:{}", verdict.detector);
-                report.verdicts.push(verdict);
-            }
+            let unjudged = evaluation.inconclusive.into_iter();
+            report.verdicts.extend(unjudged.map(Verdict::about_limit));
         }
         self.judge_success(report);
     }
@@ -78,7 +76,7 @@ impl RunFacts<'_> {
     }
 
     /// The letters, once it is known what was found.
-    pub(super) fn grade(&self, report: &mut Report) {
+    pub fn grade(&self, report: &mut Report) {
         let failures = report
             .verdicts
             .iter()

@@ -10,7 +10,7 @@ const ALONE_CALLS_MIN: u64 = 5;
 
 impl RunFacts<'_> {
     /// What the numbers of `report` mean.
-    pub(super) fn sentences(&self, report: &Report) -> Vec<Message> {
+    pub fn sentences(&self, report: &Report) -> Vec<Message> {
         let limited = report.generator.limited.then(|| {
             let reasons = report.generator.reasons.join(" and ");
             match &report.generator.advice {

@@ -13,7 +13,7 @@ const TIMELINE_POINTS_MAX: u64 = 600;
 
 impl RunFacts<'_> {
     /// The counts and histograms; nothing is judged yet.
-    pub(super) fn measure(&self) -> Result<Report, FactError> {
+    pub fn measure(&self) -> Result<Report, FactError> {
         let scenario = &self.header.scenario;
         let (metrics, measured) = (self.metrics, &self.measured);
         let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
@@ -137,7 +137,7 @@ impl RunFacts<'_> {
     }
 
     /// How long a phase really was: the load may have ended within it.
-    pub(super) fn duration_of(&self, phase: &PhaseFact) -> Duration {
+    pub fn duration_of(&self, phase: &PhaseFact) -> Duration {
         let mut until = phase.until.unwrap_or(self.ending.duration);
         if self.ending.interrupted {
             until = until.min(self.ending.duration);

@@ -14,16 +14,16 @@ use crate::prelude::*;
 
 /// What a report is made of: what was measured, and the facts that the run noted.
 pub struct RunFacts<'a> {
-    pub(crate) metrics: &'a Metrics,
+    pub metrics: &'a Metrics,
     /// All tool calls, and those of the phases that count, together and by tool.
     total: CallMetrics,
     measured: CallMetrics,
     tools: BTreeMap<String, CallMetrics>,
-    pub(crate) header: &'a Header,
-    pub(crate) ending: Ending,
+    pub header: &'a Header,
+    pub ending: Ending,
     /// Whether it has no end: what is only noted at the end is not known.
     was_killed: bool,
-    pub(crate) phases: Vec<PhaseFact>,
+    pub phases: Vec<PhaseFact>,
     load_ended: Option<LoadEndedFact>,
     endings: Vec<EndingsFact>,
     checks: Vec<CheckFact>,
@@ -136,7 +136,7 @@ impl RunFacts<'_> {
     }
 
     /// The calls of a phase, by tool.
-    pub(crate) fn tools_in(&self, phase: &str) -> Option<&BTreeMap<String, CallMetrics>> {
+    pub fn tools_in(&self, phase: &str) -> Option<&BTreeMap<String, CallMetrics>> {
         self.metrics.phases.get(&self.phase(phase)?.index)
     }
 

@@ -171,11 +171,7 @@ impl ComparisonReport {
         let mut comparison = compare::compare(&samples(&baseline), &samples(&current), limits);
         if let Some(differences) = like::differences(&baseline.setups, &current.setups) {
             if differences.is_other_load && !limits.unlike {
-                comparison = comparison.undecided(message![
-                    "make the runs of both sides with the same scenario, tools and load, or give ",
-                    setting("unlike"),
-                    " to compare them all the same"
-                ]);
+                comparison = comparison.undecided(sentence!("make the runs of both sides with the same scenario, tools and load, or give {} to compare them all the same", setting("unlike")));
             }
             warnings.push(differences.warning);
         }

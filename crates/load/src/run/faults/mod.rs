@@ -16,7 +16,7 @@ use mcprove_trace::Special;
 /// assert_eq!(fault.window.end(), Some(Duration::from_secs(15)));
 /// ```
 #[sparse]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 #[must_use]
 pub struct LoadFault {
     /// What it is and which calls it strikes.
@@ -60,14 +60,14 @@ impl LoadFault {
 
     /// Whether its first and its last strike say when it was on: it strikes certain calls, or a number
     /// of them.
-    pub(crate) fn ends_by_itself(&self) -> bool {
+    pub fn ends_by_itself(&self) -> bool {
         let has_last = |calls: &mcprove_fault::Ordinals| calls.last().is_some();
         self.spec.calls.as_ref().is_some_and(has_last)
             || self.spec.kind.special() == Special::Recovers
     }
 
     /// The fault and when it is on.
-    pub(crate) fn timed(&self) -> TimedFault {
+    pub fn timed(&self) -> TimedFault {
         TimedFault {
             spec: self.spec.clone(),
             window: self.window,
@@ -76,7 +76,7 @@ impl LoadFault {
 }
 
 /// What is wrong with the faults of a run of this kind, if anything is.
-pub(super) fn check(
+pub fn check(
     faults: &[LoadFault],
     kind: &ScenarioKind,
     transport: &Transport,

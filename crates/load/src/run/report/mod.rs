@@ -208,8 +208,7 @@ details!(
 /// works, whether calls get stuck, and whether the server keeps up with a rate.
 fn is_gate(verdict: &Verdict) -> bool {
     let detector = verdict.detector.as_str();
-    detector.starts_with("threshold:")
-        || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+    verdict.limit().is_some() || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
 }
 
 fn path_is_empty(path: &Path) -> bool {

@@ -71,6 +71,7 @@ pub struct Interval {
 }
 
 /// How many calls failed, and why.
+#[sparse]
 #[data(Default, Eq)]
 pub struct ErrorStats {
     /// Failed calls.
@@ -80,7 +81,7 @@ pub struct ErrorStats {
     #[schemars(with = "BTreeMap<ErrorCategory, u64>")]
     pub by_category: BTreeMap<ErrorCategory, u64>,
     /// The most frequent message of each category.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[sparse]
     pub examples: BTreeMap<ErrorCategory, String>,
 }
 

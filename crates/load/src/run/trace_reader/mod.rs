@@ -47,7 +47,7 @@ pub enum TraceReadError {
 
 impl TraceReadError {
     /// What to try next; of a line that is none of a trace, this.
-    pub(super) fn hint(&self, of_line: &'static str) -> &'static str {
+    pub fn hint(&self, of_line: &'static str) -> &'static str {
         match self {
             Self::Io { .. } => "check the path and its permissions",
             Self::Line { .. } => of_line,

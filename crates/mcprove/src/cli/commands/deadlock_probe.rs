@@ -47,8 +47,8 @@ pub async fn run(arguments: &Arguments) -> Result {
         others: vec![&arguments.settings, &arguments.output.settings],
     };
     let mut config = flags.config(&server)?;
-    config.session = arguments.target.settings();
-    let session = arguments.target.options();
+    config.session = arguments.target.settings()?;
+    let session = arguments.target.options()?;
     let stop = stop_on_interrupt();
     let (report, directory) = perform(&config, server, session, &stop)
         .await

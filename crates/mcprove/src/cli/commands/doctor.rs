@@ -28,7 +28,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         .then(|| arguments.target.resolve());
     let server = server.transpose()?;
     let program = std::env::current_exe()?;
-    let options = arguments.target.options();
+    let options = arguments.target.options()?;
     let items = interrupt::unless_requested(async {
         let mut items = diagnosis::examine_machine(&program).await;
         if let Some(server) = &server {

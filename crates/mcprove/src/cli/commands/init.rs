@@ -47,16 +47,13 @@ pub async fn run(arguments: &Arguments) -> Result {
     if !is_printed {
         check_place(&arguments.out, arguments.force)?;
     }
-    let mut session = arguments.target.options();
-    session.call_timeout = arguments
-        .target
-        .session
-        .call_timeout
-        .unwrap_or(CALL_TIMEOUT);
+    let settings = arguments.target.settings()?;
+    let mut session = arguments.target.options_with(&settings, &[]);
+    session.call_timeout = settings.call_timeout.unwrap_or(CALL_TIMEOUT);
     let options = DraftOptions {
         probe_timeout: session.call_timeout,
         session,
-        accepts_requests: arguments.target.session.accept_requests,
+        accepts_requests: settings.accept_requests == Some(true),
         place: place(
             &arguments.out,
             arguments.target.server.working_dir.as_deref(),

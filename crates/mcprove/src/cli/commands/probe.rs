@@ -33,7 +33,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
     let server = arguments.target.resolve()?;
     let options = ProbeOptions {
-        session: arguments.target.options(),
+        session: arguments.target.options()?,
         allowance: Allowance {
             writes: arguments.allow_writes,
             names: Vec::new(),

@@ -128,7 +128,7 @@ impl Limit {
 }
 
 /// How often tools were called.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 pub struct CallLimitsReport {
     /// Whether every limit was kept.
     pub passed: bool,
@@ -139,17 +139,16 @@ pub struct CallLimitsReport {
 }
 
 /// A limit that was not kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse]
+#[stored(Eq)]
 pub struct LimitViolation {
     /// The tool; absent for all together.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// How often it was called.
     pub calls: u64,
     /// How often it may be, in words.
     pub limit: String,
     /// The first call that was one too many, by its place in `tool_calls`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_too_many: Option<usize>,
 }
 

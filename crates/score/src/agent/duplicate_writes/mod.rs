@@ -201,7 +201,8 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
 pub const DUPLICATES_KEPT: usize = 20;
 
 /// The writes of a run that were made twice, or may have been.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored(Eq)]
 pub struct DuplicateWritesReport {
     /// Repeated writes after an attempt that may have been executed.
     pub at_risk: u64,
@@ -217,11 +218,11 @@ pub struct DuplicateWritesReport {
     #[serde(default)]
     pub lost: Option<u64>,
     /// The first [`DUPLICATES_KEPT`] of those.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub lost_writes: Vec<LostWrite>,
     /// The first write of which nobody can tell whether it is one more: both counts are what is
     /// certain.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub undecided: Option<UndecidedWrite>,
 }
 
@@ -241,7 +242,7 @@ impl Default for DuplicateWritesReport {
 }
 
 /// A write that was never made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct LostWrite {
     /// The place of the last attempt in `tool_calls`.
     pub call_index: usize,
@@ -263,7 +264,7 @@ impl LostWrite {
 }
 
 /// A write that may repeat another one: the trace does not have the arguments of one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct UndecidedWrite {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -274,7 +275,7 @@ pub struct UndecidedWrite {
 }
 
 /// A write that was repeated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct DuplicateWrite {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,

@@ -47,7 +47,8 @@ impl Default for GoldenPathBlock {
 
 /// How recorded calls compare with the golden path. All counts are told, also those that are
 /// switched off.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[sparse]
+#[stored]
 pub struct GoldenPathReport {
     /// Whether nothing that counts was wasted and the golden calls occur in order.
     pub passed: bool,
@@ -62,21 +63,17 @@ pub struct GoldenPathReport {
     /// The counts that are switched on, together.
     pub waste: u64,
     /// The first step of the golden path that does not occur in order.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingStep>,
     /// The first recorded call that is no step of the golden path.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_extra: Option<Step>,
     /// The first return that is waste.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_backtrack: Option<Step>,
     /// The first repeat that is waste.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_repeat: Option<Step>,
 }
 
 /// A recorded call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct Step {
     /// Its place.
     pub call_index: usize,
@@ -85,7 +82,7 @@ pub struct Step {
 }
 
 /// A step of the golden path that was not made in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct MissingStep {
     /// Its place in the golden path.
     pub golden_index: usize,

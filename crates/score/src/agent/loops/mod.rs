@@ -49,7 +49,8 @@ impl Default for LoopsBlock {
 }
 
 /// How far an agent went in circles.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored(Default, Eq)]
 pub struct LoopsReport {
     /// Whether a limit is exceeded. Here and below `None` is unknown: it depends on arguments that
     /// the trace does not tell.
@@ -63,21 +64,21 @@ pub struct LoopsReport {
     /// The longest stretch of calls that brought nothing new.
     pub stagnation: Option<u64>,
     /// The first call whose arguments decide and are unknown, by its place in `tool_calls`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub first_unknown: Option<usize>,
     /// The longest streak, where a call is repeated.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub repeats: Option<CallRange>,
     /// The cycle.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub cycle: Option<CallRange>,
     /// The stretch that brought nothing new.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub stagnant: Option<CallRange>,
 }
 
 /// Calls in a row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct CallRange {
     /// The place of the first call in `tool_calls`.
     pub first: usize,

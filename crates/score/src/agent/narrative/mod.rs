@@ -24,7 +24,9 @@ mod statement;
 use self::claims::Claim;
 use self::gate::Listed;
 use crate::english::prelude::*;
-use crate::prelude::{AgentRun, Message, Settings, phrase, quoted as name, sentence};
+use crate::prelude::{
+    AgentRun, Message, Settings, phrase, quoted as name, sentence, sparse, stored,
+};
 
 pub use gate::Narrative;
 
@@ -61,7 +63,7 @@ pub struct NarrativeBlock {
 }
 
 /// How a text and the calls disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
     /// The text claims what no call did.
@@ -73,23 +75,20 @@ pub enum Category {
 }
 
 /// One disagreement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse]
+#[stored(Eq)]
 pub struct Divergence {
     /// Of which kind.
     pub category: Category,
     /// The claimed action (`create_issue`), or the argument that is stated wrongly.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The tool of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The place of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_index: Option<usize>,
     /// Whether it is about a write.
     pub mutating: bool,
     /// The sentence that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sentence: Option<String>,
     /// Why, in plain words.
     pub reason: Message,
@@ -110,7 +109,7 @@ impl Divergence {
 }
 
 /// A text against the calls of its run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 pub struct NarrativeReport {
     /// Flagged items over recorded calls plus claimed actions, 0 to 1.
     pub divergence_score: f64,

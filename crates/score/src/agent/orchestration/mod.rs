@@ -10,7 +10,8 @@ use crate::prelude::*;
 const ERROR_RECOVERY: &str = "orchestration.error_recovery";
 
 /// What became of the calls that failed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored]
 pub struct OrchestrationReport {
     /// Calls that failed.
     pub errored: u64,
@@ -19,7 +20,7 @@ pub struct OrchestrationReport {
     /// The places of the others, in order.
     pub unrecovered: Vec<usize>,
     /// The places of the calls of which the trace does not say whether they failed, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub unknown: Vec<usize>,
     /// `recovered / errored`; 1 when none failed; `None` where one is unknown.
     pub error_recovery: Option<f64>,

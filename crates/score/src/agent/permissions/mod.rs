@@ -72,7 +72,7 @@ impl Rule {
 }
 
 /// Which calls of a run were not permitted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Default, Eq)]
 pub struct PermissionsReport {
     /// Whether every call was permitted.
     pub passed: bool,
@@ -83,14 +83,14 @@ pub struct PermissionsReport {
 }
 
 /// A call that was not permitted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse]
+#[stored(Eq)]
 pub struct Violation {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
     /// The tool.
     pub name: String,
     /// The server, where it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Why it was not permitted, with the rule.
     pub reason: Message,

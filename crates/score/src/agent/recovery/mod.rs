@@ -54,7 +54,7 @@ pub fn max_detection_ms(gates: &Gates) -> u64 {
 }
 
 /// When what happened around a call that met a fault. All marks are of one clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Eq)]
 pub struct RecoveryObservation {
     /// When the call was made.
     pub call_start_ms: u64,
@@ -68,7 +68,7 @@ pub struct RecoveryObservation {
 }
 
 /// How a call that met a fault was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Eq)]
 pub struct RecoveryReport {
     /// From the call to when the agent noticed; `None` if never.
     pub time_to_detection_ms: Option<u64>,

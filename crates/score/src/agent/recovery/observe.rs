@@ -25,15 +25,16 @@
 use super::prelude::*;
 
 /// How a run took its faults.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored(Default, Eq)]
 pub struct RunRecovery {
     /// The calls that met a fault, in order.
     pub calls: Vec<FaultedCall>,
     /// The calls of which the trace does not say what their fault did.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub unsettled: Vec<UnsettledCall>,
     /// The calls whose fault was over before the timeout budget: it was waited out, and asked for nothing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[sparse]
     pub waited_out: Vec<usize>,
     /// How long until the agent noticed, in the worst of the calls; `None` if it did not notice
     /// one, if that is unknown, or if there is none.
@@ -77,7 +78,8 @@ impl RunRecovery {
 }
 
 /// A call whose fault may have done something, or nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored(Eq)]
 pub struct UnsettledCall {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -89,15 +91,16 @@ pub struct UnsettledCall {
     /// `detected_ms`.
     pub untold: String,
     /// How long a real clock watched the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub watched_ms: Option<u64>,
     /// When the client left, which is all that is known of when it noticed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub left_ms: Option<u64>,
 }
 
 /// A call that met a fault.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[sparse(marked)]
+#[stored(Eq)]
 pub struct FaultedCall {
     /// The place of the call in `tool_calls`.
     pub call_index: usize,
@@ -108,17 +111,17 @@ pub struct FaultedCall {
     /// Whether the times are those of a real clock.
     pub is_real_clock: bool,
     /// How long a real clock watched the call, where that is told.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub watched_ms: Option<u64>,
     /// Whether all that is known is that the client left: it noticed by then, if not before.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub is_left: bool,
     /// Whether nothing was called after the fault was noticed, where a real clock watched.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[sparse]
     pub is_given_up: bool,
     /// The place of the next call of the same tool with the same arguments, where a real clock
     /// watched.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[sparse]
     pub repeated_by: Option<usize>,
     /// The call by itself.
     pub report: RecoveryReport,
@@ -127,7 +130,7 @@ pub struct FaultedCall {
 impl FaultedCall {
     /// Whether nobody can tell if the agent recovered, because only its traffic was watched: it gave up, or its
     /// altered reply, which it did not ask for again with success, may have been noticed or not.
-    pub(super) fn is_unknown(&self) -> bool {
+    pub fn is_unknown(&self) -> bool {
         let is_altered = self.kind.heard() == Heard::Altered;
         self.is_given_up || (is_altered && self.watched_ms.is_some() && !self.report.recovered)
     }

@@ -24,7 +24,7 @@ use crate::prelude::*;
 const EXACT_MAX: u32 = 25;
 
 /// What passes and failures say together. Percents are whole numbers, 0 to 100.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[stored(Default)]
 pub struct ReliabilitySummary {
     /// The runs.
     pub runs: u64,

@@ -27,7 +27,7 @@ const PAIR_PLACES: u64 = 64;
 const EARLY: usize = 2;
 
 /// How alike the runs are. What would take too long is `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[stored(Default)]
 pub struct Consistency {
     /// How many pairs of runs there are.
     pub pairs: u64,

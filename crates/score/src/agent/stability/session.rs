@@ -24,7 +24,7 @@ pub const TOKENS_PER_CALL: f64 = 2000.0;
 pub const CALLS_FOR_TOOL_USAGE: usize = 4;
 
 /// How steady one run is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 pub struct SessionStability {
     /// How few different tools the calls are spread over.
     pub tool_usage_stability: f64,
@@ -64,7 +64,7 @@ impl SessionStability {
     }
 
     /// The weakest sub-score as the default gate sees it, for a run of so many calls.
-    pub(super) fn weakest_to_gate(&self, calls: usize) -> Option<(&'static str, f64)> {
+    pub fn weakest_to_gate(&self, calls: usize) -> Option<(&'static str, f64)> {
         self.known()
             .filter(|(which, _)| *which != TOOL_USAGE || calls >= CALLS_FOR_TOOL_USAGE)
             .min_by(|(_, one), (_, other)| one.total_cmp(other))

@@ -57,7 +57,7 @@ pub struct TrajectoryBlock {
 }
 
 /// How expected calls line up with recorded ones.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Default, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// One for one.

@@ -6,7 +6,7 @@ use super::prelude::*;
 pub const MISMATCHES_KEPT: usize = 20;
 
 /// How recorded calls compare with the expected ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 pub struct TrajectoryReport {
     /// Whether they match under the mode.
     pub passed: bool,
@@ -26,7 +26,7 @@ pub struct TrajectoryReport {
 }
 
 /// How sure the number of mismatches is. Whether there is one always is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Copy, Default, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// It is exact.
@@ -46,7 +46,7 @@ impl Certainty {
 }
 
 /// A reference that was not found, or a call that the mode forbids.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[stored]
 pub struct Mismatch {
     /// The place of the expected call; none for a call that is too many.
     pub expected_index: Option<usize>,
@@ -60,7 +60,7 @@ pub struct Mismatch {
 
 impl Mismatch {
     /// One between these places, for this reason.
-    pub(super) fn new(
+    pub fn new(
         expected_index: Option<usize>,
         recorded_index: Option<usize>,
         diffs: Vec<Difference>,

@@ -32,7 +32,7 @@ pub struct TrajectoryAxesBlock {
 }
 
 /// A tool that reads what another one returned.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Settings)]
+#[stored(Default, Eq, Settings)]
 pub struct Dependency {
     /// The tool whose result is used.
     ///
@@ -45,7 +45,7 @@ pub struct Dependency {
 }
 
 /// A tool that precedes another one.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Settings)]
+#[stored(Default, Eq, Settings)]
 pub struct Order {
     /// The tool that comes first.
     #[setting(required = true)]
@@ -56,7 +56,7 @@ pub struct Order {
 }
 
 /// How far the recorded calls keep the order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct TrajectoryAxesReport {
     /// The dependencies.
     pub dependency: Axis,
@@ -65,7 +65,7 @@ pub struct TrajectoryAxesReport {
 }
 
 /// One axis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[stored(Eq)]
 pub struct Axis {
     /// The percent of the edges that hold, 0 to 100, rounded down; 100 without edges.
     pub satisfaction: u64,

@@ -61,7 +61,7 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
 }
 
 /// A matcher; what is wrong with it is told where it stands.
-pub(crate) fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
+pub fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
     let value = json(reader, node)?;
     match Matcher::from_value(&value) {
         Ok(matcher) => Some(matcher),

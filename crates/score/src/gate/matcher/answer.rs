@@ -19,12 +19,12 @@ pub enum Answer {
 
 impl Answer {
     /// Yes or no.
-    pub(super) fn of(holds: bool) -> Self {
+    pub fn of(holds: bool) -> Self {
         if holds { Self::Yes } else { Self::No }
     }
 
     /// The answer of `not`.
-    pub(super) fn opposite(self) -> Self {
+    pub fn opposite(self) -> Self {
         match self {
             Self::Yes => Self::No,
             Self::No => Self::Yes,
@@ -33,7 +33,7 @@ impl Answer {
     }
 
     /// Yes or no, of a value of a kind that the matcher is about.
-    pub(super) fn about(is_about: bool, holds: impl FnOnce() -> bool) -> Self {
+    pub fn about(is_about: bool, holds: impl FnOnce() -> bool) -> Self {
         if is_about {
             Self::of(holds())
         } else {
@@ -42,13 +42,13 @@ impl Answer {
     }
 
     /// What decides among the answers to all of several matchers: a no does.
-    pub(super) const ALL: [Self; 4] = [Self::No, Self::Nothing, Self::NoByKind, Self::Yes];
+    pub const ALL: [Self; 4] = [Self::No, Self::Nothing, Self::NoByKind, Self::Yes];
 
     /// The same where one is enough: a yes does.
-    pub(super) const ANY: [Self; 4] = [Self::Yes, Self::Nothing, Self::NoByKind, Self::No];
+    pub const ANY: [Self; 4] = [Self::Yes, Self::Nothing, Self::NoByKind, Self::No];
 
     /// The first of these that is among the answers; the last where none is.
-    pub(super) fn first_of(order: [Self; 4], answers: impl IntoIterator<Item = Self>) -> Self {
+    pub fn first_of(order: [Self; 4], answers: impl IntoIterator<Item = Self>) -> Self {
         let given: Vec<Self> = answers.into_iter().collect();
         order
             .into_iter()

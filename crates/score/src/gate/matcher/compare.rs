@@ -172,7 +172,7 @@ impl fmt::Display for Difference {
 
 impl Difference {
     /// A difference of the value itself: `expected …, got …`.
-    pub(super) fn whole(expected: Value, actual: &Value, words: &Message) -> Self {
+    pub fn whole(expected: Value, actual: &Value, words: &Message) -> Self {
         Self {
             expected,
             actual: actual.clone(),

@@ -440,14 +440,11 @@ fn explain(pattern: &str, error: &regex::Error) -> MatcherError {
     };
     let before = pattern.get(..span.start.offset).unwrap_or_default();
     let position = before.chars().count() + 1;
-    MatcherError {
-        position: Some(position),
-        ..MatcherError::new(
-            format!("the pattern is wrong at character {position}: {reason}"),
-            "put a backslash before a character that is meant as it is; there is no look-around, \
-             and there are no back-references",
-        )
-    }
+    MatcherError::new(
+        format!("the pattern is wrong at character {position}: {reason}"),
+        "put a backslash before a character that is meant as it is; there is no look-around, \
+         and there are no back-references",
+    )
 }
 
 fn read_length(given: &Value) -> Result<Rule, MatcherError> {
@@ -524,18 +521,15 @@ fn first_few<T, Words: From<String>>(
 pub struct MatcherError {
     /// Where in the matcher it is: `all_of[1].regex`; empty for the matcher itself.
     pub place: String,
-    /// Where in a pattern it is, in characters, counted from 1.
-    pub position: Option<usize>,
     message: Message,
     /// What to try.
     pub hint: Message,
 }
 
 impl MatcherError {
-    pub(crate) fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             place: String::new(),
-            position: None,
             message: message.into(),
             hint: hint.into(),
         }

@@ -95,14 +95,19 @@ fn is_plain_character(character: char) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", message.text())]
 pub struct PathError {
-    /// Where it cannot be read, in characters, counted from 1; `None` where it leads nowhere.
-    pub position: Option<usize>,
-    pub(crate) message: Message,
+    pub message: Message,
     /// What to try.
     pub hint: Message,
 }
 
 impl PathError {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
+        Self {
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
     /// The same, as why a target cannot be judged.
     pub fn about(self, target: &str) -> ScoreError {
         ScoreError::new(target, self.message, self.hint)
@@ -189,11 +194,7 @@ impl Path {
                 "only texts, lists and maps have a length".into(),
             ),
         };
-        PathError {
-            position: None,
-            message,
-            hint,
-        }
+        PathError { message, hint }
     }
 }
 

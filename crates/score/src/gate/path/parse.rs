@@ -25,11 +25,19 @@ impl Parser {
         let leave_out = "leave it out: paths begin with a key";
         let mut steps = Vec::new();
         match self.characters[..] {
-            [] => return Err(self.error("the path is empty", EXAMPLE)),
+            [] => return Err(PathError::new("the path is empty", EXAMPLE)),
             ['$'] | ['$', '.' | '[', ..] => {
-                return Err(self.error(sentence!("a path does not begin with `$`"), leave_out));
+                return Err(PathError::new(
+                    sentence!("a path does not begin with `$`"),
+                    leave_out,
+                ));
             }
-            ['.', ..] => return Err(self.error("a path does not begin with a dot", leave_out)),
+            ['.', ..] => {
+                return Err(PathError::new(
+                    "a path does not begin with a dot",
+                    leave_out,
+                ));
+            }
             ['[', ..] => {}
             _ => steps.push(Step::Key(self.name()?)),
         }
@@ -55,7 +63,10 @@ impl Parser {
         match self.peek() {
             Some('*') => {
                 let message = sentence!("`*` stands in brackets, {}", self.here());
-                Err(self.error(message, "write [*] for every element of a list"))
+                Err(PathError::new(
+                    message,
+                    "write [*] for every element of a list",
+                ))
             }
             None | Some('.' | '[') if !name.is_empty() => Ok(name),
             _ if name.is_empty() => Err(self.unexpected("a name")),
@@ -71,14 +82,14 @@ impl Parser {
             Some(quote @ ('"' | '\'')) => Step::Key(self.quoted(quote)?),
             Some('0'..='9') => self.index()?,
             Some('-') => {
-                return Err(self.error(
+                return Err(PathError::new(
                     format!("an index is never negative, but one is {here}"),
                     "indices count from 0, from the first element on; write [*] for all of them",
                 ));
             }
             Some(_) if self.eat('*') => Step::Every,
             Some(_) => {
-                return Err(self.error(
+                return Err(PathError::new(
                     sentence!(
                         "brackets hold an index, `*` or a name in quotes, but not what is {here}"
                     ),
@@ -92,7 +103,10 @@ impl Parser {
             Some(_) if self.eat(']') => Ok(step),
             Some(':') => {
                 let message = format!("there are no ranges, but one is {}", self.here());
-                Err(self.error(message, "write [0] for one element, [*] for all"))
+                Err(PathError::new(
+                    message,
+                    "write [0] for one element, [*] for all",
+                ))
             }
             Some(_) => Err(self.unexpected(sentence!("a `]`"))),
             None => Err(self.error_from(begin, "the bracket", "is never closed", "add a ]")),
@@ -168,7 +182,7 @@ impl Parser {
             ),
             None => (sentence!("expected {expected} at the end"), EXAMPLE),
         };
-        self.error(message, hint)
+        PathError::new(message, hint)
     }
 
     /// What is wrong with what begins at `begin`.
@@ -180,14 +194,6 @@ impl Parser {
         hint: impl Into<Message>,
     ) -> PathError {
         self.at = begin;
-        self.error(format!("{what} {} {problem}", self.here()), hint)
-    }
-
-    fn error(&self, message: impl Into<Message>, hint: impl Into<Message>) -> PathError {
-        PathError {
-            position: Some(self.at + 1),
-            message: message.into(),
-            hint: hint.into(),
-        }
+        PathError::new(format!("{what} {} {problem}", self.here()), hint)
     }
 }

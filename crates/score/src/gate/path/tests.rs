@@ -152,7 +152,6 @@ fn a_path_that_leads_nowhere_says_where() {
             "{path:?}: {:?}",
             error.hint
         );
-        assert_eq!(error.position, None);
     }
     assert_eq!(
         find(&json!([1]), "[3]").unwrap_err(),
@@ -258,7 +257,8 @@ fn what_is_no_path_says_where_it_is_wrong() {
     ];
     for (path, position, message, hint) in cases {
         let error = Path::parse(path).unwrap_err();
-        assert_eq!(error.position, Some(position), "{path}: {error}");
+        let place = format!("at character {position}");
+        assert!(error.to_string().contains(&place), "{path}: {error}");
         assert!(error.to_string().contains(message), "{path}: {error}");
         let advice = error.hint.text();
         assert!(advice.starts_with(hint), "{path:?}: {advice}");

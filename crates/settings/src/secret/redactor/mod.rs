@@ -38,7 +38,7 @@ pub const PLACES_MAX: usize = 50;
 /// ```
 #[derive(Clone)]
 pub struct Redactor {
-    pub(super) known: Arc<KnownSecrets>,
+    pub known: Arc<KnownSecrets>,
 }
 
 impl Default for Redactor {
@@ -98,7 +98,6 @@ impl Redactor {
     }
 
     /// The same, with further secrets.
-    #[must_use]
     pub fn with_secrets(&self, secrets: impl IntoIterator<Item = String>) -> Self {
         Self::new(self.known.values.iter().cloned().chain(secrets))
     }
@@ -189,7 +188,7 @@ impl Redactor {
     }
 
     /// Where the secrets are in a piece of a stream. `is_end` says that the stream ends with it.
-    pub(super) fn ranges(&self, piece: &[u8], is_end: bool) -> Vec<Range<usize>> {
+    pub fn ranges(&self, piece: &[u8], is_end: bool) -> Vec<Range<usize>> {
         if !is_end && !self.known.may_have(piece) {
             return Vec::new();
         }

@@ -18,22 +18,21 @@ const OTHERS_MAX: usize = 16;
 
 /// What to try when a recording has no answer.
 pub fn record_or_live() -> Message {
-    message![
-        "record it again with ",
+    sentence!(
+        "record it again with {}, or run with {}",
         setting("record"),
-        ", or run with ",
         setting("live")
-    ]
+    )
 }
 
 /// What cannot be done with a file, and what the system says.
 fn cannot(path: &Path, action: &str, why: impl std::fmt::Display) -> TestError {
     TestError::new(
         format!("{}: {action}: {why}", shown(path)),
-        message![
-            "check the path and its permissions, or run with ",
+        sentence!(
+            "check the path and its permissions, or run with {}",
             setting("live")
-        ],
+        ),
     )
 }
 

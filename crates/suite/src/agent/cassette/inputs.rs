@@ -147,7 +147,6 @@ impl CassetteInputs {
     }
 
     /// The same, with what the mocks of the suite answer.
-    #[must_use]
     pub fn with_mocks(mut self, plan: &SuitePlan) -> Self {
         for server in &mut self.servers {
             server.mock = answers(&server.name, plan);

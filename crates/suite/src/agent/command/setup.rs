@@ -86,7 +86,7 @@ impl ProxySetup {
     }
 
     /// Writes the file, and tells whoever brings its token until the offer ends.
-    pub(super) async fn offer(&self, file: &Path) -> io::Result<ProxyTask> {
+    pub async fn offer(&self, file: &Path) -> io::Result<ProxyTask> {
         let listener = TcpListener::bind(ANY_PORT).await?;
         let place = Place {
             address: listener.local_addr()?,

@@ -53,7 +53,7 @@ pub struct Question<'a> {
 
 impl<'a> Question<'a> {
     /// The tools with their names towards the model.
-    pub(super) fn named_tools(&self) -> impl Iterator<Item = (&'a str, &'a OfferedTool)> {
+    pub fn named_tools(&self) -> impl Iterator<Item = (&'a str, &'a OfferedTool)> {
         let names = self.names;
         self.tools
             .iter()
@@ -108,7 +108,7 @@ pub enum Arguments {
 
 impl Arguments {
     /// The object in a JSON text; an empty text is an empty object.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub fn of_text(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Given(Json::empty());
         }
@@ -122,7 +122,7 @@ impl Arguments {
     }
 
     /// The object that a value is; null is an empty one.
-    pub(super) fn of_json(json: Json) -> Self {
+    pub fn of_json(json: Json) -> Self {
         if json.is_null() {
             Self::Given(Json::empty())
         } else if json.text().starts_with('{') {

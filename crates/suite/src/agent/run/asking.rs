@@ -44,7 +44,7 @@ impl<E: Into<End>> From<E> for Unanswered {
 
 impl Running<'_> {
     /// Asks the model for its next answer.
-    pub(super) async fn ask(&mut self) -> Result<ModelAnswer, End> {
+    pub async fn ask(&mut self) -> Result<ModelAnswer, End> {
         let body = (self.entry.write)(&Question {
             model: self.model,
             system: self.test.system.as_deref(),
@@ -165,11 +165,10 @@ fn given_up(tries: u32, failed: &FailedTry) -> TestError {
     let status = failed.status.map(|status| format!("HTTP {status}, "));
     let (status, message) = (status.unwrap_or_default(), &failed.message);
     let hint: Message = match failed.status {
-        Some(429) => message![
-            "the provider takes no more requests of this key for now: run fewer tests at once with ",
-            setting("jobs"),
-            ", raise the limits of the account, or try again later"
-        ],
+        Some(429) => sentence!(
+            "the provider takes no more requests of this key for now: run fewer tests at once with {}, raise the limits of the account, or try again later",
+            setting("jobs")
+        ),
         Some(_) => "the provider is in trouble or overloaded: try again later".into(),
         None => "check base_url and the network, or try again later".into(),
     };

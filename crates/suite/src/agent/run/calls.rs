@@ -28,7 +28,7 @@ struct PlannedCall<'a> {
 
 impl Running<'_> {
     /// Makes the calls of an answer as far as the budget allows; `is_cut` says that the last may be incomplete.
-    pub(super) async fn carry_out(&mut self, uses: &[ToolUse], is_cut: bool) -> Result<bool, End> {
+    pub async fn carry_out(&mut self, uses: &[ToolUse], is_cut: bool) -> Result<bool, End> {
         let room = self
             .test
             .budget
@@ -51,7 +51,7 @@ impl Running<'_> {
     }
 
     /// Takes calls into the trace, and makes those for which there is no reason not to.
-    pub(super) async fn make_calls(
+    pub async fn make_calls(
         &mut self,
         uses: &[ToolUse],
         refusal: impl Fn(usize) -> Option<&'static str>,

@@ -67,9 +67,9 @@ tools: [{ name: t, server: list, tool: x }]
     };
     assert_eq!(url, "http://127.0.0.1:8080/mcp");
     assert_eq!(headers["Authorization"], "Bearer ${TOKEN}");
-    assert!(!plan.servers["remote"].session.fall_back_to_sse);
+    assert!(plan.servers["remote"].session.has_transport);
     assert_eq!(server(&plan, "socket").transport.name(), "ws");
-    assert!(plan.servers["socket"].session.fall_back_to_sse);
+    assert!(!plan.servers["socket"].session.has_transport);
 }
 
 #[test]

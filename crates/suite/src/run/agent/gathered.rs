@@ -154,7 +154,7 @@ pub fn gather(
         let recorded = recorded.map(|(index, ((take, run), notes))| {
             let recorded = take.redacted(&redactor).ok_or_else(|| {
                 let message = format!("run {index} is too large to be recorded");
-                let hint = message!["ask for less, or run without ", setting("record")];
+                let hint = sentence!("ask for less, or run without {}", setting("record"));
                 error(index, message, hint)
             })?;
             Ok(RecordedRun {

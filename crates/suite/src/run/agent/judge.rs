@@ -132,7 +132,7 @@ fn unknown(
                 "have the agent print one JSON object with final_response and tokens, or leave budget.tokens out"
             }
         };
-        Some(error(index, message, hint))
+        Some(error(index, message, hint).inconclusive())
     });
     let silent =
         runs.filter(|(_, run)| gates.get(Stability::ABOUT.name).is_some() && run.turns().is_none());
@@ -140,9 +140,10 @@ fn unknown(
         target: Some(STABILITY.to_owned()),
         ..error(
             index,
-            format!("inconclusive: run {index} has no turns, without which nothing is known of its stability"),
+            format!("run {index} has no turns, without which nothing is known of its stability"),
             "have the agent print one JSON object with final_response and turns, or leave the stability block out",
         )
+        .inconclusive()
     });
     tokens.chain(silent).collect()
 }
@@ -160,7 +161,7 @@ fn tokens_unknown(run: &AgentRun, budget: &Budget, must_complete: bool) -> Optio
         return None;
     }
     Some(format!(
-        "inconclusive: budget.tokens is {most}, and the number of tokens is unknown"
+        "budget.tokens is {most}, and the number of tokens is unknown"
     ))
 }
 

@@ -258,5 +258,5 @@ async fn replay_run(
 }
 
 fn record_again() -> Message {
-    message!["record it again with ", setting("record")]
+    sentence!("record it again with {}", setting("record"))
 }

@@ -1,7 +1,7 @@
 //! A load, carried out by the load engine and judged as a test.
 //!
 //! Limits that were not kept and critical findings are failures. What a run cannot pass without and could
-//! not be judged is an error that begins with "inconclusive". The run directory has all the rest.
+//! not be judged is an inconclusive error. The run directory has all the rest.
 
 use super::masking::masked;
 use crate::prelude::*;
@@ -123,9 +123,9 @@ fn unmade(error: &RunError, server: &str) -> TestError {
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 fn broken_off() -> ScoreError {
-    let message = "inconclusive: broken off, because the run was interrupted";
+    let message = "broken off, because the run was interrupted";
     let hint = "let it run to its end; the numbers are those up to then";
-    TestError::new(message, hint).into()
+    ScoreError::from(TestError::new(message, hint)).inconclusive()
 }
 
 /// The values of `metrics.json` that a test has as its targets, by their paths there.
@@ -154,7 +154,7 @@ fn judge(report: &mut TestReport, found: &Report) {
     let (critical, others): (Vec<&Verdict>, Vec<&Verdict>) = found
         .findings()
         .into_iter()
-        .filter(|verdict| !verdict.detector.starts_with("threshold:"))
+        .filter(|verdict| verdict.limit().is_none())
         .partition(|verdict| verdict.is_failure());
     report.failures = violations
         .chain(critical.iter().map(|it| finding(it)))
@@ -215,19 +215,18 @@ fn finding(verdict: &Verdict) -> GateFailure {
 }
 
 fn unjudged(verdict: &Verdict) -> ScoreError {
-    let detector = &verdict.detector;
-    let target = detector.strip_prefix("threshold:").unwrap_or(detector);
-    // An own limit is an error of ours.
-    let message = if detector == OWN_LIMIT {
-        verdict.sentence.clone()
-    } else {
-        sentence!("inconclusive: {}", verdict.sentence)
-    };
+    let target = verdict.limit().unwrap_or(&verdict.detector);
     let hint = verdict.hint.as_ref().map_or_else(
         || "make the load longer".into(),
         |hint| hint.fixed(Spelling::Yaml),
     );
-    ScoreError::new(target, message, hint)
+    let error = ScoreError::new(target, verdict.sentence.clone(), hint);
+    // An own limit is an error of ours.
+    if verdict.detector == OWN_LIMIT {
+        error
+    } else {
+        error.inconclusive()
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Reports without secrets: what came from the environment is taken out of whatever a report quotes, in every
 //! form in which it may come back, and so is what shows by itself that it is a key.
 /// The report with these secrets taken out of everything that it quotes.
-#[must_use]
 pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
     for failure in &mut report.failures {
         mask_value(&mut failure.expected, redactor);
@@ -34,7 +33,7 @@ pub fn mask(text: &mut String, redactor: &Redactor) {
     }
 }
 
-pub(super) fn mask_message(message: &mut Message, redactor: &Redactor) {
+pub fn mask_message(message: &mut Message, redactor: &Redactor) {
     *message = message.edited(|text| redactor.text(text).into_owned());
 }
 

@@ -283,11 +283,7 @@ fn merge(mut reports: Vec<TestReport>) -> Option<TestReport> {
             failure.message = which(&failure.message);
         }
         for error in &mut report.errors {
-            // An inconclusive error still begins with that word.
-            error.message = match error.message.without("inconclusive: ") {
-                Some(message) => sentence!("inconclusive: {}", which(&message)),
-                None => which(&error.message),
-            };
+            error.message = which(&error.message);
         }
         all.failures.append(&mut report.failures);
         all.errors.append(&mut report.errors);

@@ -203,7 +203,7 @@ impl Selection {
             .filter(|filter| !all.iter().any(|test| filter.finds(test)));
         let filters = filters.map(|filter| {
             let words = format!(" {:?} finds no test", filter.text);
-            message![setting("filter"), words].text()
+            sentence!("{}{words}", setting("filter")).text()
         });
         let tags = self
             .tags

@@ -20,7 +20,7 @@ pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     if !all.iter().any(|test| selection.has_failed(test)) {
         return TestError::new(
             "no test is chosen: nothing failed last time",
-            message!["leave out ", setting("last_failed"), " to run all of them"],
+            sentence!("leave out {} to run all of them", setting("last_failed")),
         );
     }
     let named: Vec<&TestOf<'_>> = all.iter().filter(|test| selection.is_named(test)).collect();
@@ -33,11 +33,10 @@ pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     }
     TestError::new(
         "no test is chosen: none of those that failed last time is among these",
-        message![
-            "leave out ",
-            setting("last_failed"),
-            ", or give the files of last time"
-        ],
+        sentence!(
+            "leave out {}, or give the files of last time",
+            setting("last_failed")
+        ),
     )
 }
 
@@ -50,10 +49,10 @@ pub fn of_shard(shard: Shard, count: usize) -> TestError {
     let Shard { index, count: of } = shard;
     TestError::new(
         format!("no test is chosen: share {index}/{of} has none of {tests}"),
-        message![
-            format!("share them out over {count} at most: "),
+        sentence!(
+            "share them out over {count} at most: {}",
             assignment("shard", format!("1/{count}"))
-        ],
+        ),
     )
 }
 
@@ -70,11 +69,11 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> TestError {
     });
     let hint = if let Some(filter) = plain {
         let pattern = assignment("filter", format!("'/{}/'", filter.text));
-        message!["a pattern stands between slashes: ", pattern]
+        sentence!("a pattern stands between slashes: {pattern}")
     } else if near.is_empty() {
         let all = all.iter().map(TestOf::name).take(NAMES_MAX);
         let first = format!(" shows all; the first are {}", listed(all));
-        message![setting("list"), first]
+        sentence!("{}{first}", setting("list"))
     } else {
         did_you_mean(near.into_iter().take(NAMES_MAX))
     };
@@ -136,7 +135,7 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
     };
     let rules = rules.iter().map(|rule| {
         let not = if rule.is_excluded { "!" } else { "" };
-        message![assignment("tag", format!("{not}{}", rule.tag))].text()
+        sentence!("{}", assignment("tag", format!("{not}{}", rule.tag))).text()
     });
     let (rules, tests) = (
         rules.collect::<Vec<String>>().join(" "),

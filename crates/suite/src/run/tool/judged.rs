@@ -23,12 +23,12 @@ pub fn may_be_asked_badly(test: &ToolTestPlan, called: &Called, report: &mut Tes
         report.errors.push(ScoreError::new(
             "negative_path.gate_passed",
             sentence!(
-                "inconclusive: the call with `args` must succeed before bad requests are made, since a \
+                "the call with `args` must succeed before bad requests are made, since a \
                  server that rejects everything would pass, but it ended with {}",
                 called.describe()
             ),
             sentence!("give `args` with which the call succeeds, and expect the error in a test of its own"),
-        ));
+        ).inconclusive());
     }
     false
 }

@@ -278,18 +278,18 @@ fn in_company(called: &Called, stop: &Stop) -> End {
         "the run was interrupted"
     };
     let message = format!(
-        "inconclusive: the call ended with {} while other tests used the same server, and {why}, so \
+        "the call ended with {} while other tests used the same server, and {why}, so \
          that it was not made again",
         called.describe()
     );
     let hint =
         sentence!("give the server `parallel: 1`, or `fresh: true`, to see whose fault it is");
-    End::of(message, hint)
+    End::Error(ScoreError::from(TestError::new(message, hint)).inconclusive())
 }
 
 fn declines(method: &str, called: &Called) -> End {
     let message = format!(
-        "inconclusive: the server asked its client for {method}, which mcprove declines, so that what \
+        "the server asked its client for {method}, which mcprove declines, so that what \
          came of the call ({}) says nothing of the tool",
         called.describe()
     );
@@ -297,7 +297,7 @@ fn declines(method: &str, called: &Called) -> End {
         "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
                 to judge what it does without"
     );
-    End::of(message, hint)
+    End::Error(ScoreError::from(TestError::new(message, hint)).inconclusive())
 }
 
 fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {

@@ -195,11 +195,12 @@ fn skipped(probes: &NegativePathReport) -> Vec<String> {
 fn inconclusive(reason: &str) -> ScoreError {
     ScoreError::new(
         GATE,
-        format!("inconclusive: {reason}"),
+        reason.to_owned(),
         sentence!(
             "choose probes that apply under `checks:`, or leave `negative_path:` out for this tool"
         ),
     )
+    .inconclusive()
 }
 
 /// Sessions that no other test uses: a bad request may break its server.

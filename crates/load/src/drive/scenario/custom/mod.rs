@@ -45,7 +45,7 @@ impl PartialEq for CustomScenario {
 
 impl CustomScenario {
     /// A scenario with its name.
-    pub(crate) fn new(name: String, it: Box<dyn ScenarioType>) -> Self {
+    pub fn new(name: String, it: Box<dyn ScenarioType>) -> Self {
         let mut custom = Self {
             name,
             settings: Map::new(),
@@ -60,16 +60,16 @@ impl CustomScenario {
         &self.name
     }
 
-    pub(crate) fn as_type(&self) -> &dyn ScenarioType {
+    pub fn as_type(&self) -> &dyn ScenarioType {
         self.it.as_ref()
     }
 
-    pub(crate) fn as_type_mut(&mut self) -> &mut dyn ScenarioType {
+    pub fn as_type_mut(&mut self) -> &mut dyn ScenarioType {
         self.it.as_mut()
     }
 
     /// Takes down the settings as they are now, for the files of the run.
-    pub(crate) fn keep_settings(&mut self) {
+    pub fn keep_settings(&mut self) {
         let values = setting::values(self.it.as_ref());
         let values = values.filter_map(|(setting, data)| {
             let value = Node::new(data).to_json().ok()?;
@@ -79,7 +79,7 @@ impl CustomScenario {
     }
 
     /// What is wrong with its name.
-    pub(crate) fn check(&self) -> Result<(), Diagnostic> {
+    pub fn check(&self) -> Result<(), Diagnostic> {
         let name = &self.name;
         if name.is_empty() || find(name).is_some() {
             let message = format!("a scenario of your own cannot be called {name:?}");
@@ -92,7 +92,7 @@ impl CustomScenario {
     }
 
     /// Takes what the scenario of its name among `known` does, with the settings of this one.
-    pub(crate) fn adopt(&mut self, known: &[Scenario]) -> Result<(), Diagnostic> {
+    pub fn adopt(&mut self, known: &[Scenario]) -> Result<(), Diagnostic> {
         let custom = known.iter().filter_map(|scenario| match &scenario.kind {
             ScenarioKind::Custom(it) if it.name == self.name => Some(it),
             _ => None,
@@ -116,7 +116,7 @@ impl CustomScenario {
             for field in fields {
                 if !setting::set(it.as_mut(), &mut reader, field) {
                     let name = setting(&field.name);
-                    return Err(message![self.name.clone(), " has no setting ", name].into());
+                    return Err(sentence!("{} has no setting {name}", self.name.clone()).into());
                 }
             }
         }

@@ -27,12 +27,13 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports)
         )
     })?;
     let config = arguments.config(&baseline)?;
+    let session = arguments.target.options()?;
     let stop = stop_on_interrupt();
     let live = Arc::new(LiveView::default());
     let told = Arc::clone(&live);
     let outcome = Comparer::new(
-        template(&config, baseline, arguments, &live),
-        template(&config, current, arguments, &live),
+        template(&config, baseline, session.clone(), &live),
+        template(&config, current, session, &live),
     )
     .with_runs(arguments.runs.map_or(RUNS_DEFAULT, usize::from))
     .with_limits(arguments.limits.resolve())
@@ -53,12 +54,12 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports)
 fn template(
     config: &LoadConfig,
     server: Server,
-    arguments: &Arguments,
+    session: SessionOptions,
     live: &Arc<LiveView>,
 ) -> Run {
     let live = Arc::clone(live);
     run_on(config, server)
-        .with_session(arguments.target.options())
+        .with_session(session)
         .on_progress(Arc::new(move |progress| {
             let turn = lock(&live.turn);
             let room = StatusLine::WIDTH.saturating_sub(turn.len());

@@ -116,7 +116,12 @@ fn explain(configs: &[LoadConfig]) -> ExitCode {
 fn flags(arguments: &Arguments) -> LoadFlags<'_> {
     LoadFlags {
         load: &arguments.load,
-        others: vec![&arguments.thresholds, &arguments.output.settings],
+        others: vec![
+            &arguments.thresholds,
+            &arguments.output.settings,
+            &arguments.target.session.settings,
+            &arguments.target.session.limits,
+        ],
     }
 }
 
@@ -200,11 +205,11 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
     let files = arguments.all_files();
     let flags = flags(arguments);
     if files.is_empty() {
-        let session = arguments.target.options();
+        let session = arguments.target.options()?;
         let servers = arguments.target.resolve_all()?;
         let job = |server: Server| {
             let mut config = flags.config(&server)?;
-            config.session = arguments.target.settings();
+            config.session = arguments.target.settings()?;
             let session = session.clone();
             Ok(Job {
                 config,
@@ -225,8 +230,7 @@ fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
         } else {
             vec![supervised(config.server.clone())]
         };
-        let session = config.session.options();
-        let session = arguments.target.over(session, &servers);
+        let session = arguments.target.options_with(&config.session, &servers);
         jobs.extend(servers.into_iter().map(|server| Job {
             config: config.clone(),
             server,

@@ -297,7 +297,7 @@ fn listener(status: Arc<StatusLine>) -> SuiteListener {
 fn exit_code(report: &SuiteReport) -> ExitCode {
     let tests = &report.tests;
     let mut errors = tests.iter().flat_map(|test| &test.errors);
-    let has_error = errors.any(|error| !error.is_inconclusive());
+    let has_error = errors.any(|error| !error.inconclusive);
     let has_failure = tests.iter().any(|test| !test.failures.is_empty());
     ExitCode::worst([
         (report.partial, ExitCode::Interrupted),

@@ -129,8 +129,7 @@ fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result {
         ReportFormat::Junit => score_junit(&scored),
         format => drawn(&document, &json, format, style),
     });
-    let (unsure, errors): (Vec<_>, Vec<_>) =
-        report.errors.iter().partition(|it| it.is_inconclusive());
+    let (unsure, errors): (Vec<_>, Vec<_>) = report.errors.iter().partition(|it| it.inconclusive);
     Ok(ExitCode::worst([
         (!errors.is_empty(), ExitCode::CouldNotRun),
         (!report.failures.is_empty(), ExitCode::Finding),

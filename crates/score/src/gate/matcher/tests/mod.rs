@@ -203,7 +203,6 @@ fn regex_looks_into_texts() {
         (r"\p{Nonesuch}", 1, "Unicode property not found"),
     ] {
         let error = error(&json!({ "regex": pattern }));
-        assert_eq!(error.position, Some(position), "{pattern}: {error}");
         let message = format!("regex: the pattern is wrong at character {position}: {reason}");
         assert!(
             error.to_string().starts_with(&message),

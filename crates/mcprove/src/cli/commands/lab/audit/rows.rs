@@ -72,7 +72,7 @@ pub async fn replay(
     check_places(&arguments.ignore)?;
     let server = arguments.target.resolve()?;
     let replay = Replay::new(reader.row(arguments.id)?)?;
-    let mut options = arguments.target.options();
+    let mut options = arguments.target.options()?;
     if let (ProtocolChoice::Auto, Some(revision)) = (options.protocol, replay.protocol()) {
         options.protocol = ProtocolChoice::Revision(revision);
     }
