@@ -43,6 +43,30 @@ const BACKTICKS: [&str; 11] = [
     "crates/score/src/english/token.rs",
 ];
 
+/// How a text is searched or taken apart.
+const SEARCHES: [&str; 14] = [
+    "starts_with",
+    "ends_with",
+    "contains",
+    "find",
+    "rfind",
+    "split",
+    "split_once",
+    "rsplit_once",
+    "splitn",
+    "strip_prefix",
+    "strip_suffix",
+    "replace",
+    "trim_start_matches",
+    "trim_end_matches",
+];
+
+/// Files that search texts of servers and models, which have a method of the same name.
+const OTHER_TEXTS: [&str; 2] = [
+    "crates/score/src/agent/duplicate_writes/outcome.rs",
+    "crates/suite/src/agent/provider/conversation.rs",
+];
+
 /// Texts outside of the program that name one of its flags.
 const FLAG_TEXTS_MAX: usize = 0;
 
@@ -115,6 +139,17 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         .map(|(name, _)| name.clone())
         .collect();
     hold("files that look for a backtick", 0, &looking);
+    let searching: Vec<String> = files
+        .iter()
+        .filter(|(name, names)| {
+            names.searches_sentence
+                && !OTHER_TEXTS.contains(&name.as_str())
+                && !name.contains("/src/report/")
+                && !RENDERERS.iter().any(|folder| name.starts_with(folder))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    hold("files that search a sentence of ours", 0, &searching);
     problems.extend(names_without_example(root)?);
     Ok(problems)
 }
@@ -229,6 +264,10 @@ struct Names {
     texts: Vec<String>,
     /// Whether it looks for a backtick: names in sentences are parts, which nobody needs to find.
     has_backtick: bool,
+    /// Whether it searches the text of a message or takes it apart.
+    searches_sentence: bool,
+    /// Variables that hold such a text.
+    sentences: BTreeSet<String>,
     /// Flags that it declares.
     flags: BTreeSet<String>,
 }
@@ -272,6 +311,12 @@ impl Names {
             before = None;
         }
     }
+}
+
+/// Whether an expression is the text of a message: `.text()` or `.spelled(…)`, the first without an argument.
+fn is_sentence(expression: &syn::Expr) -> bool {
+    matches!(expression, syn::Expr::MethodCall(call)
+        if call.method == "text" && call.args.is_empty() || call.method == "spelled")
 }
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
@@ -348,6 +393,28 @@ impl<'ast> Visit<'ast> for Names {
         visit::visit_macro(self, item);
     }
 
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.sentences.clear();
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        if let (syn::Pat::Ident(name), Some(init)) = (&local.pat, &local.init)
+            && is_sentence(&init.expr)
+        {
+            self.sentences.insert(name.ident.to_string());
+        }
+        visit::visit_local(self, local);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let is_variable = matches!(&*call.receiver, syn::Expr::Path(path)
+            if path.path.get_ident().is_some_and(|name| self.sentences.contains(&name.to_string())));
+        self.searches_sentence |= SEARCHES.iter().any(|search| call.method == search)
+            && (is_variable || is_sentence(&call.receiver));
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_ident(&mut self, ident: &'ast proc_macro2::Ident) {
         self.words.insert(ident.to_string());
     }
@@ -390,6 +457,16 @@ mod tests {
             let mut names = Names::default();
             names.visit_file(&syn::parse_file(text).unwrap());
             assert_eq!(names.has_backtick, has_backtick, "{text}");
+        }
+        for (text, is_search) in [
+            (r#"fn a() { b.message.text().starts_with("x"); }"#, true),
+            (r#"fn a() { let t = b.text(); t.split("; "); }"#, true),
+            (r#"fn a() { let t = b.name(); t.split("; "); }"#, false),
+            ("fn a() { b.text().len(); }", false),
+        ] {
+            let mut names = Names::default();
+            names.visit_file(&syn::parse_file(text).unwrap());
+            assert_eq!(names.searches_sentence, is_search, "{text}");
         }
         let flags = BTreeSet::from(["out", "tool-calls"]);
         assert!(names_a_flag("try --out", &flags) && names_a_flag("`--tool-calls=5`", &flags));

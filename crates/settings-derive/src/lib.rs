@@ -14,7 +14,7 @@
 //! | `short = 'c'` | its short flag |
 //! | `elsewhere = "ignored"` | where a scenario does not have it, it is ignored with a warning |
 //! | `elsewhere = "table.name"` | where a scenario does not have it, this setting is meant |
-//! | `flatten` | the settings of the field's type stand behind those of the struct |
+//! | `flatten` | the settings of the field's type stand in its place |
 //!
 //! The documentation of the field is the explanation of the setting.
 
@@ -146,41 +146,45 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     let name = &input.ident;
     let (mut table, mut initial) = (Vec::new(), Vec::new());
     let (mut read, mut write) = (Vec::new(), Vec::new());
-    let (flattened, own): (Vec<_>, Vec<_>) =
-        data.fields.iter().partition(|field| is_flattened(field));
-    for field in own {
-        let ident = &field.ident;
+    let (mut pieces, mut inner) = (Vec::new(), Vec::new());
+    for field @ Field { ident, ty, .. } in &data.fields {
+        let count = table.len();
+        let start = quote!(#count #(+ <#inner as Settings>::declared().len())*);
+        if is_flattened(field) {
+            let end = quote!(#start + <#ty as Settings>::declared().len());
+            initial.push(quote!(#ident: Settings::initial()));
+            read.push(
+                quote!(_ if index < #end => self.#ident.read(index - (#start), reader, field),),
+            );
+            write.push(quote!(_ if index < #end => self.#ident.write(index - (#start))));
+            pieces.push(quote!(<#ty as Settings>::declared()));
+            inner.push(ty);
+            continue;
+        }
         let Some(setting) = declared(field)? else {
             initial.push(quote!(#ident: ::core::default::Default::default()));
             continue;
         };
-        let index = table.len();
         table.push(setting);
-        initial.push(quote!(#ident: SettingType::initial(&TABLE[#index])));
+        pieces.push(quote!(&TABLE[#count..=#count]));
+        initial.push(quote!(#ident: SettingType::initial(&TABLE[#count])));
         read.push(quote! {
-            #index => if let Some(value) = SettingType::read(reader, field, &TABLE[#index]) {
+            _ if index == #start => if let Some(value) = SettingType::read(reader, field, &TABLE[#count]) {
                 self.#ident = value;
             }
         });
-        write.push(quote!(#index => SettingType::write(&self.#ident)));
+        write.push(quote!(_ if index == #start => SettingType::write(&self.#ident)));
     }
     let count = table.len();
-    let mut declared = quote!(&TABLE);
-    let (mut start, mut inner) = (quote!(#count), Vec::new());
-    for Field { ident, ty, .. } in flattened {
-        let end = quote!(#start + <#ty as Settings>::declared().len());
-        initial.push(quote!(#ident: Settings::initial()));
-        read.push(quote!(_ if index < #end => self.#ident.read(index - (#start), reader, field),));
-        write.push(quote!(_ if index < #end => self.#ident.write(index - (#start))));
-        inner.push(ty);
-        start = end;
-        declared = quote! {
-            static ALL: ::std::sync::LazyLock<Vec<Setting>> = ::std::sync::LazyLock::new(|| {
-                [&TABLE[..], #(<#inner as Settings>::declared()),*].concat()
-            });
+    let declared = if inner.is_empty() {
+        quote!(&TABLE)
+    } else {
+        quote! {
+            static ALL: ::std::sync::LazyLock<Vec<Setting>> =
+                ::std::sync::LazyLock::new(|| [#(#pieces),*].concat());
             &ALL
-        };
-    }
+        }
+    };
     Ok(quote! {
         const _: () = {
             use #root::kind::*;
@@ -220,7 +224,7 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     })
 }
 
-/// Whether the settings of a field's type stand beside those of the struct.
+/// Whether the settings of a field's type stand in its place.
 fn is_flattened(field: &Field) -> bool {
     let mut lists = field
         .attrs

@@ -99,7 +99,7 @@ pub const NOT_NEGATIVE: Kind = number(
 );
 /// A number from 1 up.
 pub const FACTOR: Kind = number(
-    "a number from 1 up",
+    "a number from 1 to 100000",
     "FACTOR",
     1.0..=COUNT_MAX as f64,
     (false, false),

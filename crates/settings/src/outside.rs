@@ -52,7 +52,7 @@ pub(super) fn checked(error: ConfigError) -> ConfigError {
 }
 
 /// The same problems, without a word of the file.
-pub fn without_words(errors: ConfigErrors) -> ConfigErrors {
+pub fn hide_contents(errors: ConfigErrors) -> ConfigErrors {
     let told = errors.0.into_iter().map(|error| hide(error, OUTSIDE));
     ConfigErrors(told.collect())
 }

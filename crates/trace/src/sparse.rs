@@ -106,7 +106,7 @@ fn middle_of(cell: u16) -> u64 {
 
 /// The calls of one tool that ended in one stretch of time and that no fault struck.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stretch {
+pub struct TimeBucket {
     /// How long the successful ones took, in nanoseconds.
     pub latency_ns: SparseHistogram,
     /// Calls that failed.
@@ -115,7 +115,7 @@ pub struct Stretch {
     pub lost: u64,
 }
 
-impl Stretch {
+impl TimeBucket {
     /// Adds the calls of another one.
     pub fn add(&mut self, other: &Self) {
         self.latency_ns.add(&other.latency_ns);

@@ -138,7 +138,7 @@ impl Default for SessionOptions {
             hang_limits: None,
             result_check: None,
             max_frame: MAX_FRAME,
-            max_connections: 1024,
+            max_connections: crate::transport::http::MAX_CONNECTIONS,
             responder: Arc::new(Decline),
             on_notification: None,
             on_noise: None,

@@ -222,7 +222,7 @@ async fn it_fails_as_often_as_told_and_then_succeeds() {
     let arguments = json!({ "key": "a", "failures": 2 });
     for attempt in 1..=2 {
         let reply = pipe.call("fail_then_succeed", &arguments).await;
-        let message = format!("failure {attempt} of 2, as told");
+        let message = format!("failure {attempt} of 2, as requested");
         assert_eq!(reply["error"]["message"], message);
     }
     let body = structured(&pipe.call("fail_then_succeed", &arguments).await);

@@ -11,7 +11,7 @@ pub fn write(call: Call<'_>) -> Outcome {
         .write(key, call.given("idempotency_key"))
         .map_err(|full| Refusal::new(FAILED, full.to_string()))?;
     if call.flag("then_fail") {
-        return Err(Refusal::new(FAILED, "failed after the write, as told"));
+        return Err(Refusal::new(FAILED, "failed after the write, as requested"));
     }
     Ok(json!({ "key": key, "applied": applied, "count": count.applied }))
 }

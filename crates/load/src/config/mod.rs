@@ -88,7 +88,7 @@ pub struct SessionSettings {
     /// Fail when the server chooses another revision than the one asked for.
     #[setting(default = false)]
     pub strict_protocol: bool,
-    /// How long one call may take; a deadline of its own, apart from `hang_timeout`.
+    /// How long one call may take.
     #[setting(default = "30s")]
     pub call_timeout: Option<Duration>,
     /// The largest message accepted from the server.

@@ -59,9 +59,7 @@ fn scenario() -> Value {
     let settings = scenario_settings();
     let mut all = properties(settings.iter().copied());
     for setting in &settings {
-        let mut of_others = ENTRIES.iter().flat_map(|entry| (entry.settings)());
-        let other = of_others
-            .find(|it| it.name == setting.name && it.kind.describe() != setting.kind.describe());
+        let other = of_another_kind(setting);
         let owners = owners(setting.name);
         for name in setting.names() {
             let Some(schema) = all.get_mut(name) else {
@@ -95,6 +93,12 @@ fn scenario() -> Value {
     })
 }
 
+/// The setting of the same name that another scenario declares with another kind.
+fn of_another_kind(setting: &Setting) -> Option<&'static Setting> {
+    let mut all = ENTRIES.iter().flat_map(|entry| (entry.settings)());
+    all.find(|it| it.name == setting.name && it.kind.describe() != setting.kind.describe())
+}
+
 /// The settings that a scenario takes: its own, and those that may stay in a file when its type changes.
 fn names_of_entry(entry: &Entry) -> Value {
     let kinds: Vec<&str> = entry.names().collect();
@@ -109,10 +113,15 @@ fn names_of_entry(entry: &Entry) -> Value {
         .chain(ignored)
         .chain([&TYPE, &TOOL_CALL]);
     let names: Vec<&str> = all.flat_map(Setting::names).collect();
-    json!({
-        "if": { "properties": { TYPE.name: kind::one_of(&kinds) } },
-        "then": { "propertyNames": kind::one_of(&names) },
-    })
+    let mut then = json!({ "propertyNames": kind::one_of(&names) });
+    let varying = own.iter().filter(|it| of_another_kind(it).is_some());
+    let varying: Map<String, Value> = varying
+        .map(|it| (it.name.to_owned(), it.kind.schema()))
+        .collect();
+    if !varying.is_empty() {
+        insert(&mut then, "properties", varying.into());
+    }
+    json!({ "if": { "properties": { TYPE.name: kind::one_of(&kinds) } }, "then": then })
 }
 
 fn insert(schema: &mut Value, name: &str, value: Value) {

@@ -5,7 +5,8 @@ use mcprove_settings::message::section as table;
 use mcprove_settings::secret::{self, REDACTED};
 use mcprove_settings::tree::Document;
 
-use super::settings::advice;
+use super::SessionSettings;
+use super::settings::{advice, read_section};
 use crate::prelude::*;
 
 /// The transports.
@@ -135,13 +136,20 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
     Some((server, section.get("transport").is_some()))
 }
 
-/// The server of a document that has nothing else, such as what flags say.
-pub fn read_alone(document: &Document) -> Result<Server, ConfigErrors> {
+/// The server and the session of a document that has nothing else, such as what flags say; what is not there is as
+/// none at all, or the default.
+pub fn read_alone(document: &Document) -> Result<(Server, SessionSettings), ConfigErrors> {
     let mut reader = Reader::new(document);
-    let field = document.root.get("server");
-    let server = field.and_then(|field| read(&mut reader, &field.value));
+    let node = |name: &str| document.root.get(name).map(|field| &field.value);
+    let server = node("server").and_then(|node| read(&mut reader, node));
+    let mut session = SessionSettings::default();
+    if let Some(node) = node("session") {
+        read_section(&mut session, &mut reader, node, "session");
+    }
     reader.finish()?;
-    Ok(server.map_or_else(|| Server::http(""), |(server, _)| server))
+    let (server, has_transport) = server.unwrap_or_else(|| (Server::http(""), false));
+    session.has_transport = has_transport;
+    Ok((server, session))
 }
 
 fn read_command(
@@ -215,7 +223,12 @@ pub fn address(
     transport: Option<&str>,
 ) -> Option<Server> {
     let Some(is_websocket) = is_websocket(&url) else {
-        reader.wrong(field, "an address that mcprove supports", EXAMPLE_URL);
+        let message = sentence!(
+            "{} must be an address that mcprove supports, not {:?}",
+            setting(&field.name),
+            secret::redact_urls(&url)
+        );
+        reader.secret_problem(&field.value.span, message, EXAMPLE_URL);
         return None;
     };
     let transport = match (transport, is_websocket) {

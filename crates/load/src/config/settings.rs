@@ -192,7 +192,7 @@ fn read_protocol(reader: &mut Reader<'_>, top: &Section<'_>) -> Option<ProtocolC
 }
 
 /// Fills settings from a section of their own.
-fn read_section<'n, T: Settings>(
+pub fn read_section<'n, T: Settings>(
     settings: &mut T,
     reader: &mut Reader<'_>,
     node: &'n Node,

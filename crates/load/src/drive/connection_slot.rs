@@ -20,7 +20,7 @@ const WEDGES_MAX: u32 = 3;
 const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A call that never returned, and what that says of the server.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct DeadlockFact {
     pub tool: String,
     #[serde(default)]
@@ -33,7 +33,7 @@ impl Fact for DeadlockFact {
 }
 
 /// A slot no longer tries to connect; the message says why.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct GaveUpFact {}
 
 impl Fact for GaveUpFact {

@@ -82,7 +82,7 @@ impl Gauges {
 }
 
 /// Who the server is.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[stored(Default)]
 pub struct ServerFact {
     #[serde(flatten)]
     pub info: ServerInfo,
@@ -95,7 +95,7 @@ impl Fact for ServerFact {
 }
 
 /// The tools of the server, and those that are not called because they may write.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[stored(Default)]
 pub struct ToolsFact {
     pub names: Vec<String>,
     #[serde(default)]
@@ -107,7 +107,7 @@ impl Fact for ToolsFact {
 }
 
 /// A server did not exit when its input closed; the message says how long it had.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct StayedFact {}
 
 impl Fact for StayedFact {
@@ -116,7 +116,7 @@ impl Fact for StayedFact {
 
 /// A session could not be opened; the message says why.
 #[sparse]
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct ConnectFailedFact {
     pub attempt: Option<u32>,
 }
@@ -126,7 +126,7 @@ impl Fact for ConnectFailedFact {
 }
 
 /// A session was opened in place of another.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct ReconnectedFact {
     pub session: u32,
     pub attempt: u32,
@@ -138,7 +138,7 @@ impl Fact for ReconnectedFact {
 }
 
 /// What the server did that the protocol does not allow.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct ViolationFact {
     pub kind: String,
     pub count: u64,
@@ -151,7 +151,7 @@ impl Fact for ViolationFact {
 
 /// A phase of the run: by it a report knows what the calls of that number are.
 #[in_seconds]
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[stored]
 pub struct PhaseFact {
     /// The number in the calls' events.
     pub index: u16,
@@ -176,7 +176,7 @@ impl Fact for PhaseFact {
 }
 
 /// What a scenario or a check finds out itself: a verdict in the making.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[stored]
 pub struct CheckFact {
     pub detector: String,
     pub passed: bool,

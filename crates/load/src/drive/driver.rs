@@ -21,7 +21,7 @@ pub const ALONE_TIME: Duration = Duration::from_secs(1);
 pub type Ready = Result<Option<Mixes>, RunError>;
 
 /// What a driver found about whose replies were whose.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[stored(Copy)]
 pub struct IsolationFact {
     pub checked: u64,
     pub crossed: u64,
@@ -34,7 +34,7 @@ impl Fact for IsolationFact {
 }
 
 /// In which phase calls ended, by a driver's count.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[stored]
 pub struct EndingsFact {
     pub by_phase: Vec<u64>,
     pub unstarted: u64,
@@ -49,7 +49,7 @@ impl Fact for EndingsFact {
 }
 
 /// How busy a driver was while the load lasted.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[stored(Copy)]
 pub struct DriverFact {
     #[serde(default)]
     pub driver: u32,

@@ -28,7 +28,7 @@ pub type MakeMixes = Box<
 
 /// How a load ended.
 #[in_seconds]
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[stored(Copy, Default)]
 pub struct LoadEndedFact {
     pub in_flight: u64,
     pub at: Duration,

@@ -22,7 +22,7 @@ pub struct Arrival {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[stored(Copy, Default)]
 pub struct PacerStats {
     /// Slots that were due.
     pub due: u64,

@@ -84,7 +84,7 @@ impl Tally {
 }
 
 /// A reply held the token of another call; the message says it in words.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct CrossedReplyFact {
     pub tool: String,
     pub call: u64,

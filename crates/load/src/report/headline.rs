@@ -24,9 +24,10 @@ pub fn outcome(report: &Report) -> (Tone, &'static str) {
 /// How a run ended, and why.
 pub fn verdict(report: &Report) -> Verdict {
     let (tone, word) = outcome(report);
-    let mut why = match lead(report) {
-        Some(verdict) => Line::of(&verdict.sentence),
-        None => Line::plain(reasons(report)),
+    // A sentence has its own end.
+    let (mut why, gap) = match lead(report) {
+        Some(verdict) => (Line::of(&verdict.sentence), " "),
+        None => (Line::plain(reasons(report)), "; "),
     };
     if why.text().is_empty() && report.outcome() == RunOutcome::Passed {
         why = "no threshold violated, no finding".into();
@@ -34,7 +35,7 @@ pub fn verdict(report: &Report) -> Verdict {
     if report.partial {
         let partial = Line::plain("partial: the run ended early");
         let said = Some(why).filter(|why| !why.text().is_empty());
-        why = Line::join(said.into_iter().chain([partial]), "; ");
+        why = Line::join(said.into_iter().chain([partial]), gap);
     }
     Verdict::new(tone, word, why)
 }

@@ -28,7 +28,7 @@ const SESSION_BYTES: u64 = 8192;
 const SEED_SHIFT: u32 = 11;
 
 /// Calls per second that the generator makes at best, where that is known.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct CalibrationFact {
     pub per_s: Option<f64>,
 }

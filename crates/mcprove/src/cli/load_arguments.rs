@@ -12,8 +12,7 @@ use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::Thresholds;
 use mcprove_settings::kind::Kind;
-use mcprove_settings::reader::Reader;
-use mcprove_settings::setting::{self, Fallback};
+use mcprove_settings::setting::Fallback;
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
 use crate::prelude::*;
@@ -258,21 +257,6 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
         flags
     }
 
-    /// What these flags say, with defaults for the rest.
-    pub fn read<T: Settings>(&self) -> Result<T> {
-        let mut document = Document::empty(COMMAND_LINE);
-        let FlagTable { section, .. } = TABLES[TABLE];
-        document.overlay(section, self.0.iter().cloned());
-        let mut reader = Reader::new(&document);
-        let mut settings = T::initial();
-        let given = document.root.get(section).map(|table| table.value.fields());
-        for field in given.into_iter().flatten() {
-            setting::set(&mut settings, &mut reader, field);
-        }
-        reader.finish()?;
-        Ok(settings)
-    }
-
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
         let mut flags = (TABLES[TABLE].flags)().into_iter();
@@ -339,7 +323,9 @@ fn scenario_flags() -> Vec<Flag> {
     // An alias that is a setting of another scenario has a flag already.
     let is_own = |name: &&str| !all.iter().any(|it| it.name == *name);
     let flags = all.iter().copied().filter_map(|setting| {
-        let aliases = setting.aliases.iter().copied().filter(is_own);
+        let is_other = |name: &&str| *name != "type" && setting.flag != Some(dashed(name).as_str());
+        let own = Some(setting.name).filter(is_other);
+        let aliases = setting.aliases.iter().copied().filter(is_own).chain(own);
         let owners = owners(setting.name);
         let about = match owners.len() {
             1..=OWNERS_MAX => format!("{} ({})", about(setting), owners.join(", ")),
@@ -508,7 +494,7 @@ impl LoadFlags<'_> {
         if let Some(other) = self.load.settings.text("type") {
             let own = LoadConfig::from_document(&document)?;
             let name = own.scenario.kind.name();
-            if find(other).is_none_or(|entry| entry.name != name) {
+            if find(other).is_some_and(|entry| entry.name != name) {
                 return refuse(
                     format!("the file is about the scenario {name}, and --scenario about {other}"),
                     "leave --scenario out, or leave the file out and give its settings as flags",

@@ -5,7 +5,7 @@ use mcprove_load::config::{ServerSettings, SessionSettings, read_alone};
 use mcprove_settings::secret::{is_given_secret, redact_text};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field};
 
-use crate::load_arguments::{Overlay as _, SESSION, TIME_LIMITS};
+use crate::load_arguments::{Overlay, SESSION, TIME_LIMITS};
 use crate::prelude::*;
 
 /// A server, and how to talk to it.
@@ -123,6 +123,7 @@ impl TargetArguments {
         let urls = given.url.iter().cloned();
         ways.extend(urls.map(|url| ("url", Data::Text(url))));
         if ways.is_empty() {
+            self.settings()?;
             return refuse(
                 "no server given",
                 "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
@@ -132,41 +133,13 @@ impl TargetArguments {
     }
 
     /// The server that is reached in this way, read as that of a config file is.
-    fn read(&self, way: (&str, Data)) -> Result<Server> {
-        let given = &self.server;
-        let mut values = vec![way];
-        values.extend(
-            given
-                .transport
-                .clone()
-                .map(|it| ("transport", Data::Text(it))),
-        );
-        let directory = given
-            .working_dir
-            .as_ref()
-            .map(|it| it.display().to_string());
-        values.extend(directory.map(|it| ("working_dir", Data::Text(it))));
-        let (mut env, mut headers) = (Vec::new(), Vec::new());
-        for variable in &given.env {
-            env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);
-        }
-        for header in &given.header {
-            headers.push(split_header(header)?);
-        }
-        for (name, pairs) in [("env", env), ("headers", headers)] {
-            let field = |(name, value): (&str, &str)| Field::new(name, Data::Text(value.into()));
-            if !pairs.is_empty() {
-                values.push((name, Data::Table(pairs.into_iter().map(field).collect())));
-            }
-        }
+    fn read(&self, way: (&'static str, Data)) -> Result<Server> {
         let mut document = Document::empty(COMMAND_LINE);
-        let declared = |(name, data)| {
-            let mut settings = ServerSettings::declared().iter();
-            Some((settings.find(|it| it.name == name)?, data))
-        };
-        document.overlay("server", values.into_iter().filter_map(declared));
+        ServerFlags(vec![way]).overlay(&mut document);
+        self.server.flags()?.overlay(&mut document);
         self.session.limits.overlay(&mut document);
-        Ok(supervised(read_alone(&document)?))
+        self.session.settings.overlay(&mut document);
+        Ok(supervised(read_alone(&document)?.0))
     }
 
     /// How the session behaves.
@@ -176,9 +149,11 @@ impl TargetArguments {
 
     /// The same for a config file.
     pub fn settings(&self) -> Result<SessionSettings> {
+        let mut document = Document::empty(COMMAND_LINE);
+        self.session.settings.overlay(&mut document);
         Ok(SessionSettings {
             has_transport: self.server.transport.is_some(),
-            ..self.session.settings.read()?
+            ..read_alone(&document)?.1
         })
     }
 
@@ -196,6 +171,53 @@ impl TargetArguments {
         terminal::redact(&redactor);
         options.redactor = Some(redactor);
         options
+    }
+}
+
+impl ServerArguments {
+    /// What is said of a server besides how it is reached.
+    pub fn flags(&self) -> Result<ServerFlags> {
+        let mut values = Vec::new();
+        let text = |name, value: Option<String>| Some((name, Data::Text(value?)));
+        let directory = self.working_dir.as_ref().map(|it| it.display().to_string());
+        values.extend(text("transport", self.transport.clone()));
+        values.extend(text("working_dir", directory));
+        let (mut env, mut headers) = (Vec::new(), Vec::new());
+        for variable in &self.env {
+            env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);
+        }
+        for header in &self.header {
+            headers.push(split_header(header)?);
+        }
+        for (name, pairs) in [("env", env), ("headers", headers)] {
+            let field = |(name, value): (&str, &str)| Field::new(name, Data::Text(value.into()));
+            if !pairs.is_empty() {
+                values.push((name, Data::Table(pairs.into_iter().map(field).collect())));
+            }
+        }
+        Ok(ServerFlags(values))
+    }
+}
+
+/// Values for `[server]`.
+pub struct ServerFlags(Vec<(&'static str, Data)>);
+
+impl Overlay for ServerFlags {
+    /// Variables and headers are added to those of the file.
+    fn overlay(&self, document: &mut Document) {
+        for (name, data) in &self.0 {
+            let mut data = data.clone();
+            let server = document.root.get("server");
+            let own = server.and_then(|it| it.value.get(name));
+            if let (Data::Table(given), Some(own)) = (&mut data, own) {
+                let names: Vec<String> = given.iter().map(|it| it.name.clone()).collect();
+                let kept = own.value.fields().iter();
+                given.extend(kept.filter(|it| !names.contains(&it.name)).cloned());
+            }
+            let mut settings = ServerSettings::declared().iter();
+            let setting = settings.find(|it| it.name == *name);
+            document.overlay("server", setting.map(|it| (it, data)));
+        }
     }
 }
 

@@ -54,7 +54,7 @@ fn several_reports_at_once() {
     outputs.extend(flags.map(|flags| place.run(&[&["suite.yml", "--report"], flags].concat())));
     assert!(place.read("suite.yml").contains("servers:"));
     // The columns are as wide as the longest time.
-    let columns = (r"(\| Time|-|ms) +\|", "$1 |");
+    let columns = (r"(\| Time|-|ms|\|) +\|", "$1 |");
     assert_transcript!("suites_reports", &outputs, (r"-{5,}", "-----"), columns);
 }
 

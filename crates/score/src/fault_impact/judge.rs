@@ -152,7 +152,7 @@ pub struct Baseline {
 
 impl Baseline {
     /// What is slow from here on; none with too few calls.
-    pub fn of(stretch: &Stretch) -> Option<Self> {
+    pub fn of(stretch: &TimeBucket) -> Option<Self> {
         let count = stretch.latency_ns.count();
         let quantile = [0.99, 0.95, 0.5]
             .into_iter()
@@ -169,15 +169,15 @@ impl Baseline {
 /// The stretches before, during or after a fault, added up by tool.
 #[derive(Default)]
 pub struct Phase {
-    pub tools: BTreeMap<String, Stretch>,
+    pub tools: BTreeMap<String, TimeBucket>,
     pub stretches: u64,
     /// How long it is.
     pub secs: f64,
 }
 
 impl Phase {
-    pub fn total(&self) -> Stretch {
-        let mut total = Stretch::default();
+    pub fn total(&self) -> TimeBucket {
+        let mut total = TimeBucket::default();
         self.tools.values().for_each(|stretch| total.add(stretch));
         total
     }
@@ -266,8 +266,8 @@ impl<'a> View<'a> {
     }
 
     /// The stretches after the fault, until another one is on, and whether that cuts them short.
-    pub fn after(&self) -> (Vec<&'a BTreeMap<String, Stretch>>, bool) {
-        static EMPTY: BTreeMap<String, Stretch> = BTreeMap::new();
+    pub fn after(&self) -> (Vec<&'a BTreeMap<String, TimeBucket>>, bool) {
+        static EMPTY: BTreeMap<String, TimeBucket> = BTreeMap::new();
         let timeline = self.timeline;
         let stretches = self
             .numbers_after()
@@ -292,14 +292,14 @@ pub fn has_risen(part: u64, of: u64, usual: f64) -> bool {
 }
 
 /// Whether clearly more calls failed than before.
-pub fn fails_more(before: &Stretch, now: &Stretch) -> bool {
+pub fn fails_more(before: &TimeBucket, now: &TimeBucket) -> bool {
     before.calls() >= CALLS_BEFORE_MIN
         && now.failures() >= CALLS_HIT_MIN
         && has_risen(now.failures(), now.calls(), before.failure_share())
 }
 
 /// Whether clearly more calls were slow than before.
-pub fn is_slower(before: &Stretch, now: &Stretch) -> bool {
+pub fn is_slower(before: &TimeBucket, now: &TimeBucket) -> bool {
     Baseline::of(before).is_some_and(|baseline| {
         let slow = now.latency_ns.count_above(baseline.slow_from_ns);
         slow >= CALLS_HIT_MIN && has_risen(slow, now.latency_ns.count(), baseline.slow_fraction)
@@ -307,7 +307,7 @@ pub fn is_slower(before: &Stretch, now: &Stretch) -> bool {
 }
 
 /// The numbers of a stretch, for people.
-pub fn phase_of(stretch: &Stretch, duration_secs: f64) -> ImpactPhase {
+pub fn phase_of(stretch: &TimeBucket, duration_secs: f64) -> ImpactPhase {
     let at = |quantile: f64| {
         let count = stretch.latency_ns.count();
         let value = stretch.latency_ns.quantile(quantile)?;

@@ -23,7 +23,7 @@ mod recovery;
 mod tests;
 mod verdict;
 
-use mcprove_trace::sparse::Stretch;
+use mcprove_trace::sparse::TimeBucket;
 
 use crate::prelude::*;
 
@@ -247,7 +247,7 @@ pub struct Timeline {
     /// How long a stretch is, in seconds.
     pub width_secs: f64,
     /// By number of the stretch since the start of the run, and tool.
-    pub stretches: BTreeMap<u64, BTreeMap<String, Stretch>>,
+    pub stretches: BTreeMap<u64, BTreeMap<String, TimeBucket>>,
     /// From when until when calls were made, in seconds.
     pub span: (f64, f64),
     /// When the load changed: clients, rate or tools.

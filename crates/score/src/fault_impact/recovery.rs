@@ -84,10 +84,10 @@ pub fn of(view: &View<'_>, end: f64) -> Recovered {
         .tools
         .iter()
         .filter(|(_, stretch)| stretch.calls() >= CALLS_BEFORE_MIN);
-    let often_called: BTreeMap<&String, (&Stretch, Option<Baseline>)> = often_called
+    let often_called: BTreeMap<&String, (&TimeBucket, Option<Baseline>)> = often_called
         .map(|(tool, stretch)| (tool, (stretch, Baseline::of(stretch))))
         .collect();
-    let tally = |only: Option<&String>, tools: &BTreeMap<String, Stretch>| {
+    let tally = |only: Option<&String>, tools: &BTreeMap<String, TimeBucket>| {
         let mut sum = Tally::default();
         for (tool, stretch) in tools {
             if only.is_none_or(|only| only == tool) {
@@ -195,7 +195,7 @@ fn find(series: &[Tally], length: usize, rate: f64) -> Result<usize, Recovery> {
 }
 
 /// The calls of a stretch: so large a share usually failed, and so many were slow.
-fn tally_of(stretch: &Stretch, failure_share: f64, baseline: Option<&Baseline>) -> Tally {
+fn tally_of(stretch: &TimeBucket, failure_share: f64, baseline: Option<&Baseline>) -> Tally {
     let calls = float(stretch.calls());
     let failed = Part {
         calls,

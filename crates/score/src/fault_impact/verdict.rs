@@ -269,7 +269,7 @@ fn because(impact: &FaultImpact) -> (Message, &'static str) {
             "let the fault end earlier, or the run later: at least 3 s before the end",
         ),
         OpenReason::HeldTooLong => (
-            "The calls that it struck were held for so long that  too little time was left to see whether all is back.",
+            "The calls that it struck were held for so long that too little time was left to see whether all is back.",
             "let the run last longer, the fault start earlier, or hung calls be given up sooner (hang_timeout)",
         ),
         OpenReason::OtherFault => (

@@ -115,9 +115,9 @@ pub struct Evaluation {
 
 /// What became of one limit: whether it was kept, or what was expected and what it was; else why that is not known, and
 /// what to try.
-type Judged = Result<Option<(String, String)>, (String, Message)>;
+type LimitResult = Result<Option<(String, String)>, (String, Message)>;
 
-fn inconclusive(why: impl Into<String>, hint: impl Into<Message>) -> Judged {
+fn inconclusive(why: impl Into<String>, hint: impl Into<Message>) -> LimitResult {
     Err((why.into(), hint.into()))
 }
 
@@ -189,7 +189,7 @@ fn judge_latency(
     limit: Duration,
     actual: Option<Duration>,
     generator_limited: Option<&Message>,
-) -> Judged {
+) -> LimitResult {
     if measured.count == 0 {
         return inconclusive("no call succeeded", "look at the errors first");
     }
@@ -230,7 +230,7 @@ fn judge_latency(
     }
 }
 
-fn judge_number(actual: f64, limit: f64, unit: &str) -> Judged {
+fn judge_number(actual: f64, limit: f64, unit: &str) -> LimitResult {
     if limit.is_nan() {
         inconclusive("it is not a number", "give a number")
     } else if actual <= limit {

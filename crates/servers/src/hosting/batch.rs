@@ -92,7 +92,7 @@ struct Collected {
     is_partial: bool,
     /// Whether there were too many bytes to keep.
     is_over: bool,
-    away: Option<Away>,
+    away: Option<HttpRefusal>,
 }
 
 impl Collected {

@@ -54,11 +54,11 @@ pub struct Outgoing {
     /// The HTTP status: that of a success, unless the server refused to look at the request at all.
     pub status: StatusCode,
     /// What takes the place of the answer, where the request came over HTTP.
-    pub away: Option<Away>,
+    pub away: Option<HttpRefusal>,
 }
 
 /// An HTTP status in place of an answer, and after how many seconds the client may try again.
-pub type Away = (StatusCode, u64);
+pub type HttpRefusal = (StatusCode, u64);
 
 /// Where answers go.
 pub type Output = mpsc::Sender<Outgoing>;

@@ -121,7 +121,7 @@ pub fn json_broken_off(bytes: Bytes) -> Answer {
 }
 
 /// A status in place of an answer.
-pub fn away((status, retry_after_s): Away) -> Answer {
+pub fn away((status, retry_after_s): HttpRefusal) -> Answer {
     let mut answer = plain(status, "turned away; see Retry-After\n");
     answer
         .headers_mut()

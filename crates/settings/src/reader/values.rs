@@ -55,7 +55,7 @@ impl Reader<'_> {
                 );
             }
             Data::Text(text) if text.trim().is_empty() => {
-                "write something between the quotes, or leave the key out"
+                "write something between the quotes, or leave it out"
             }
             Data::Text(text) => return Some(text),
             Data::Null => "write the text after the key",

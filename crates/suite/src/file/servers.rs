@@ -299,7 +299,7 @@ fn read_mock(
             reader.adopt(if is_inside {
                 errors
             } else {
-                outside::without_words(errors)
+                outside::hide_contents(errors)
             });
             None
         }

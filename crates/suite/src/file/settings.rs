@@ -195,7 +195,7 @@ pub struct ServerSettings {
     #[setting(kind = Kind::Milliseconds, default = 30000)]
     pub startup_timeout_ms: Option<Duration>,
     /// `shutdown_timeout` in milliseconds.
-    #[setting(kind = Kind::Milliseconds, default = 5000)]
+    #[setting(kind = milliseconds(0), default = 5000)]
     pub shutdown_timeout_ms: Option<Duration>,
     /// `call_timeout` in milliseconds.
     #[setting(kind = Kind::Milliseconds, default = 30000)]

@@ -3,7 +3,7 @@
 
 use crate::prelude::*;
 use crate::sparse::SparseHistogram;
-use crate::sparse::Stretch;
+use crate::sparse::TimeBucket;
 
 use super::metrics::{add_counts, failures};
 
@@ -16,7 +16,7 @@ const STRETCHES_MAX: u64 = 4_096;
 #[derive(Debug, Clone, Default)]
 pub struct FaultMetrics {
     /// Calls that met no fault, by phase and stretch, and by tool.
-    pub stretches: BTreeMap<(u16, u64), BTreeMap<String, Stretch>>,
+    pub stretches: BTreeMap<(u16, u64), BTreeMap<String, TimeBucket>>,
     /// Calls that met one, by its name.
     pub struck: BTreeMap<String, StruckMetrics>,
     /// Connections that a fault ended and that are not remembered: calls that were lost with them count
@@ -52,7 +52,7 @@ pub struct StruckMetrics {
 }
 
 /// A run has faults; noted before any call.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct PlannedFaultsFact {
     /// The names of the faults.
     pub names: Vec<String>,
@@ -64,7 +64,7 @@ impl Fact for PlannedFaultsFact {
 
 /// A fault strikes a call; noted before anything else of that call.
 #[sparse(marked)]
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct StrikeFact {
     /// The session of the call.
     pub session: u32,
@@ -95,7 +95,7 @@ impl Fact for StrikeFact {
 }
 
 /// A fault ends the connection of a session; noted before the calls on it fail.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct SessionEndedByFaultFact {
     /// The session.
     pub session: u32,
@@ -117,7 +117,7 @@ impl FaultMetrics {
     }
 
     /// The stretch of a tool at this time.
-    pub(super) fn stretch(&mut self, phase: u16, at: Duration, tool: &str) -> &mut Stretch {
+    pub(super) fn stretch(&mut self, phase: u16, at: Duration, tool: &str) -> &mut TimeBucket {
         let number = u64::try_from(at.as_millis() / STRETCH.as_millis()).unwrap_or(u64::MAX);
         while number >> self.doublings >= STRETCHES_MAX {
             self.double(self.doublings + 1);
@@ -142,7 +142,7 @@ impl FaultMetrics {
 
     fn add_stretches(
         &mut self,
-        stretches: BTreeMap<(u16, u64), BTreeMap<String, Stretch>>,
+        stretches: BTreeMap<(u16, u64), BTreeMap<String, TimeBucket>>,
         doublings: u32,
     ) {
         for ((phase, number), tools) in stretches {

@@ -26,7 +26,7 @@ pub const KILL: u8 = b'K';
 pub type Streams = [OwnedFd; 3];
 
 /// What is to be started. The supervisor is in the right directory already.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 pub struct Order {
     pub program: String,
     pub args: Vec<String>,

@@ -38,7 +38,7 @@ pub(super) mod prelude {
 /// How long a connection may take to open, unless set otherwise.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many requests run at the same time, unless set otherwise.
-pub const MAX_CONNECTIONS: usize = 256;
+pub const MAX_CONNECTIONS: usize = 1024;
 /// How long the session waits for the listening stream to be accepted or refused.
 const LISTEN_WAIT: Duration = Duration::from_secs(1);
 /// How long the server may take to end the session.

@@ -95,7 +95,7 @@ pub fn fail_then_succeed(call: Call<'_>) -> Answered {
     let succeeded = attempt > failures;
     let body =
         json!({ "key": key, "attempt": attempt, "failures": failures, "succeeded": succeeded });
-    let message = format!("failure {attempt} of {failures}, as told");
+    let message = format!("failure {attempt} of {failures}, as requested");
     match (succeeded, call.flag("as_tool")) {
         (true, _) => Ok(body),
         (false, true) => Err(Reply::Result(failed(&body, &message))),

@@ -21,7 +21,7 @@ pub struct ColdStart {
 }
 
 /// A start from cold.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 struct ColdStartFact {
     discarded: bool,
     sample: ColdStartSample,

@@ -27,7 +27,7 @@ pub struct DeadlockProbe {
 }
 
 /// What the probe found.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 #[serde(transparent)]
 pub struct ProbeFact(pub DeadlockReport);
 

@@ -27,7 +27,7 @@ pub struct InterruptedCall {
 }
 
 /// How many calls of a tool, which is the message, were cancelled.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 struct InterruptedFact {
     cancelled: u32,
 }

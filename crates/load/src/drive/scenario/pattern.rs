@@ -25,7 +25,7 @@ pub struct Patterns {
     /// How long the load lasts.
     #[setting(default = "60s", elsewhere = "ignored")]
     pub duration: Duration,
-    /// A pattern made from the server's tools: `explore_then_act`, `read_then_write` or `multi_step`.
+    /// A pattern made from the server's tools.
     #[setting(kind = Kind::OneOf(PRESETS), otherwise = "explore_then_act")]
     #[serde(skip)]
     preset: Option<String>,
@@ -33,7 +33,7 @@ pub struct Patterns {
     #[setting(kind = TIME_OR_ZERO, otherwise = "0")]
     #[serde(skip)]
     think_time: Option<Duration>,
-    /// When a step fails: continue, abort the pattern, or stop the run; where a pattern has none of its own.
+    /// What to do when a step fails: go on, abort the pattern, or stop the run; where a pattern has none of its own.
     #[setting(otherwise = "continue")]
     #[serde(skip)]
     error_behavior: Option<ErrorBehavior>,

@@ -31,7 +31,7 @@ pub struct RaceCheck {
 }
 
 /// What was found for one tool.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 struct RaceFact {
     tool: String,
     report: RaceReport,

@@ -52,7 +52,7 @@ pub struct Visit {
 }
 
 /// What became of sessions that were opened and left.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[stored(Copy, Default)]
 #[serde(default)]
 struct SessionsFact {
     opened: u64,

@@ -33,7 +33,7 @@ pub struct SlowMix {
 }
 
 /// The tools that are compared.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 struct SlowMixFact {
     fast: String,
     slow: String,

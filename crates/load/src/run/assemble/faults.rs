@@ -2,7 +2,7 @@
 
 use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
 use mcprove_score::percentile::is_supported;
-use mcprove_trace::sparse::Stretch;
+use mcprove_trace::sparse::TimeBucket;
 use mcprove_trace::stream::StruckMetrics;
 
 use crate::prelude::*;
@@ -41,7 +41,7 @@ impl RunFacts<'_> {
 
     /// What calls without a fault did over the measured time.
     fn fault_timeline(&self) -> Timeline {
-        let mut stretches = BTreeMap::<u64, BTreeMap<String, Stretch>>::new();
+        let mut stretches = BTreeMap::<u64, BTreeMap<String, TimeBucket>>::new();
         for ((phase, number), tools) in &self.metrics.faults.stretches {
             if self.is_measured(*phase) {
                 let sums = stretches.entry(*number).or_default();

@@ -4,7 +4,7 @@
 //! (`comparison/live.rs`). Each becomes a [`RunSample`]; what the samples say is decided by
 //! [`mcprove_score::compare`].
 
-mod like;
+mod comparability;
 mod live;
 mod recorded;
 
@@ -169,11 +169,11 @@ impl ComparisonReport {
             side.runs.iter().map(|run| run.sample.clone()).collect()
         };
         let mut comparison = compare::compare(&samples(&baseline), &samples(&current), limits);
-        if let Some(differences) = like::differences(&baseline.setups, &current.setups) {
+        if let Some(differences) = comparability::differences(&baseline.setups, &current.setups) {
             if differences.is_other_load && !limits.unlike {
                 comparison = comparison.undecided(sentence!("make the runs of both sides with the same scenario, tools and load, or give {} to compare them all the same", setting("unlike")));
             }
-            warnings.push(differences.warning);
+            warnings.insert(0, differences.warning);
         }
         warnings.extend(caveats(Side::Baseline, &baseline.runs));
         warnings.extend(caveats(Side::Current, &current.runs));
@@ -216,8 +216,8 @@ impl ComparisonReport {
 
     /// Why nothing is concluded, if the sides had different loads: what differs.
     pub fn unlike(&self) -> Option<&str> {
-        let mut warnings = self.warnings.iter().map(String::as_str);
-        warnings.find(|text| self.comparison.unlike && text.starts_with(like::PREFIX))
+        let first = self.warnings.first().filter(|_| self.comparison.unlike);
+        first.map(String::as_str)
     }
 
     /// Whether there is nothing to compare with: in no run of the baseline a call succeeded, and
@@ -243,7 +243,7 @@ impl ComparisonReport {
 #[derive(Default)]
 struct Gathered {
     runs: Vec<ComparedRun>,
-    setups: Vec<like::Knobs>,
+    setups: Vec<comparability::Knobs>,
     /// What the first run did not call.
     skipped: Vec<SkippedTool>,
 }
@@ -260,7 +260,7 @@ impl Gathered {
         if self.runs.is_empty() {
             self.skipped.clone_from(&report.skipped_tools);
         }
-        self.setups.push(like::knobs(report));
+        self.setups.push(comparability::knobs(report));
         self.runs.push(run.clone());
         run
     }

@@ -8,8 +8,6 @@ use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
 use super::probe;
 use crate::prelude::*;
 
-/// How long one call may take, unless said otherwise.
-const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many tools that are not called, or do not keep a contract, are told.
 const TOLD_MAX: usize = 10;
 /// How much is told of each.
@@ -48,8 +46,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         check_place(&arguments.out, arguments.force)?;
     }
     let settings = arguments.target.settings()?;
-    let mut session = arguments.target.options_with(&settings, &[]);
-    session.call_timeout = settings.call_timeout.unwrap_or(CALL_TIMEOUT);
+    let session = arguments.target.options_with(&settings, &[]);
     let options = DraftOptions {
         probe_timeout: session.call_timeout,
         session,

@@ -60,7 +60,7 @@ impl Metric for Narrative {
             return case.block.map_or(Ok(()), |_| {
                 Err(ScoreError::new(
                     PASSED,
-                    "the trace does not tell what the agent said in the end",
+                    "the trace has no final_response",
                     "record final_response (an empty text is one, too), or leave out the narrative block",
                 ))
             });
@@ -149,7 +149,7 @@ fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<
     if !is_known {
         card.cannot_limit(ScoreError::new(
             SCORE,
-            "the trace does not tell the arguments of each call, which the text may state wrongly",
+            "the trace does not have the arguments of each call, which the text may state wrongly",
             "record the arguments, or leave out max_divergence_score",
         ));
     } else if score > max {

@@ -3,16 +3,16 @@
 use super::*;
 
 /// Calls of a tool that is called twice a second, in a stretch of a quarter of a second.
-fn rare(number: u64, failed: bool) -> Stretch {
+fn rare(number: u64, failed: bool) -> TimeBucket {
     match (number % 2, failed) {
         (0, false) => stretch(1, 5, 0),
         (0, true) => stretch(0, 5, 1),
-        _ => Stretch::default(),
+        _ => TimeBucket::default(),
     }
 }
 
 /// A run of 60 s of a busy and a rare tool; the fault is on from 20 s to 22 s.
-fn long(make: impl Fn(u64, &str) -> Stretch) -> (FaultFacts, Timeline) {
+fn long(make: impl Fn(u64, &str) -> TimeBucket) -> (FaultFacts, Timeline) {
     let facts = FaultFacts {
         window: Some((20.0, 22.0)),
         ..facts()
@@ -20,7 +20,7 @@ fn long(make: impl Fn(u64, &str) -> Stretch) -> (FaultFacts, Timeline) {
     let of = |number: u64| {
         let tools = ["busy", "rare"].map(|tool| (tool.to_owned(), make(number, tool)));
         let tools = tools.into_iter();
-        let tools = tools.filter(|(_, stretch)| *stretch != Stretch::default());
+        let tools = tools.filter(|(_, stretch)| *stretch != TimeBucket::default());
         (number, tools.collect())
     };
     let timeline = Timeline {
@@ -71,7 +71,7 @@ fn a_server_that_always_failed_at_a_tool_is_back_when_it_does_so_again() {
 fn silence_at_a_low_rate_is_seen_over_a_longer_time() {
     let silent = |number: u64, tool: &str| match tool {
         "rare" if number < 80 => rare(number, false),
-        _ => Stretch::default(),
+        _ => TimeBucket::default(),
     };
     let (facts, timeline) = long(silent);
     let impact = judge(&facts, &[], &timeline);
@@ -92,7 +92,7 @@ fn silence_at_a_low_rate_is_seen_over_a_longer_time() {
 fn what_struck_calls_hold_up_is_not_held_against_the_server() {
     // All clients sit in calls that the fault holds until 9 s.
     let held = timeline(|number, _| match number {
-        16..36 => Stretch::default(),
+        16..36 => TimeBucket::default(),
         _ => stretch(100, 5, 0),
     });
     let blamed = judge(&facts(), &[], &held);
@@ -149,7 +149,7 @@ fn no_evidence_is_no_proof_that_others_do_not_suffer() {
     gate(&everywhere, &even);
     let alone = timeline(|_, tool| match tool {
         "search" => stretch(100, 5, 0),
-        _ => Stretch::default(),
+        _ => TimeBucket::default(),
     });
     gate(&strict, &alone);
 }
@@ -182,7 +182,7 @@ fn recovery_and_spread_are_two_questions() {
 fn long_stretches_do_not_measure_a_short_limit() {
     let (facts, mut timeline) = long(|_, tool| match tool {
         "busy" => stretch(100, 5, 0),
-        _ => Stretch::default(),
+        _ => TimeBucket::default(),
     });
     // The same stretches, eight seconds each.
     timeline.width_secs = 8.0;

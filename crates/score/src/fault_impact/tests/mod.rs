@@ -12,10 +12,10 @@ const STRETCHES: u64 = 48;
 const FAULT: std::ops::Range<u64> = 16..24;
 
 /// So many calls of so many milliseconds, and so many failures.
-fn stretch(calls: u64, milliseconds: u64, failed: u64) -> Stretch {
-    let mut stretch = Stretch {
+fn stretch(calls: u64, milliseconds: u64, failed: u64) -> TimeBucket {
+    let mut stretch = TimeBucket {
         failed,
-        ..Stretch::default()
+        ..TimeBucket::default()
     };
     for call in 0..calls {
         // A little spread, as in life.
@@ -27,12 +27,12 @@ fn stretch(calls: u64, milliseconds: u64, failed: u64) -> Stretch {
 }
 
 /// A run of two tools, each stretch as `make` says.
-fn timeline(make: impl Fn(u64, &str) -> Stretch) -> Timeline {
+fn timeline(make: impl Fn(u64, &str) -> TimeBucket) -> Timeline {
     let stretches = (0..STRETCHES).map(|number| {
         let tools = ["add", "search"].map(|tool| (tool.to_owned(), make(number, tool)));
         let tools = tools
             .into_iter()
-            .filter(|(_, stretch)| *stretch != Stretch::default());
+            .filter(|(_, stretch)| *stretch != TimeBucket::default());
         (number, tools.collect())
     });
     Timeline {
@@ -167,7 +167,11 @@ fn the_time_until_all_is_back_is_told() {
 
 #[test]
 fn what_is_never_back_is_critical() {
-    for after in [stretch(100, 50, 0), stretch(60, 5, 40), Stretch::default()] {
+    for after in [
+        stretch(100, 50, 0),
+        stretch(60, 5, 40),
+        TimeBucket::default(),
+    ] {
         let timeline = timeline(|number, _| {
             if number < FAULT.start {
                 stretch(100, 5, 0)

@@ -7,7 +7,7 @@ use super::path::kind;
 use crate::prelude::*;
 
 /// What came of holding a value against an expectation.
-type Judged = ScoreResult<Option<GateFailure>>;
+type Judgement = ScoreResult<Option<GateFailure>>;
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
 /// cannot be judged errors.
@@ -43,7 +43,7 @@ fn judge_path(
     trace: &AgentTrace,
     expectation: &Expectation,
     metrics: &[&dyn AnyMetric],
-) -> Vec<(Option<usize>, Judged)> {
+) -> Vec<(Option<usize>, Judgement)> {
     let name = &expectation.target;
     let path = match Path::parse(name) {
         Ok(path) => path,
@@ -104,7 +104,11 @@ impl Named {
         found.map_err(|error| error.about(self.target.name))
     }
 
-    fn judge(&self, expectation: &Expectation, card: &Scorecard) -> Vec<(Option<usize>, Judged)> {
+    fn judge(
+        &self,
+        expectation: &Expectation,
+        card: &Scorecard,
+    ) -> Vec<(Option<usize>, Judgement)> {
         let name = self.target.name;
         if self.target.scope == Scope::Overall {
             return vec![(None, self.judge_all(expectation, card))];
@@ -140,7 +144,7 @@ impl Named {
             .collect()
     }
 
-    fn judge_all(&self, expectation: &Expectation, card: &Scorecard) -> Judged {
+    fn judge_all(&self, expectation: &Expectation, card: &Scorecard) -> Judgement {
         let (name, runs_min) = (self.target.name, self.metric.runs_min);
         let runs = card.runs.len();
         match card.value(name) {
@@ -159,7 +163,7 @@ impl Named {
         }
     }
 
-    fn compare(&self, expectation: &Expectation, value: &Value) -> Judged {
+    fn compare(&self, expectation: &Expectation, value: &Value) -> Judgement {
         if value.is_null() {
             return Err(unknown(self.target.name));
         }
@@ -167,7 +171,7 @@ impl Named {
     }
 
     /// An error about what was not computed, unless it was said already why.
-    fn not_computed(&self, card: &Scorecard) -> Judged {
+    fn not_computed(&self, card: &Scorecard) -> Judgement {
         if has_error(self.metric, None, card) {
             return Ok(None);
         }

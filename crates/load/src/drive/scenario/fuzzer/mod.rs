@@ -47,7 +47,7 @@ pub struct Fuzzer {
 }
 
 /// How a payload ended.
-#[derive(Debug, Serialize, Deserialize)]
+#[stored]
 #[serde(transparent)]
 struct FuzzFact(FuzzCase);
 

@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::parser::ValueSource;
+use mcprove_load::config::{SessionSettings, TimeLimits};
 use mcprove_suite::run::{Filter, Shard, TagRule};
 
 use crate::load_arguments::flag_of;
@@ -19,9 +20,8 @@ const OF_SUITES: &str = "filter tag shard fail_fast repeat last_failed watch lis
 /// Flags that suites and loads have.
 const OF_BOTH: &str = "files config explain seed out json report";
 /// Flags that say which server is meant and how it is spoken to, which a suite says itself.
-const OF_SERVERS: &str = "\
-    server url transport header env working_dir command protocol strict_protocol startup_timeout \
-    shutdown_timeout call_timeout max_frame accept_requests stderr_log tee_stderr";
+const OF_SERVERS: &str =
+    "server url transport header env working_dir command stderr_log tee_stderr";
 
 fn has(list: &str, name: &str) -> bool {
     list.split(' ').any(|own| own == name)
@@ -120,7 +120,9 @@ impl Given {
         let Some(name) = self.0.iter().find(|it| !is_known(it)) else {
             return Ok(());
         };
-        let hint = if has(OF_SERVERS, name) {
+        let sessions = SessionSettings::declared().iter();
+        let mut sessions = sessions.chain(TimeLimits::declared());
+        let hint = if has(OF_SERVERS, name) || sessions.any(|it| it.has_name(name)) {
             "a suite names its servers itself, under `servers:`"
         } else {
             "a suite says it itself, in an entry under `load:`"

@@ -15,9 +15,10 @@ use self::flags::{Given, SuiteArguments};
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
-use crate::load_arguments::ThresholdArguments;
+use crate::load_arguments::{Overlay, ThresholdArguments};
 use crate::load_run::{describe, exit_code, perform, show};
 use crate::prelude::*;
+use crate::target::ServerFlags;
 
 /// One command for each job, to copy.
 const EXAMPLES: &str = include_str!("../../explain/run-examples.txt");
@@ -77,14 +78,14 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
     let files = arguments.all_files();
     if arguments.explain && files.is_empty() {
         // A scenario or a setting that does not exist is an error here, too.
-        let config = flags(arguments).config(&Server::stdio("unused"))?;
+        let config = flags(arguments, None).config(&Server::stdio("unused"))?;
         return Ok(explain(&[config]));
     }
     let first = files.first().map(|path| path.display().to_string());
     let Some(suites) = recognise(&files, given.has_suite_flag())? else {
         given.check_for_loads(first.as_deref())?;
         if arguments.explain {
-            let flags = flags(arguments);
+            let flags = flags(arguments, None);
             let configs = files.into_iter().map(|file| flags.over(file));
             return Ok(explain(&configs.collect::<Result<Vec<_>>>()?));
         }
@@ -112,9 +113,9 @@ fn explain(configs: &[LoadConfig]) -> ExitCode {
     ExitCode::Passed
 }
 
-/// What the flags say of a load.
-fn flags(arguments: &Arguments) -> LoadFlags<'_> {
-    LoadFlags {
+/// What the flags say of a load; `server` is what they say of that of a file.
+fn flags<'a>(arguments: &'a Arguments, server: Option<&'a ServerFlags>) -> LoadFlags<'a> {
+    let mut flags = LoadFlags {
         load: &arguments.load,
         others: vec![
             &arguments.thresholds,
@@ -122,15 +123,21 @@ fn flags(arguments: &Arguments) -> LoadFlags<'_> {
             &arguments.target.session.settings,
             &arguments.target.session.limits,
         ],
-    }
+    };
+    flags.others.extend(server.map(|it| it as &dyn Overlay));
+    flags
 }
 
 /// Makes the loads.
 async fn run_loads(arguments: &Arguments) -> Result {
     let read: Vec<PathBuf> = arguments.all_files().into_iter().cloned().collect();
     let as_json = arguments.output.json;
-    let reports = arguments.report.resolve_with(as_json, &[], &read)?;
+    let log = arguments.target.session.stderr_log.as_deref();
+    for file in &read {
+        keep_apart(("--stderr-log", log), &[("the input", Some(file))])?;
+    }
     let jobs = jobs(arguments)?;
+    let reports = arguments.report.resolve_with(as_json, &[], &read)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
     let mut worst = ExitCode::Passed;
@@ -203,10 +210,12 @@ fn put_side_by_side(runs: &SideBySide, reports: &Reports, is_shown: bool) {
 
 fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
     let files = arguments.all_files();
-    let flags = flags(arguments);
+    let server = arguments.target.server.flags()?;
+    let is_of_file = !arguments.target.is_given();
+    let flags = flags(arguments, Some(&server).filter(|_| is_of_file));
     if files.is_empty() {
-        let session = arguments.target.options()?;
         let servers = arguments.target.resolve_all()?;
+        let session = arguments.target.options()?;
         let job = |server: Server| {
             let mut config = flags.config(&server)?;
             config.session = arguments.target.settings()?;

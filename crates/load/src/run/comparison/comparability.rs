@@ -40,9 +40,6 @@ pub fn knobs(report: &Report) -> Knobs {
         .collect()
 }
 
-/// How the warning begins.
-pub const PREFIX: &str = "not like for like: ";
-
 /// The knobs that make the load what it is. Runs that differ in one of them, or in the scenario,
 /// say nothing about which server is better; other knobs are only worth a warning.
 const LOAD_KNOBS: &[&str] = &["scenario", "rate", "sessions", TOOLS];
@@ -89,7 +86,7 @@ pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences>
         })
         .collect();
     Some(Differences {
-        warning: format!("{PREFIX}{}", texts.join("; ")),
+        warning: format!("not like for like: {}", texts.join("; ")),
         is_other_load: told
             .iter()
             .any(|name| LOAD_KNOBS.contains(name) || name.contains("concurrent")),
