@@ -95,8 +95,9 @@ fn scenario() -> Value {
 
 /// The setting of the same name that another scenario declares with another kind.
 fn of_another_kind(setting: &Setting) -> Option<&'static Setting> {
-    let mut all = ENTRIES.iter().flat_map(|entry| (entry.settings)());
-    all.find(|it| it.name == setting.name && it.kind.describe() != setting.kind.describe())
+    let own = ENTRIES.iter().flat_map(|entry| (entry.settings)());
+    own.chain(scenario_settings())
+        .find(|it| it.name == setting.name && it.kind.describe() != setting.kind.describe())
 }
 
 /// The settings that a scenario takes: its own, and those that may stay in a file when its type changes.

@@ -170,3 +170,78 @@ fn a_config_is_explained_and_never_written_over() {
     let (output, _) = run_over("type = \"churn\"\nslow_share = 7\n", &[]);
     assert_eq!(output.stderr.matches("error:").count(), 1, "{output:?}");
 }
+
+/// What is said of the server and of the session of a file: all of it counts, or is refused.
+#[test]
+fn flags_of_the_server_and_the_session_count_beside_a_file() {
+    let cold = "type = \"cold_start\"\niterations = 1\nwarmup = false\n[server.env]\nA_NAME = \"file\"\nANOTHER = \"file\"\n[session]\nprotocol = \"2025-06-18\"\n";
+    let flags = [
+        "--startup-timeout",
+        "7s",
+        "--shutdown-timeout",
+        "3s",
+        "--max-frame",
+        "1MiB",
+        "--call-timeout",
+        "9s",
+        "--protocol",
+        "2025-11-25",
+        "--env",
+        "A_NAME=flag",
+        "--working-dir",
+        ".",
+    ];
+    let (output, folder) = run_over(cold, &flags);
+    let runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
+    let run = runs.map(|entry| entry.unwrap().path()).next().unwrap();
+    let config = std::fs::read_to_string(run.join("config.toml")).unwrap();
+    for line in [
+        "startup_timeout = \"7s\"",
+        "shutdown_timeout = \"3s\"",
+        "max_frame = 1048576",
+        "call_timeout = \"9s\"",
+        "protocol = \"2025-11-25\"",
+        "A_NAME = \"flag\"",
+        "ANOTHER = \"file\"",
+        "working_dir = \".\"",
+    ] {
+        assert!(config.contains(line), "{line}: {config}{output:?}");
+    }
+    let wrong: [(&[&str], &[&str]); 4] = [
+        (
+            &["--header", "A: b"],
+            &["--header is for a server at an address"],
+        ),
+        (
+            &["--header", "bad"],
+            &["--header \"bad\" is not of the form"],
+        ),
+        (
+            &[
+                "--startup-timeout",
+                "0",
+                "--protocol",
+                "x",
+                "--max-frame",
+                "y",
+            ],
+            &[
+                "--startup-timeout must be",
+                "--protocol does not know",
+                "--max-frame must be",
+            ],
+        ),
+        (
+            &["--stderr-log", "load.toml"],
+            &["is the file of the input"],
+        ),
+    ];
+    for (flags, messages) in wrong {
+        let (output, folder) = run_over("type = \"churn\"\n", flags);
+        assert_eq!(output.code, Some(2), "{output:?}");
+        for message in messages {
+            assert!(output.stderr.contains(message), "{output:?}");
+        }
+        assert!(!folder.path().join("runs").exists());
+    }
+}

@@ -175,6 +175,8 @@ fn a_setting_of_another_scenario_is_refused_by_both() {
     for lines in [
         "type = \"deadlock_probe\"\nrate = 5",
         "type = \"churn\"\nslow_share = 0.5",
+        "type = \"cold_start\"\nwarmup = \"5s\"",
+        "type = \"sustained\"\nwarmup = true",
     ] {
         let text = scenario(lines);
         assert!(LoadConfig::parse_toml(&text, "x").is_err(), "{lines}");

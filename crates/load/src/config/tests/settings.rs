@@ -7,7 +7,7 @@ use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::ProtocolChoice;
 use serde_json::json;
 
-use super::super::{Format, LoadConfig};
+use super::super::{Format, LoadConfig, SessionSettings, TimeLimits};
 use super::{SERVER, SPECIFIED, scenario, toml, yaml};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -192,4 +192,25 @@ fn what_does_nothing_is_a_warning() {
     let text = format!("{SERVER}[scenario]\ntype = \"churn\"\n").replace('\n', "\r\n");
     assert!(toml(&text).warnings.is_empty());
     assert!(toml(&format!("\u{feff}{text}")).warnings.is_empty());
+}
+
+/// Defaults that are declared for files are those that the client has by itself.
+#[test]
+fn the_defaults_are_those_of_the_client() {
+    use mcprove_client::session::SessionOptions;
+    use mcprove_settings::quantity::{parse_duration, parse_size};
+    use mcprove_settings::setting::{Setting, Settings};
+
+    let words = |settings: &'static [Setting], name: &str| {
+        let mut found = settings.iter().filter(|it| it.name == name);
+        found.next().unwrap().default_words()
+    };
+    let time = |name| parse_duration(words(TimeLimits::declared(), name)).unwrap();
+    let session = |name| words(SessionSettings::declared(), name);
+    let (server, options) = (Server::http(""), SessionOptions::default());
+    assert_eq!(time("startup_timeout"), server.startup_timeout);
+    assert_eq!(time("shutdown_timeout"), server.shutdown_timeout);
+    let call_timeout = parse_duration(session("call_timeout")).unwrap();
+    assert_eq!(call_timeout, options.call_timeout);
+    assert_eq!(parse_size(session("max_frame")).unwrap(), options.max_frame);
 }
