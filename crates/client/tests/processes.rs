@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mcprove_client::process::{Child, MARK_VARIABLE, SpawnError, StderrLog, TAIL_BYTES};
 use mcprove_client::server::Server;
+use mcprove_settings::message::UserError;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout};
 

@@ -316,7 +316,7 @@ pub use mcprove_score::deadlock::DeadlockReport;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{
 ///     CallError, ConnectError, Diagnostic, ErrorCategory, Failure, InMemory, Message, RpcError, Run,
-///     RunError, Scenario, Server, Session,
+///     RunError, Scenario, Server, Session, UserError,
 /// };
 /// use serde_json::json;
 ///
@@ -605,7 +605,7 @@ pub use mcprove_servers::{
     mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec},
 };
 #[doc(inline)]
-pub use mcprove_settings::message::{Diagnostic, Message};
+pub use mcprove_settings::message::{Diagnostic, Message, UserError};
 #[doc(inline)]
 pub use mcprove_trace::{
     ErrorCategory, Event, EventKind, FaultKind,

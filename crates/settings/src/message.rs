@@ -5,6 +5,7 @@ use crate::prelude::*;
 
 pub use mcprove_settings_derive::sentence;
 
+use crate::own_limits::OwnLimit;
 use crate::phrase;
 
 /// A sentence for users.
@@ -356,6 +357,52 @@ impl<M: Into<Message>> From<M> for Diagnostic {
             message: message.into(),
             hint: None,
         }
+    }
+}
+
+/// An error as a user is told it. Any error can have a hint, and an exit code for the command that ends with it.
+pub trait UserError: fmt::Display {
+    /// What happened.
+    fn text(&self) -> String {
+        self.to_string()
+    }
+    /// What to try; empty where there is nothing to say.
+    fn hint(&self) -> Message {
+        Message::default()
+    }
+    /// The exit code: 2, unless it is a finding about a server or an interrupt.
+    fn exit_code(&self) -> u8 {
+        2
+    }
+    /// What the server wrote to stderr.
+    #[expect(
+        clippy::unnecessary_literal_bound,
+        reason = "others have a text of their own"
+    )]
+    fn stderr(&self) -> &str {
+        ""
+    }
+}
+
+impl UserError for Diagnostic {
+    fn text(&self) -> String {
+        self.message.text()
+    }
+    fn hint(&self) -> Message {
+        self.hint.clone().unwrap_or_default()
+    }
+}
+
+/// Every problem of a file is written with its own hint.
+impl UserError for crate::error::ConfigErrors {}
+impl UserError for serde_json::Error {}
+
+impl UserError for std::io::Error {
+    fn hint(&self) -> Message {
+        let limit = OwnLimit::of_start(self);
+        limit.map_or_else(Message::default, |limit| {
+            sentence!("{limit}: {}", limit.hint())
+        })
     }
 }
 

@@ -118,9 +118,10 @@ impl OwnLimit {
         let fields = numbers.clone().into_iter().collect();
         serde_json::from_value(Value::Object(fields)).ok()
     }
+}
 
-    /// What to raise or lower.
-    pub fn hint(&self) -> Message {
+impl UserError for OwnLimit {
+    fn hint(&self) -> Message {
         self.resource.words().1
     }
 }

@@ -22,9 +22,14 @@ impl TestError {
     }
 }
 
-impl FillError {
-    /// What to try.
-    pub fn hint(&self) -> Message {
+impl UserError for TestError {
+    fn hint(&self) -> Message {
+        self.hint.clone()
+    }
+}
+
+impl UserError for FillError {
+    fn hint(&self) -> Message {
         match self {
             Self::Unset(name) => sentence!(
                 "set {name} in the environment, name it under `variables`, or write ${{{name}:-a default}}"
@@ -32,7 +37,9 @@ impl FillError {
             Self::Open(_) => sentence!("close it with `}}`, or write `$${{` for the characters"),
         }
     }
+}
 
+impl FillError {
     /// That this cannot be filled in.
     pub fn of(&self, what: impl fmt::Display) -> TestError {
         TestError::new(sentence!("{what}: {self}"), self.hint())

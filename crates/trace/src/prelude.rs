@@ -10,7 +10,9 @@ pub use std::sync::{Arc, Mutex};
 pub use std::time::{Duration, Instant, SystemTime};
 
 pub use mcprove_settings::loss::{Loss, Losses, Missing};
-pub use mcprove_settings::message::{Diagnostic, Message, sentence, setting, tee_stderr};
+pub use mcprove_settings::message::{
+    Diagnostic, Message, UserError, sentence, setting, tee_stderr,
+};
 pub use mcprove_settings::number::float;
 pub use mcprove_settings::own_limits::OwnLimit;
 pub use mcprove_settings::private_file;

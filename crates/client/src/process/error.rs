@@ -14,6 +14,12 @@ pub struct SpawnError {
     limit: Option<OwnLimit>,
 }
 
+impl UserError for SpawnError {
+    fn hint(&self) -> Message {
+        self.hint.clone()
+    }
+}
+
 impl SpawnError {
     pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
@@ -26,11 +32,6 @@ impl SpawnError {
     /// What happened.
     pub fn message(&self) -> &Message {
         &self.message
-    }
-
-    /// What to try next.
-    pub fn hint(&self) -> Message {
-        self.hint.clone()
     }
 
     /// What this process ran out of, if it is that.

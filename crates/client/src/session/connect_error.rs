@@ -61,17 +61,8 @@ impl From<Failure> for ConnectError {
     }
 }
 
-impl ConnectError {
-    /// What happened.
-    pub fn message(&self) -> Message {
-        match self {
-            Self::Start(error) => error.message().clone(),
-            other => other.to_string().into(),
-        }
-    }
-
-    /// What to try next.
-    pub fn hint(&self) -> Message {
+impl UserError for ConnectError {
+    fn hint(&self) -> Message {
         if let Some(limit) = self.own_limit() {
             return limit.hint();
         }
@@ -116,6 +107,29 @@ impl ConnectError {
         }
     }
 
+    fn exit_code(&self) -> u8 {
+        if self.is_violation() { 1 } else { 2 }
+    }
+
+    fn stderr(&self) -> &str {
+        match self {
+            Self::Unreachable { stderr, .. }
+            | Self::Silent { stderr, .. }
+            | Self::Handshake { stderr, .. } => stderr,
+            Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => "",
+        }
+    }
+}
+
+impl ConnectError {
+    /// What happened.
+    pub fn message(&self) -> Message {
+        match self {
+            Self::Start(error) => error.message().clone(),
+            other => other.to_string().into(),
+        }
+    }
+
     /// What this process ran out of, if it is that: the server has no part in it.
     pub fn own_limit(&self) -> Option<OwnLimit> {
         match self {
@@ -145,15 +159,5 @@ impl ConnectError {
                 ..
             }
         )
-    }
-
-    /// The last of what the server wrote to stderr.
-    pub fn stderr(&self) -> &str {
-        match self {
-            Self::Unreachable { stderr, .. }
-            | Self::Silent { stderr, .. }
-            | Self::Handshake { stderr, .. } => stderr,
-            Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => "",
-        }
     }
 }

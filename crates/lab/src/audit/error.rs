@@ -1,6 +1,6 @@
 //! What can go wrong with a file of the audit.
 
-use mcprove_settings::message::{Message, sentence, setting};
+use mcprove_settings::message::{Message, UserError, sentence, setting};
 
 use crate::prelude::*;
 
@@ -77,9 +77,8 @@ pub enum AuditError {
     },
 }
 
-impl AuditError {
-    /// What to try.
-    pub fn hint(&self) -> Message {
+impl UserError for AuditError {
+    fn hint(&self) -> Message {
         let hint = match self {
             Self::NoFolder { .. } => "make the folder first, or check the path",
             Self::NoFile(_) => "`mcprove lab` writes one; check the path",
@@ -109,7 +108,9 @@ impl AuditError {
         };
         hint.into()
     }
+}
 
+impl AuditError {
     /// What SQLite says about the file at `path`.
     pub fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;

@@ -26,15 +26,15 @@ pub enum FormatError {
     Unreadable(String),
 }
 
-impl FormatError {
-    /// What to try next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl UserError for FormatError {
+    fn hint(&self) -> Message {
+        let hint = match self {
             Self::Other { .. } => {
                 "another version of mcprove made it: use that one, or make the run again"
             }
             Self::Unreadable(_) => "leave the run out, or make it again",
-        }
+        };
+        hint.into()
     }
 }
 

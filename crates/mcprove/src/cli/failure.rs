@@ -1,12 +1,5 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
-use mcprove_client::process::SpawnError;
-use mcprove_client::session::ConnectError;
-use mcprove_lab::audit::ReplayError;
-use mcprove_load::run::{RecomputeError, RecordingError};
-use mcprove_proxy::http::ListenError;
-use mcprove_servers::hosting;
-
 use crate::prelude::*;
 
 /// The longest message that is shown whole.
@@ -113,71 +106,18 @@ impl Failure {
     }
 }
 
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Self {
+impl<E: UserError> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let hint = error.hint().text();
         Self {
-            hint: diagnostic.hint.map(|hint| hint.text()),
-            ..Self::plain(diagnostic.message.text())
+            hint: Some(hint).filter(|hint| !hint.is_empty()),
+            stderr: error.stderr().to_owned(),
+            code: match error.exit_code() {
+                1 => ExitCode::Finding,
+                130 => ExitCode::Interrupted,
+                _ => ExitCode::CouldNotRun,
+            },
+            ..Self::plain(error.text())
         }
-    }
-}
-
-/// Every problem of a file with its place and its hint, as its reader wrote them.
-impl From<ConfigErrors> for Failure {
-    fn from(errors: ConfigErrors) -> Self {
-        Self::plain(errors.to_string())
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        let limit = OwnLimit::of_start(&error);
-        Self {
-            hint: limit.map(|limit| format!("{limit}: {}", limit.hint().text())),
-            ..Self::plain(error.to_string())
-        }
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::plain(error.to_string())
-    }
-}
-
-/// Errors that have a hint.
-macro_rules! with_hint {
-    ($($error:ty),* $(,)?) => {
-        $(impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Self::new(error.to_string(), error.hint())
-            }
-        })*
-    };
-}
-
-with_hint! {
-    AuditError, CompareError, ListenError, OwnLimit, RecomputeError,
-    RecordingError, ReplayError, SpawnError, &FormatError,
-}
-
-impl From<TestError> for Failure {
-    fn from(error: TestError) -> Self {
-        Self::new(error.message.text(), error.hint)
-    }
-}
-
-/// A server of ours cannot listen.
-impl From<hosting::ListenError> for Failure {
-    fn from(error: hosting::ListenError) -> Self {
-        let hint = "check that the address is one of this machine and that its port is free; port 0 takes any";
-        Self::new(error.to_string(), hint)
-    }
-}
-
-/// That of a server, with what it said.
-impl From<ConnectError> for Failure {
-    fn from(error: ConnectError) -> Self {
-        Self::new(error.to_string(), error.hint()).with_stderr(error.stderr())
     }
 }

@@ -2,6 +2,7 @@
 
 use mcprove_client::server::Server;
 use mcprove_client::session::{ConnectError, ProtocolChoice, Session};
+use mcprove_settings::message::UserError;
 use mcprove_trace::protocol::Revision;
 use mcprove_trace::stream::EventStream;
 

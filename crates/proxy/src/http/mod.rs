@@ -55,9 +55,8 @@ pub enum ListenError {
     Header(String),
 }
 
-impl ListenError {
-    /// What to try next.
-    pub fn hint(&self) -> Message {
+impl UserError for ListenError {
+    fn hint(&self) -> Message {
         let hint = match self {
             Self::Bind { .. } => "try port 0 for any free port",
             Self::Url(_) => "use http:// or https://, such as http://127.0.0.1:8080/mcp",

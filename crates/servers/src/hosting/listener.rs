@@ -1,5 +1,6 @@
 //! Listening on the network: one accept loop for all transports, and the handle on it.
 
+use mcprove_settings::message::{Message, UserError};
 use mcprove_settings::own_limits::LimitWatch;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::TcpListener;
@@ -27,12 +28,19 @@ pub enum Kind {
 
 /// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on {addr}: {source}; try port 0 for any free port")]
+#[error("cannot listen on {addr}: {source}")]
 pub struct ListenError {
     /// The address.
     pub addr: SocketAddr,
     /// What the system says.
     pub source: std::io::Error,
+}
+
+impl UserError for ListenError {
+    fn hint(&self) -> Message {
+        "check that the address is one of this machine and that its port is free; port 0 takes any"
+            .into()
+    }
 }
 
 /// An address that is ours, though nobody is served on it yet.

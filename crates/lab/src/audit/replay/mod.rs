@@ -1,5 +1,6 @@
 //! Sending a recorded request again.
 
+use mcprove_settings::message::{Message, UserError};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::protocol::RpcError;
 
@@ -62,15 +63,15 @@ pub enum ReplayError {
     },
 }
 
-impl ReplayError {
-    /// What to try.
-    pub fn hint(&self) -> &'static str {
-        match self {
+impl UserError for ReplayError {
+    fn hint(&self) -> Message {
+        let hint = match self {
             Self::Cut(_) => "choose a row with smaller parameters",
             Self::NoRequest { .. } => {
                 "choose a row that is a call: `mcprove lab audit FILE` lists the rows"
             }
-        }
+        };
+        hint.into()
     }
 }
 

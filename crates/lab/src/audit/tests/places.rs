@@ -1,6 +1,7 @@
 //! Files that cannot be used, or that others use too.
 
 use super::*;
+use mcprove_settings::message::UserError;
 
 #[test]
 fn what_is_no_audit_is_refused_and_left_as_it_is() {

@@ -74,9 +74,8 @@ pub enum CompareError {
     },
 }
 
-impl CompareError {
-    /// What to try next.
-    pub fn hint(&self) -> Message {
+impl UserError for CompareError {
+    fn hint(&self) -> Message {
         match self {
             Self::NoRun { .. } => {
                 sentence!(
@@ -85,12 +84,19 @@ impl CompareError {
             }
             Self::Io { .. } => "check the path and its permissions".into(),
             Self::Unreadable { .. } => "leave the run out, or make it again".into(),
-            Self::Format(error) => error.hint().into(),
+            Self::Format(error) => error.hint(),
             Self::Config(_) => "compare directories of runs, or two servers".into(),
             Self::Run { source, .. } => source.diagnostic().hint.unwrap_or_default(),
             Self::Stopped { .. } => {
                 "let it go on for longer, or ask for fewer or shorter runs".into()
             }
+        }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::Stopped { .. } => 130,
+            _ => 2,
         }
     }
 }

@@ -17,16 +17,17 @@ pub enum RecomputeError {
     Nothing(String),
 }
 
-impl RecomputeError {
-    /// What to try next.
-    pub fn hint(&self) -> &'static str {
+impl UserError for RecomputeError {
+    fn hint(&self) -> Message {
         match self {
             Self::Read(error) => error.hint(
                 "the trace was changed after the run; put the line right, or remove trace.jsonl to \
                  take the report from metrics.json",
             ),
-            Self::Scenario(_) => "give the scenario that was run, as it was then",
-            Self::Nothing(_) => "the run did not end, so there is nothing to report: run it again",
+            Self::Scenario(_) => "give the scenario that was run, as it was then".into(),
+            Self::Nothing(_) => {
+                "the run did not end, so there is nothing to report: run it again".into()
+            }
         }
     }
 }

@@ -12,9 +12,8 @@ pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";
 #[error(transparent)]
 pub struct RecordingError(#[from] TraceReadError);
 
-impl RecordingError {
-    /// What to try next.
-    pub fn hint(&self) -> &'static str {
+impl UserError for RecordingError {
+    fn hint(&self) -> Message {
         self.0.hint(
             "give a recording of `mcprove proxy`, a log of `mcprove mock`, or the directory of a run",
         )

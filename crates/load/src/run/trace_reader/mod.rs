@@ -47,10 +47,10 @@ pub enum TraceReadError {
 
 impl TraceReadError {
     /// What to try next; of a line that is none of a trace, this.
-    pub fn hint(&self, of_line: &'static str) -> &'static str {
+    pub fn hint(&self, of_line: &'static str) -> Message {
         match self {
-            Self::Io { .. } => "check the path and its permissions",
-            Self::Line { .. } => of_line,
+            Self::Io { .. } => "check the path and its permissions".into(),
+            Self::Line { .. } => of_line.into(),
             Self::Format(error) => error.hint(),
         }
     }

@@ -83,14 +83,7 @@ fn trace_file(arguments: &Arguments, redactor: &Redactor) -> Result<Option<Arc<T
 /// Why the probe could not be done, with the hint that fits.
 pub fn describe(error: ProbeError) -> Failure {
     match error {
-        ProbeError::Connect(error) => {
-            let code = if error.is_violation() {
-                ExitCode::Finding
-            } else {
-                ExitCode::CouldNotRun
-            };
-            Failure::from(error).with_code(code)
-        }
+        ProbeError::Connect(error) => error.into(),
         // The server was reached: that it does not list its tools is a finding.
         ProbeError::List { error, stderr } => {
             Failure::new(format!("tools/list failed: {error}"), list_hint(&error))

@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result {
         document.push(Section::default().paragraph(more));
     }
     reports.show(&document, &RunList::new(&entries).to_json());
-    let mut unread = entries.iter().filter_map(|it| it.report.as_ref().err());
+    let mut unread = entries.into_iter().filter_map(|it| it.report.err());
     match unread.find(|error| matches!(error, FormatError::Other { .. })) {
         Some(error) => Err(error.into()),
         None => Ok(ExitCode::Passed),
