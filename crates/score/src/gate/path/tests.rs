@@ -167,98 +167,75 @@ fn a_path_that_leads_nowhere_says_where() {
 #[test]
 fn what_is_no_path_says_where_it_is_wrong() {
     let cases = [
-        ("", 1, "the path is empty", "write it as in"),
-        (".a", 1, "does not begin with a dot", "leave it out"),
-        ("$.a", 1, "does not begin with `$`", "leave it out"),
-        ("$", 1, "does not begin with `$`", "leave it out"),
-        ("a.", 3, "expected a name at the end", "write it as in"),
-        ("a..b", 3, "at character 3, not '.'", "put a name"),
-        ("a.[0]", 3, "expected a name at character 3", "put a name"),
+        ("", "the path is empty", "write it as in"),
+        (".a", "does not begin with a dot", "leave it out"),
+        ("$.a", "does not begin with `$`", "leave it out"),
+        ("$", "does not begin with `$`", "leave it out"),
+        ("a.", "expected a name at the end", "write it as in"),
+        ("a..b", "at character 3, not '.'", "put a name"),
+        ("a.[0]", "expected a name at character 3", "put a name"),
         (
             "a b",
-            2,
             "expected a `.` or a `[` at character 2, not ' '",
             "write it as in",
         ),
-        (" a", 1, "expected a name at character 1", "write it as in"),
+        (" a", "expected a name at character 1", "write it as in"),
         (
             "a]",
-            2,
             "expected a `.` or a `[` at character 2, not ']'",
             "put a name",
         ),
         (
             "a[0]b",
-            5,
             "expected a `.` or a `[` at character 5, not 'b'",
             "put a name",
         ),
-        (
-            "a.*",
-            3,
-            "`*` stands in brackets, at character 3",
-            "write [*]",
-        ),
+        ("a.*", "`*` stands in brackets, at character 3", "write [*]"),
         (
             "a[",
-            2,
             "the bracket at character 2 is never closed",
             "add a ]",
         ),
         (
             "a[0",
-            2,
             "the bracket at character 2 is never closed",
             "add a ]",
         ),
-        ("a[]", 3, "but not what is at character 3", "write [0], [*]"),
-        (
-            "a[b]",
-            3,
-            "but not what is at character 3",
-            "write [0], [*]",
-        ),
+        ("a[]", "but not what is at character 3", "write [0], [*]"),
+        ("a[b]", "but not what is at character 3", "write [0], [*]"),
         (
             "a[-1]",
-            3,
             "an index is never negative, but one is at character 3",
             "indices count from 0",
         ),
         (
             "a[0:2]",
-            4,
             "there are no ranges, but one is at character 4",
             "write [0]",
         ),
         (
             "a[0x]",
-            4,
             "expected a `]` at character 4, not 'x'",
             "put a name",
         ),
         (
             "a[\"k]",
-            3,
             "the quote at character 3 is never closed",
             "add a \" and a ]",
         ),
         (
             "a['k\\",
-            3,
             "the quote at character 3 is never closed",
             "add a ' and a ]",
         ),
         (
             "a[99999999999999999999999]",
-            3,
             "the index at character 3 is too large",
             "indices",
         ),
     ];
-    for (path, position, message, hint) in cases {
+    for (path, message, hint) in cases {
         let error = Path::parse(path).unwrap_err();
-        let place = format!("at character {position}");
-        assert!(error.to_string().contains(&place), "{path}: {error}");
         assert!(error.to_string().contains(message), "{path}: {error}");
         let advice = error.hint.text();
         assert!(advice.starts_with(hint), "{path:?}: {advice}");
