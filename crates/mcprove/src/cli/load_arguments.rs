@@ -323,7 +323,7 @@ fn scenario_flags() -> Vec<Flag> {
     // An alias that is a setting of another scenario has a flag already.
     let is_own = |name: &&str| !all.iter().any(|it| it.name == *name);
     let flags = all.iter().copied().filter_map(|setting| {
-        let is_other = |name: &&str| *name != "type" && setting.flag != Some(dashed(name).as_str());
+        let is_other = |name: &&str| setting.flag != Some(dashed(name).as_str());
         let own = Some(setting.name).filter(is_other);
         let aliases = setting.aliases.iter().copied().filter(is_own).chain(own);
         let owners = owners(setting.name);

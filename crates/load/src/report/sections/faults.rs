@@ -52,7 +52,7 @@ fn apart(faults: &FaultsReport) -> String {
         faults.calls_forgotten,
         "call",
         " ",
-        " could not be told apart from earlier ones, because there were too many: a fault with a rate takes each for its first.",
+        " could not be distinguished from earlier ones, because there were too many: a fault with a rate takes each for its first.",
     );
     format!(
         "{} met an injected fault ({} failed){lost}. They are counted here only: every other number of this \

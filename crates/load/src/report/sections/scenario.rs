@@ -173,7 +173,7 @@ fn head_of_line(report: &HeadOfLineReport) -> Section {
         .paragraph(match report.outcome {
             Outcome::Pass => "Medians. Fast calls do not wait for slow ones.",
             Outcome::Finding => "Medians. Fast calls wait for slow ones.",
-            Outcome::Inconclusive => "Medians. They do not tell whether fast calls wait.",
+            Outcome::Inconclusive => "Medians. They do not show whether fast calls wait.",
         })
 }
 
