@@ -61,11 +61,18 @@ const SEARCHES: [&str; 14] = [
     "trim_end_matches",
 ];
 
-/// Files that search texts of servers and models, which have a method of the same name.
-const OTHER_TEXTS: [&str; 2] = [
-    "crates/score/src/agent/duplicate_writes/outcome.rs",
-    "crates/suite/src/agent/provider/conversation.rs",
+/// What may read the text of a message: the renderers, the formats of reports, and where errors are told.
+const READERS: [&str; 6] = [
+    "crates/document/",
+    PROGRAM,
+    "crates/settings/src/",
+    "crates/suite/src/junit/",
+    "crates/suite/src/report/github.rs",
+    "crates/suite/src/report/tap.rs",
 ];
+
+/// Other files that read it, each to put it into what is a plain text: a format, an answer, an error.
+const PLAIN_TEXTS_MAX: usize = 18;
 
 /// Texts outside of the program that name one of its flags.
 const FLAG_TEXTS_MAX: usize = 0;
@@ -141,15 +148,19 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     hold("files that look for a backtick", 0, &looking);
     let searching: Vec<String> = files
         .iter()
-        .filter(|(name, names)| {
-            names.searches_sentence
-                && !OTHER_TEXTS.contains(&name.as_str())
-                && !name.contains("/src/report/")
-                && !RENDERERS.iter().any(|folder| name.starts_with(folder))
-        })
+        .filter(|(_, names)| names.searches_sentence)
         .map(|(name, _)| name.clone())
         .collect();
     hold("files that search a sentence of ours", 0, &searching);
+    let reading: Vec<String> = files
+        .iter()
+        .filter(|(name, names)| {
+            names.words.contains("rendered")
+                && !READERS.iter().any(|folder| name.starts_with(folder))
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    hold("files that read a sentence", PLAIN_TEXTS_MAX, &reading);
     problems.extend(names_without_example(root)?);
     Ok(problems)
 }
@@ -313,10 +324,10 @@ impl Names {
     }
 }
 
-/// Whether an expression is the text of a message: `.text()` or `.spelled(…)`, the first without an argument.
+/// Whether an expression is the text of a message: `.rendered()` or `.spelled(…)`.
 fn is_sentence(expression: &syn::Expr) -> bool {
     matches!(expression, syn::Expr::MethodCall(call)
-        if call.method == "text" && call.args.is_empty() || call.method == "spelled")
+        if call.method == "rendered" || call.method == "spelled")
 }
 
 fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
@@ -459,10 +470,10 @@ mod tests {
             assert_eq!(names.has_backtick, has_backtick, "{text}");
         }
         for (text, is_search) in [
-            (r#"fn a() { b.message.text().starts_with("x"); }"#, true),
-            (r#"fn a() { let t = b.text(); t.split("; "); }"#, true),
+            (r#"fn a() { b.message.rendered().starts_with("x"); }"#, true),
+            (r#"fn a() { let t = b.rendered(); t.split("; "); }"#, true),
             (r#"fn a() { let t = b.name(); t.split("; "); }"#, false),
-            ("fn a() { b.text().len(); }", false),
+            ("fn a() { b.rendered().len(); }", false),
         ] {
             let mut names = Names::default();
             names.visit_file(&syn::parse_file(text).unwrap());

@@ -3,7 +3,6 @@
 use mcprove_document::prelude::*;
 use mcprove_load::report::not_called;
 use mcprove_settings::printable::printable;
-use std::collections::BTreeMap;
 
 use crate::diagnosis::Item;
 use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
@@ -36,7 +35,7 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         first = first.paragraph("the server offers no tools");
     }
     let skipped = skipped.into_iter().map(|tool| {
-        let reason = tool.message.as_ref().map(Message::text).unwrap_or_default();
+        let reason = tool.message.as_ref().map(Line::of).unwrap_or_default();
         (tool.name.as_str(), reason)
     });
 
@@ -158,12 +157,13 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }
-    let violations = report.violations.iter();
-    let violations: BTreeMap<String, Message> = violations
-        .map(|finding| violation_hint(&finding.kind))
-        .map(|hint| (hint.text(), hint))
-        .collect();
-    hints.into_iter().chain(violations.into_values()).collect()
+    for finding in &report.violations {
+        let hint = violation_hint(&finding.kind);
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
 }
 
 fn violation_hint(kind: &str) -> Message {

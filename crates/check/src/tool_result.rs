@@ -70,25 +70,25 @@ mod tests {
         assert_eq!(Fault::of(&result(json!({ "n": 1 })), Some(&schema)), None);
         let fault = Fault::of(&result(json!({ "n": "mine" })), Some(&schema)).unwrap();
         assert!(
-            fault.message.text().contains("/n: ") && !fault.is_of_form,
+            fault.message.rendered().contains("/n: ") && !fault.is_of_form,
             "{fault:?}"
         );
         assert!(
             fault
                 .unquoted
-                .text()
+                .rendered()
                 .ends_with("the outputSchema of the tool"),
             "{fault:?}"
         );
         let banana = json!({ "type": "banana" });
         let fault = Fault::of(&result(json!({})), Some(&banana)).unwrap();
         assert!(
-            fault.unquoted.text().contains("is not valid")
-                && fault.unquoted.text().contains("banana")
+            fault.unquoted.rendered().contains("is not valid")
+                && fault.unquoted.rendered().contains("banana")
         );
         let fault = Fault::of(&json!({ "content": [] }), Some(&schema)).unwrap();
         assert!(
-            fault.message.text().contains("no `structuredContent`"),
+            fault.message.rendered().contains("no `structuredContent`"),
             "{fault:?}"
         );
         assert!(Fault::of(&json!({}), Some(&schema)).unwrap().is_of_form);

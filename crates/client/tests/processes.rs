@@ -221,7 +221,7 @@ async fn a_program_that_is_no_supervisor_is_refused() {
         let unusable = "cannot use the supervisor";
         assert!(error.to_string().starts_with(unusable), "{error}");
         assert!(error.to_string().contains(expected), "{error}");
-        assert!(error.hint().text().contains("supervise"), "{error}");
+        assert!(error.hint().rendered().contains("supervise"), "{error}");
     }
 }
 
@@ -354,10 +354,10 @@ async fn what_cannot_start_says_why() {
     let error = fail(Server::stdio("no-such-program-anywhere")).await;
     assert!(
         error.to_string().starts_with("cannot find the program")
-            && error.hint().text().contains("PATH")
+            && error.hint().rendered().contains("PATH")
     );
     let error = fail(Server::stdio("sh -c true")).await;
-    assert!(error.hint().text().contains("quoting"), "{error}");
+    assert!(error.hint().rendered().contains("quoting"), "{error}");
     let error = fail(shell("true").working_dir("/no/such/directory")).await;
     let directory = "cannot start in the directory";
     assert!(error.to_string().starts_with(directory), "{error}");

@@ -248,7 +248,7 @@ fn unrecognised(document: &Document<'_>) -> ImportError {
     let message = match (keys.is_empty(), first) {
         (false, _) => format!(
             "not a known trace format: JSON with {}",
-            mcprove_settings::message::names(&keys).text()
+            mcprove_settings::message::names(&keys).rendered()
         ),
         (true, Some(_)) => "not a known trace format".to_owned(),
         (true, None) => "no trace: an empty list".to_owned(),

@@ -38,7 +38,7 @@ impl NamedCount {
         let quoted: Vec<String> = self.names.iter().map(|name| phrase::name(name)).collect();
         match self.count - self.names.len() {
             _ if self.count == 0 => None,
-            0 => Some(message::names(&self.names).text()),
+            0 => Some(message::names(&self.names).rendered()),
             more => Some(format!("{} and {} more", quoted.join(", "), more)),
         }
     }

@@ -42,7 +42,7 @@ fn main() -> Outcome<()> {
         let report = runtime()?.block_on(Run::new(server, scenario).execute())?;
         let findings = report.findings();
         for finding in &findings {
-            eprintln!("  {}: {}", finding.detector, finding.sentence.text());
+            eprintln!("  {}: {}", finding.detector, finding.sentence.rendered());
         }
         let reference = format!(
             "{} calls, {} errors, {}",

@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let report = score_with(&trace, &gates, &[&Brevity]);
         println!("  brevity.words = {}", report.targets["brevity.words"]);
         match report.failures.first() {
-            Some(failure) => println!("  failed: {}", failure.message.text()),
+            Some(failure) => println!("  failed: {}", failure.message.rendered()),
             None => println!("  passed: {}", report.passed),
         }
     }

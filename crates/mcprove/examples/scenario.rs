@@ -133,7 +133,7 @@ fn print(report: &Report) {
     for detector in ["idle", "tried"] {
         let mut verdicts = report.verdicts.iter();
         if let Some(verdict) = verdicts.find(|verdict| verdict.detector == detector) {
-            println!("{detector}: {}", verdict.sentence.text());
+            println!("{detector}: {}", verdict.sentence.rendered());
         }
     }
 }

@@ -321,7 +321,7 @@ pub use mcprove_score::deadlock::DeadlockReport;
 /// use serde_json::json;
 ///
 /// let error: ConnectError = Session::connect(&Server::stdio("no-such-program")).await.unwrap_err();
-/// assert!(!error.hint().text().is_empty());
+/// assert!(!error.hint().rendered().is_empty());
 ///
 /// let session = Session::connect(&InMemory::fixture("normal").unwrap()).await.unwrap();
 /// let error: CallError = session.call_tool("no-such-tool", &json!({})).await.unwrap_err();
@@ -334,7 +334,7 @@ pub use mcprove_score::deadlock::DeadlockReport;
 /// let Err(RunError::Config(problem)) = run.execute().await else { panic!() };
 /// let Diagnostic { message, hint } = problem;
 /// let hint: Option<Message> = hint;
-/// println!("{}; {}", message.text(), hint.unwrap().text());
+/// println!("{}; {}", message.rendered(), hint.unwrap().rendered());
 /// # });
 /// ```
 #[doc(inline)]

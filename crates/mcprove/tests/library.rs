@@ -289,7 +289,10 @@ async fn strict_mode_holds_results_and_arguments_against_the_schemas() {
     let report = only_wrong.execute().await.unwrap();
     let findings = report.findings();
     let success = findings.iter().find(|found| found.detector == "success");
-    let hint = success.and_then(|found| found.hint.clone()).unwrap().text();
+    let hint = success
+        .and_then(|found| found.hint.clone())
+        .unwrap()
+        .rendered();
     assert!(hint.contains("correct the schema"), "{hint}");
     let sound = listen("mixed").await;
     let strict = run(&sound, sustained().strict(true))
@@ -308,7 +311,7 @@ async fn strict_mode_holds_results_and_arguments_against_the_schemas() {
         .find(|verdict| verdict.detector == "schema")
         .unwrap();
     assert!(
-        finding.sentence.text().contains("inputSchema"),
+        finding.sentence.rendered().contains("inputSchema"),
         "{finding:?}"
     );
 }
@@ -496,7 +499,10 @@ async fn a_slow_tool_is_not_called_alone_and_kept_its_clients_busy() {
     );
     // All four clients soon sit in `wait`: they are neither idle nor served in a row.
     for wrong in ["of the time", "at a time"] {
-        let is_said = report.meaning.iter().any(|one| one.text().contains(wrong));
+        let is_said = report
+            .meaning
+            .iter()
+            .any(|one| one.rendered().contains(wrong));
         assert!(!is_said, "{:#?}", report.meaning);
     }
 }
@@ -519,7 +525,7 @@ async fn a_slow_mix_says_which_tools_were_too_slow_to_be_in_it() {
         .find(|verdict| verdict.detector == "head_of_line")
         .unwrap();
     assert!(
-        verdict.sentence.text().contains("`wait` was left out"),
+        verdict.sentence.rendered().contains("`wait` was left out"),
         "{verdict:?}"
     );
 }

@@ -136,14 +136,19 @@ mod tests {
             t + if t % 2.0 < 1.0 { 0.0 } else { 300.0 }
         }));
         assert_eq!(report.outcome, Outcome::Inconclusive, "{report:?}");
-        assert!(verdict(&report).sentence.text().contains("unevenly"));
+        assert!(verdict(&report).sentence.rendered().contains("unevenly"));
     }
 
     #[test]
     fn few_intervals_conclude_nothing() {
         let report = report(&each_second(|t| t * 9.0)[..14]);
         assert_eq!((report.outcome, report.points), (Outcome::Inconclusive, 4));
-        assert!(verdict(&report).sentence.text().starts_with("4 intervals"));
+        assert!(
+            verdict(&report)
+                .sentence
+                .rendered()
+                .starts_with("4 intervals")
+        );
         let report = detect(&each_second(|t| t), Duration::ZERO, f64::NAN);
         assert_eq!(report.outcome, Outcome::Inconclusive);
     }

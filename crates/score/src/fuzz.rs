@@ -253,7 +253,7 @@ mod tests {
         assert!(
             silent
                 .sentence
-                .text()
+                .rendered()
                 .ends_with("without an answer: `quiet`.")
         );
         assert_eq!(verdict(&report(vec![])).outcome, Outcome::Inconclusive);

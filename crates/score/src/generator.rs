@@ -230,7 +230,7 @@ mod tests {
         let late = Starts { due: 100, late: 50 };
         let report = judge(None, 1, Some(late), Some(0.5), Some(1000.0), rate);
         assert_eq!(
-            report.advice.map(|advice| advice.text()).as_deref(),
+            report.advice.map(|advice| advice.rendered()).as_deref(),
             Some(
                 "lower the rate, run on a machine with a free core, raise `max_in_flight` or run on a faster machine"
             )

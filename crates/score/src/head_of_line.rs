@@ -221,13 +221,16 @@ mod tests {
         assert!(
             verdict(&report, &LeftOut::default())
                 .sentence
-                .text()
+                .rendered()
                 .starts_with("Only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
         let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());
         assert!(
-            no_slow.sentence.text().starts_with("There is no slow tool"),
+            no_slow
+                .sentence
+                .rendered()
+                .starts_with("There is no slow tool"),
             "{:?}",
             no_slow.sentence
         );
@@ -259,12 +262,12 @@ mod tests {
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         let sentence = &verdict.sentence;
         assert!(
-            sentence.text().ends_with(
+            sentence.rendered().ends_with(
                 "`sleep` was left out, because no answer came within 5,000 ms when it was tried."
             ),
             "{sentence:?}"
         );
-        let hint = verdict.hint.unwrap_or_default().text();
+        let hint = verdict.hint.unwrap_or_default().rendered();
         assert!(hint.starts_with("raise `hang_timeout`"), "{hint}");
     }
 }

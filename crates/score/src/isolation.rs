@@ -132,7 +132,7 @@ mod tests {
         for (report, outcome, sentence) in cases {
             let verdict = verdict(&report);
             assert_eq!(
-                (verdict.outcome, verdict.sentence.text().as_str()),
+                (verdict.outcome, verdict.sentence.rendered().as_str()),
                 (outcome, sentence)
             );
             assert_eq!(verdict.is_failure(), outcome == Outcome::Finding);
@@ -147,7 +147,7 @@ mod tests {
         assert!(
             verdict
                 .sentence
-                .text()
+                .rendered()
                 .starts_with("No tool echoes what it is given")
         );
     }
@@ -161,7 +161,7 @@ mod tests {
         assert!(
             verdict(&report)
                 .sentence
-                .text()
+                .rendered()
                 .ends_with("For example: a got b.")
         );
     }

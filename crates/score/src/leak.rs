@@ -208,7 +208,7 @@ mod tests {
         let verdict = verdict(&report, &LeakSettings::default());
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         assert!(
-            verdict.sentence.text().contains("unevenly"),
+            verdict.sentence.rendered().contains("unevenly"),
             "{:?}",
             verdict.sentence
         );
@@ -245,7 +245,7 @@ mod tests {
             let verdict = verdict(&report, &LeakSettings::default());
             assert_eq!(verdict.outcome, Outcome::Inconclusive);
             assert!(
-                verdict.sentence.text().contains("too few"),
+                verdict.sentence.rendered().contains("too few"),
                 "{:?}",
                 verdict.sentence
             );

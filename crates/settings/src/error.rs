@@ -95,7 +95,7 @@ impl ConfigError {
     /// What is wrong and what to try, in the words of its file.
     pub fn texts(&self) -> (String, Option<String>) {
         let (message, hint) = self.messages();
-        (message.text(), hint.as_ref().map(Message::text))
+        (message.rendered(), hint.as_ref().map(Message::rendered))
     }
 
     /// The same with its names.

@@ -14,7 +14,7 @@ use crate::phrase;
 pub struct Message(Vec<Part>);
 
 /// A part of a sentence.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Part {
     /// Words.
     Text(Cow<'static, str>),
@@ -134,7 +134,26 @@ impl Message {
 
     /// Whether it says nothing.
     pub fn is_empty(&self) -> bool {
-        self.text().is_empty()
+        self.rendered().trim().is_empty()
+    }
+
+    /// Whether a value or a name is one of its parts.
+    pub fn has(&self, value: &str) -> bool {
+        self.0.iter().any(|part| part.words() == Some(value))
+    }
+
+    /// Whether another sentence, as a whole or not, is among those that it was made of.
+    pub fn includes(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&Part, &Part)| match (one.words(), other.words()) {
+            (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+            _ => one == other,
+        };
+        let parts = match other.0.as_slice() {
+            [parts @ .., Part::Text(stop)] if stop == "." => parts,
+            parts => parts,
+        };
+        let mut runs = self.0.windows(parts.len().max(1));
+        runs.any(|run| run.iter().zip(parts).all(is_same))
     }
 
     /// As a sentence of its own: with a capital and a full stop.
@@ -163,7 +182,7 @@ impl Message {
 
     /// The same after a change of its text, such as what takes out secrets: where that finds something, it is a text.
     pub fn edited(&self, edit: impl FnOnce(&str) -> String) -> Self {
-        let text = self.text();
+        let text = self.rendered();
         let edited = edit(&text);
         if edited == text {
             self.clone()
@@ -173,7 +192,7 @@ impl Message {
     }
 
     /// The sentence, with its settings spelled as this process does.
-    pub fn text(&self) -> String {
+    pub fn rendered(&self) -> String {
         self.spelled(Spelling::own())
     }
 
@@ -213,6 +232,15 @@ impl Message {
                 _ => Vec::new(),
             },
         })
+    }
+}
+
+impl Part {
+    fn words(&self) -> Option<&str> {
+        match self {
+            Self::Text(words) | Self::Code(words) => Some(words),
+            _ => None,
+        }
     }
 }
 
@@ -293,7 +321,7 @@ impl<Words: Into<Part>> From<Words> for Message {
 
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
+        self.rendered() == other.rendered()
     }
 }
 
@@ -301,14 +329,14 @@ impl Eq for Message {}
 
 impl PartialEq<&str> for Message {
     fn eq(&self, text: &&str) -> bool {
-        self.text() == *text
+        self.rendered() == *text
     }
 }
 
 /// As text.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+        serializer.serialize_str(&self.rendered())
     }
 }
 
@@ -386,7 +414,7 @@ pub trait UserError: fmt::Display {
 
 impl UserError for Diagnostic {
     fn text(&self) -> String {
-        self.message.text()
+        self.message.rendered()
     }
     fn hint(&self) -> Message {
         self.hint.clone().unwrap_or_default()
@@ -409,9 +437,9 @@ impl UserError for std::io::Error {
 /// What happened, then what to try.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message.text())?;
+        formatter.write_str(&self.message.rendered())?;
         match &self.hint {
-            Some(hint) => write!(formatter, "; {}", hint.text()),
+            Some(hint) => write!(formatter, "; {}", hint.rendered()),
             None => Ok(()),
         }
     }
@@ -420,6 +448,6 @@ impl fmt::Display for Diagnostic {
 /// As text.
 impl fmt::Debug for Message {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?}", self.text())
+        write!(formatter, "{:?}", self.rendered())
     }
 }

@@ -366,7 +366,7 @@ mod tests {
         };
         let text = "mcprove ran out of file descriptors (limit 1024)";
         assert_eq!(limit.to_string(), text);
-        assert!(limit.hint().text().contains("`ulimit -n 4096`"));
+        assert!(limit.hint().rendered().contains("`ulimit -n 4096`"));
     }
 
     #[tokio::test]

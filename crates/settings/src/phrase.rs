@@ -60,7 +60,7 @@ pub fn places(noun: &str, places: &[usize]) -> String {
         1 => format!("{noun} {}", places[0]),
         _ => format!(
             "{noun}s {}",
-            listed(places, |place| place.to_string().into()).text()
+            listed(places, |place| place.to_string().into()).rendered()
         ),
     }
 }
@@ -125,7 +125,7 @@ pub fn text(text: &str) -> String {
 
 /// A name that a server chose, marked as Markdown marks code.
 pub fn name(name: &str) -> String {
-    Message::from(message::name(name)).text()
+    Message::from(message::name(name)).rendered()
 }
 
 /// More backticks than stand together in a text, and no fewer than `least`.
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn lists_are_bounded() {
-        let names = |names: &[&str]| message::names(names).text();
+        let names = |names: &[&str]| message::names(names).rendered();
         assert_eq!(names(&[]), "");
         assert_eq!(names(&["a"]), "`a`");
         assert_eq!(names(&["a", "b", "c"]), "`a`, `b` and `c`");
@@ -196,7 +196,7 @@ mod tests {
             ("`a` failed; why?", "`a` failed; why?"),
             ("ärger ", "Ärger."),
         ] {
-            assert_eq!(Message::from(words).whole().text(), text);
+            assert_eq!(Message::from(words).whole().rendered(), text);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// Why a test cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", message.text())]
+#[error("{}", message.rendered())]
 pub struct TestError {
     /// What happened.
     pub message: Message,

@@ -7,7 +7,7 @@ use mcprove_settings::message::Message;
 
 /// Why a process was not started, and what to try.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", message.text())]
+#[error("{}", message.rendered())]
 pub struct SpawnError {
     message: Message,
     hint: Message,
@@ -144,17 +144,17 @@ mod tests {
         let hint = |command: &str| SpawnError::not_found(&Server::stdio(command)).hint();
         assert!(
             hint("python -m server")
-                .text()
+                .rendered()
                 .contains("so that `python` is the program")
         );
         assert!(
             hint("no-such-program")
-                .text()
+                .rendered()
                 .contains("in no directory of PATH")
         );
         assert!(
             hint("./no/such")
-                .text()
+                .rendered()
                 .contains("seen from the current directory")
         );
     }

@@ -122,11 +122,17 @@ mod tests {
         .unwrap();
 
         let error = check(Server::stdio("fine").working_dir(path)).unwrap_err();
-        assert!(error.hint().text().contains("write `./fine`"), "{error}");
+        assert!(
+            error.hint().rendered().contains("write `./fine`"),
+            "{error}"
+        );
         let error = check(Server::stdio("plain").env("PATH", path_text)).unwrap_err();
-        assert!(error.hint().text().contains("chmod +x"), "{error}");
+        assert!(error.hint().rendered().contains("chmod +x"), "{error}");
         let error = check(Server::stdio("folder").env("PATH", path_text)).unwrap_err();
-        assert!(error.hint().text().contains("is a directory"), "{error}");
+        assert!(
+            error.hint().rendered().contains("is a directory"),
+            "{error}"
+        );
         let error = check(Server::stdio("./windows").working_dir(path)).unwrap_err();
         assert!(error.to_string().contains(r"/bin/sh\r"), "{error}");
     }

@@ -158,7 +158,7 @@ impl UnknownKeys {
                 count => format!("in {}, first at", many(count, "place")),
             };
             let (names, noun, first) = (
-                mcprove_settings::message::names(&names).text(),
+                mcprove_settings::message::names(&names).rendered(),
                 of_kind.noun,
                 of_kind.first,
             );

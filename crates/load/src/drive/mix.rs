@@ -106,7 +106,8 @@ impl PreparedCall {
 /// Arguments of a tool, or why none can be made.
 fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
     let folder = context.folder().map_err(|error| {
-        let limit = OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint().text()));
+        let limit =
+            OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint().rendered()));
         let why = limit.unwrap_or_else(|| error.to_string());
         format!("no temporary folder can be made: {why}")
     })?;

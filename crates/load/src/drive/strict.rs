@@ -87,7 +87,7 @@ impl Strict {
             return None;
         }
         if let Some(fault) = find_strict_fault(&result, revision) {
-            let fault = fault.text();
+            let fault = fault.rendered();
             self.malformed.add(&fault);
             return Some(Failure::new(ErrorCategory::Malformed, fault));
         }

@@ -45,7 +45,7 @@ pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, impl Into<Line>)>) -
         "Not called, as they may write ({} calls them)",
         setting("allow_writes")
     );
-    Section::new(title.text()).table(table)
+    Section::new(title.rendered()).table(table)
 }
 
 #[cfg(test)]

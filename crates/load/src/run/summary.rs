@@ -68,7 +68,7 @@ pub struct Finding {
     /// What it is.
     pub sentence: Message,
     /// What to try next.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl From<&Report> for Summary {
@@ -77,7 +77,7 @@ impl From<&Report> for Summary {
             detector: verdict.detector.clone(),
             severity: verdict.severity,
             sentence: verdict.sentence.clone(),
-            hint: verdict.hint.as_ref().map(Message::text),
+            hint: verdict.hint.clone(),
         });
         Self {
             schema: "summary.v1".to_owned(),

@@ -30,7 +30,7 @@ impl Failure {
     /// A failure with what to try next.
     pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
-            hint: Some(hint.into().text()),
+            hint: Some(hint.into().rendered()),
             ..Self::plain(message)
         }
     }
@@ -108,7 +108,7 @@ impl Failure {
 
 impl<E: UserError> From<E> for Failure {
     fn from(error: E) -> Self {
-        let hint = error.hint().text();
+        let hint = error.hint().rendered();
         Self {
             hint: Some(hint).filter(|hint| !hint.is_empty()),
             stderr: error.stderr().to_owned(),

@@ -548,7 +548,7 @@ impl LoadFlags<'_> {
 fn checked(config: LoadConfig) -> Result<LoadConfig> {
     let mut about_flags = config.warnings.iter().filter(|warning| warning.is_besides);
     match about_flags.next() {
-        Some(warning) => refuse(warning.message.text(), SETTINGS_HINT),
+        Some(warning) => refuse(warning.message.rendered(), SETTINGS_HINT),
         None => Ok(config),
     }
 }

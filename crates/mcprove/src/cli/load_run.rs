@@ -92,7 +92,7 @@ pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
 
 /// The failure of a load for which mcprove itself ran out of a resource.
 fn ran_out_in_load(limit: OwnLimit) -> Failure {
-    let hint = limit.hint().text();
+    let hint = limit.hint().rendered();
     let flags = "--sessions, --concurrent, --max-in-flight";
     Failure::new(limit.to_string(), format!("{hint} ({flags})"))
 }

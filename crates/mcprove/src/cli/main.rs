@@ -48,7 +48,7 @@ fn main() -> std::process::ExitCode {
     end_on_panic();
     exit_in_order_without_memory();
     if let Some(limit) = OwnLimit::of_little_memory() {
-        let hint = limit.hint().text();
+        let hint = limit.hint().rendered();
         terminal::print_error(&format!(
             "warning: little memory is allowed; if it runs out, {hint}\n"
         ));

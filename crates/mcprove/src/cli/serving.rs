@@ -94,7 +94,7 @@ pub fn announce(url: &str, limits: &LimitWatch) {
     let limits = limits.clone();
     tokio::spawn(async move {
         let limit = limits.wait().await;
-        let hint = limit.hint().text();
+        let hint = limit.hint().rendered();
         let what = "new connections wait until others are closed";
         terminal::print_error(&format!("warning: {limit}; {what}\nhint: {hint}\n"));
     });

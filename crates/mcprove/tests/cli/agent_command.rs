@@ -134,7 +134,7 @@ impl Agent {
 }
 
 fn told(error: &TestError) -> String {
-    format!("error: {error}\nhint: {}\n", error.hint.text())
+    format!("error: {error}\nhint: {}\n", error.hint.rendered())
 }
 
 #[test]

@@ -377,7 +377,7 @@ fn check(row: &Row, (transport, protocol): Way) -> Vec<String> {
         "probe_stuck_tool"
     };
     for tool in report.tools.iter().filter(|tool| outcome(tool) == "hang") {
-        assert_snapshot!(reason, tool.message.clone().unwrap_or_default().text());
+        assert_snapshot!(reason, tool.message.clone().unwrap_or_default().rendered());
     }
     comparison.finish(&output)
 }

@@ -136,7 +136,7 @@ fn slow_tools_hang_or_answer_as_the_call_timeout_says() {
         comparison.same("exit code", output.code, Some(i32::from(long == "hang")));
         comparison.same("passed", report.passed, long == "ok");
         for tool in report.tools.iter().filter(|tool| outcome(tool) == "hang") {
-            let message = tool.message.clone().unwrap_or_default().text();
+            let message = tool.message.clone().unwrap_or_default().rendered();
             comparison.holds(
                 &tool.name,
                 &message,

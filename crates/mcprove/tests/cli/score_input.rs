@@ -23,7 +23,7 @@ fn unjudged(output: &Output) -> String {
     assert_eq!(output.code, Some(2), "{output:?}");
     let report = crate::score::report(output);
     assert!(!report.passed && !report.errors.is_empty(), "{output:?}");
-    let told = |error: &ScoreError| format!("error: {error}\nhint: {}\n", error.hint.text());
+    let told = |error: &ScoreError| format!("error: {error}\nhint: {}\n", error.hint.rendered());
     report.errors.iter().map(told).collect()
 }
 
@@ -83,13 +83,13 @@ fn a_file_that_is_given_twice_is_told() {
         let told = report
             .notes
             .iter()
-            .filter(|note| note.text().starts_with(second.as_str()));
+            .filter(|note| note.rendered().starts_with(second.as_str()));
         assert_eq!(told.count(), 1, "{report:?}");
     }
     let output = run(&["score", &trace, &other, "--json"]);
     let notes = crate::score::report(&output).notes;
     assert!(
-        !notes.iter().any(|note| note.text().starts_with(&trace)),
+        !notes.iter().any(|note| note.rendered().starts_with(&trace)),
         "{notes:?}"
     );
 }

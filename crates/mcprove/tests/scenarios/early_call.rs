@@ -20,7 +20,7 @@ async fn a_server_that_dies_of_it_or_hangs_is_found() {
             assert!(!report.passed(), "{target:?}: {found:?}");
             assert!(found[0].is_failure(), "{target:?}: {found:?}");
             assert!(
-                found[0].sentence.text().contains(words),
+                found[0].sentence.rendered().contains(words),
                 "{target:?}: {:?}",
                 found[0].sentence
             );

@@ -27,7 +27,7 @@ async fn a_server_that_is_stuck_afterwards_is_found() {
         assert!(
             found[0]
                 .sentence
-                .text()
+                .rendered()
                 .contains("though the server is alive")
         );
     }

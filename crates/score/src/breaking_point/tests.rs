@@ -31,7 +31,7 @@ fn what_a_ramp_did_not_reach_was_not_coped_with() {
     ];
     let verdict = verdict(&steps, None);
     assert!(
-        verdict.sentence.text().contains("up to 2 concurrent"),
+        verdict.sentence.rendered().contains("up to 2 concurrent"),
         "{verdict:?}"
     );
 }
@@ -82,7 +82,7 @@ fn saturation_passes() {
     let verdict = judged(&steps);
     assert_eq!(verdict.outcome, Outcome::Pass);
     assert!(
-        verdict.sentence.text().contains("saturates at 32"),
+        verdict.sentence.rendered().contains("saturates at 32"),
         "{:?}",
         verdict.sentence
     );
@@ -280,12 +280,17 @@ fn steps_in_which_a_fault_was_on_say_nothing() {
     let open = verdict(&steps, find(&steps).as_ref());
     assert_eq!(open.outcome, Outcome::Inconclusive);
     assert!(
-        open.sentence.text().contains("up to 8 concurrent calls"),
+        open.sentence
+            .rendered()
+            .contains("up to 8 concurrent calls"),
         "{open:?}"
     );
     for step in &mut steps {
         step.met_fault = true;
     }
     let open = verdict(&steps, find(&steps).as_ref());
-    assert!(open.sentence.text().contains("in every step"), "{open:?}");
+    assert!(
+        open.sentence.rendered().contains("in every step"),
+        "{open:?}"
+    );
 }

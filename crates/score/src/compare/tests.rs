@@ -122,7 +122,7 @@ fn few_or_noisy_runs_are_inconclusive_with_a_number_to_try() {
     let mut random = Lcg(7);
     let noisy = against(&random.runs(8, 1.0, 0.1), &random.runs(8, 1.0, 0.1));
     assert_eq!(noisy.change, Change::Inconclusive);
-    let advice = noisy.advice.unwrap().text();
+    let advice = noisy.advice.unwrap().rendered();
     let wanted: usize = advice
         .strip_prefix("compare more runs: `runs = ")
         .and_then(|rest| rest.strip_suffix('`'))
@@ -313,7 +313,7 @@ fn p99_is_looked_at_only_with_a_limit() {
     let comparison = compare(&unknown, &unknown, &limits);
     assert_eq!(comparison.metrics[3].change, Change::Inconclusive);
     assert_eq!(
-        comparison.advice.map(|advice| advice.text()).as_deref(),
+        comparison.advice.map(|advice| advice.rendered()).as_deref(),
         Some("make more calls in each run: there are too few for `p99_ms`")
     );
 }
@@ -354,7 +354,7 @@ fn times_do_not_count_where_the_generator_was_the_limit() {
     let advice = comparison.advice.unwrap();
     assert!(
         advice
-            .text()
+            .rendered()
             .starts_with("mcprove itself was the limit in 8 of 16 runs"),
         "{advice:?}"
     );
@@ -382,7 +382,7 @@ fn no_runs_are_inconclusive() {
             comparison
                 .advice
                 .unwrap()
-                .text()
+                .rendered()
                 .contains("nothing to compare")
         );
     }

@@ -117,7 +117,7 @@ fn a_server_that_never_came_up_is_a_finding() {
         let verdict = verdict(&report);
         assert!(verdict.is_failure());
         assert!(
-            verdict.sentence.text().starts_with(name),
+            verdict.sentence.rendered().starts_with(name),
             "{:?}",
             verdict.sentence
         );

@@ -111,14 +111,13 @@ pub struct ScoreError {
 
 impl std::fmt::Display for ScoreError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(target) = &self.target {
-            write!(formatter, "{target}")?;
-            if let Some(run) = self.run {
-                write!(formatter, " of run {run}")?;
-            }
-            formatter.write_str(": ")?;
+        match (&self.target, self.run) {
+            (Some(target), Some(run)) => write!(formatter, "{target} of run {run}: ")?,
+            (Some(target), None) => write!(formatter, "{target}: ")?,
+            (None, Some(run)) => write!(formatter, "run {run}: ")?,
+            (None, None) => {}
         }
-        formatter.write_str(&self.message.text())
+        formatter.write_str(&self.message.rendered())
     }
 }
 

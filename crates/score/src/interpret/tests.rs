@@ -53,7 +53,8 @@ fn closed(concurrent: u32) -> Facts {
 fn says(facts: &Facts, part: &str) {
     let said = sentences(facts);
     assert!(
-        said.iter().any(|sentence| sentence.text().contains(part)),
+        said.iter()
+            .any(|sentence| sentence.rendered().contains(part)),
         "{part:?} in {said:#?}"
     );
 }
@@ -62,7 +63,9 @@ fn says(facts: &Facts, part: &str) {
 fn is_silent(facts: &Facts, part: &str) {
     let said = sentences(facts);
     assert!(
-        !said.iter().any(|sentence| sentence.text().contains(part)),
+        !said
+            .iter()
+            .any(|sentence| sentence.rendered().contains(part)),
         "{part:?} in {said:#?}"
     );
 }
@@ -378,7 +381,7 @@ fn one_at_a_time() {
         assert!(
             !said
                 .iter()
-                .any(|sentence| sentence.text().contains("at a time")),
+                .any(|sentence| sentence.rendered().contains("at a time")),
             "{why}: {said:#?}"
         );
     }
@@ -502,8 +505,8 @@ proptest! {
             concurrent, dropped, generator_limited: None, verdicts: vec![],
         };
         for sentence in sentences(&facts) {
-            prop_assert!(!sentence.text().contains("NaN") && !sentence.text().contains("inf "), "{sentence:?}");
-            prop_assert!(sentence.text().ends_with('.'), "{sentence:?}");
+            prop_assert!(!sentence.rendered().contains("NaN") && !sentence.rendered().contains("inf "), "{sentence:?}");
+            prop_assert!(sentence.rendered().ends_with('.'), "{sentence:?}");
         }
     }
 }

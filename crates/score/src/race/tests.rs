@@ -114,13 +114,13 @@ fn a_reply_that_changes_with_time_is_no_race() {
         assert_eq!(report.outcome, RaceOutcome::Inconclusive, "{report:?}");
         assert_eq!(report.baseline_distinct, distinct, "{report:?}");
         let sentence = verdict(&report).sentence;
-        assert!(sentence.text().contains(words), "{sentence:?}");
+        assert!(sentence.rendered().contains(words), "{sentence:?}");
     }
     let race = compare(&texts(&["1"]), &texts(&["2", "2"]), &texts(&["1"]), 0);
     let sentence = verdict(&race).sentence;
     assert!(
         sentence
-            .text()
+            .rendered()
             .contains("2 concurrent calls got 1 kind of reply"),
         "{sentence:?}"
     );

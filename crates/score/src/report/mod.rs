@@ -136,15 +136,16 @@ fn about(scored: &Scored<'_>, files: &[&str]) -> String {
 }
 
 /// Where all of it is, after what is cut short.
-fn json_has_all() -> String {
-    sentence!("; {} has all", setting("json")).text()
+fn json_has_all() -> Message {
+    sentence!("; {} has all", setting("json"))
 }
 
 fn notes(report: &ScoreReport) -> Vec<Line> {
     let notes = report.notes.iter().take(NOTES_MAX).map(Line::of);
     let more = count(report.notes.len().saturating_sub(NOTES_MAX));
-    let more = (more > 0).then(|| format!("and {} more{}", counted(more, "note"), json_has_all()));
-    notes.chain(more.map(Line::plain)).collect()
+    let more =
+        (more > 0).then(|| sentence!("and {} more{}", counted(more, "note"), json_has_all()));
+    notes.chain(more.as_ref().map(Line::of)).collect()
 }
 
 /// What to do next.
@@ -232,7 +233,8 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
                 .failures
                 .iter()
                 .filter(|failure| failure.run == Some(index));
-            let untold = untold(&run.found, of_run.map(|failure| failure.message.text()));
+            let is_told = |it: &&Message| of_run.clone().any(|told| told.message.includes(it));
+            let untold: Vec<_> = run.found.iter().filter(|it| !is_told(it)).collect();
             (!untold.is_empty()).then_some((index, untold))
         });
     let mut findings = Vec::new();
@@ -245,26 +247,15 @@ fn findings(scored: &Scored<'_>) -> Vec<Finding> {
                 .map(|sentence| Line::of(sentence)),
         );
         if sentences.len() > SENTENCES_MAX {
-            finding = finding.line(format!("and more{}", json_has_all()));
+            finding = finding.line(Line::of(&sentence!("and more{}", json_has_all())));
         }
         findings.push(finding);
     }
     if told.next().is_some() {
-        let more = format!("something in other runs{}", json_has_all());
-        findings.push(Finding::new(Tone::Neutral, "found", more));
+        let more = sentence!("something in other runs{}", json_has_all());
+        findings.push(Finding::new(Tone::Neutral, "found", Line::of(&more)));
     }
     findings
-}
-
-/// The sentences that are in none of the messages.
-fn untold(found: &[Message], messages: impl Iterator<Item = String>) -> Vec<&Message> {
-    let plain = |text: &str| text.trim_end_matches('.').to_lowercase();
-    let messages: Vec<String> = messages.map(|text| plain(&text)).collect();
-    let is_told = |sentence: &&Message| {
-        let sentence = plain(&sentence.text());
-        messages.iter().any(|message| message.contains(&sentence))
-    };
-    found.iter().filter(|sentence| !is_told(sentence)).collect()
 }
 
 // What failed, and what cannot be judged, gate by gate.
@@ -292,8 +283,8 @@ fn first_few<T>(
     let mut findings: Vec<Finding> = items.by_ref().take(GATES_MAX).map(finding).collect();
     let more = items.count();
     if more > 0 {
-        let text = format!("{} more{}", counted(count(more), noun), json_has_all());
-        findings.push(Finding::new(Tone::Bad, word, text));
+        let text = sentence!("{} more{}", counted(count(more), noun), json_has_all());
+        findings.push(Finding::new(Tone::Bad, word, Line::of(&text)));
     }
     findings
 }

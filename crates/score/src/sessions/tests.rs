@@ -68,7 +68,11 @@ fn descriptors_and_memory_leak_alone() {
             ..churn()
         });
         assert!(leak.is_failure(), "{leak:?}");
-        assert!(leak.sentence.text().ends_with(end), "{:?}", leak.sentence);
+        assert!(
+            leak.sentence.rendered().ends_with(end),
+            "{:?}",
+            leak.sentence
+        );
     }
 }
 
@@ -134,7 +138,11 @@ fn what_is_unsure_or_unknown_is_inconclusive() {
     for (input, part) in cases {
         let [leak, _] = concluded(&input);
         assert_eq!(leak.outcome, Outcome::Inconclusive, "{leak:?}");
-        assert!(leak.sentence.text().contains(part), "{:?}", leak.sentence);
+        assert!(
+            leak.sentence.rendered().contains(part),
+            "{:?}",
+            leak.sentence
+        );
     }
     let one_known = [
         ChurnInput {

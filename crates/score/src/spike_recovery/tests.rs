@@ -126,7 +126,7 @@ fn one_tool_that_stays_slow_is_enough() {
     assert!(verdict.is_failure());
     // Not the one that grew by a larger factor, which is no more than a scheduler's whim.
     assert!(
-        verdict.sentence.text().contains("takes 50 ms"),
+        verdict.sentence.rendered().contains("takes 50 ms"),
         "{verdict:?}"
     );
 }

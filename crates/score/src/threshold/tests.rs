@@ -157,7 +157,7 @@ fn a_limited_generator_makes_a_violation_inconclusive() {
     assert!(
         evaluation.inconclusive[0]
             .sentence
-            .text()
+            .rendered()
             .contains("the load generator itself was the limit")
     );
     let errors = Limits {
@@ -184,7 +184,7 @@ fn nothing_measured_is_inconclusive() {
     let sentences: Vec<String> = evaluation
         .inconclusive
         .iter()
-        .map(|verdict| verdict.sentence.text())
+        .map(|verdict| verdict.sentence.rendered())
         .collect();
     assert!(
         sentences[0].ends_with("no call succeeded."),

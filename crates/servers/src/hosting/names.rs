@@ -78,7 +78,7 @@ pub fn check(
                 "foreign {header} {value:?}: this server answers to loopback names and its own address; start it with "
             );
             let text = sentence!("{what}{} to accept more\n", assignment("public_host", name));
-            return Err((StatusCode::FORBIDDEN, text.text()));
+            return Err((StatusCode::FORBIDDEN, text.rendered()));
         }
     }
     Ok(())

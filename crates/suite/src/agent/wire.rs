@@ -229,7 +229,7 @@ mod tests {
             error.to_string().contains("ANTHROPIC_API_KEY is not set"),
             "{error}"
         );
-        assert!(error.hint.text().contains("api_key_env"));
+        assert!(error.hint.rendered().contains("api_key_env"));
         let elsewhere = ModelPlan {
             base_url: Some("http://127.0.0.1:1".to_owned()),
             ..plan(Provider::OpenAi)
@@ -298,7 +298,7 @@ mod tests {
             };
             let error = LiveWire::new(&plan, &none).err().unwrap();
             assert!(!error.to_string().contains("hunter2"), "{error}");
-            assert!(!error.hint.text().is_empty());
+            assert!(!error.hint.rendered().is_empty());
         }
     }
 }

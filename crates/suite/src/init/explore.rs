@@ -189,7 +189,7 @@ impl Visit<'_> {
             })?;
             // The same that a run holds against it.
             if let Some(fault) = Fault::of(&result, tool.output_schema.as_ref()) {
-                let why = fault.unquoted.text();
+                let why = fault.unquoted.rendered();
                 return Err(format!("its result breaks the protocol: {why}"));
             }
             if let AfterAnswer::Ended(_) = self.pulse().after_answer(&session, true).await {

@@ -200,7 +200,7 @@ fn allowing(tool: &str) -> String {
     // A name that a shell might change is not written for one.
     let is_plain = text(tool) == tool;
     let name = if is_plain { tool } else { "and its name" };
-    sentence!("{}", assignment("allow", name.to_owned())).text()
+    sentence!("{}", assignment("allow", name.to_owned())).rendered()
 }
 
 /// What a suite can have besides, to start from.
@@ -232,7 +232,7 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
 #       tool_call: [{{ name: {tool}, args: {args} }}]
 #     thresholds: {{ p99_latency: 500ms, error_rate: 0.01 }}
 ",
-        record = sentence!("{}", setting("record")).text(),
+        record = sentence!("{}", setting("record")).rendered(),
         agent = literal("an agent uses the tool"),
         load = literal("holds 10 clients"),
     )

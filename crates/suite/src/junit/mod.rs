@@ -85,7 +85,7 @@ fn suite_of(name: &str, case: TestCase) -> TestSuite {
 
 /// What is wrong with a gate in one run, or in all together.
 fn of_gate(gate: &GateResult<'_>, run: Option<usize>) -> Vec<Problem> {
-    let failures = of(&gate.failures, run).map(failed);
+    let failures = of(&gate.failures, run).map(|it| failed(it, &it.message));
     let errors = of(&gate.errors, run).map(unjudged);
     let problems: Vec<Problem> = failures.chain(errors).collect();
     if problems.is_empty() {
@@ -116,17 +116,16 @@ fn not_reached(gate: &GateResult<'_>, run: Option<usize>) -> Option<Problem> {
 }
 
 fn unjudged(error: &ScoreError) -> Problem {
-    let text = format!("{error}\nhint: {}", error.hint.text());
+    let text = format!("{error}\nhint: {}", error.hint.rendered());
     Problem::error("inconclusive", error.to_string(), text)
 }
 
-fn failed(failure: &GateFailure) -> Problem {
+fn failed(failure: &GateFailure, message: &Message) -> Problem {
     let GateFailure {
         target,
         place,
         expected,
         actual,
-        message,
         ..
     } = failure;
     let place = place.as_ref().map(|place| format!("\nat: {place}"));
@@ -134,10 +133,10 @@ fn failed(failure: &GateFailure) -> Problem {
     Problem {
         kind: NonSuccessKind::Failure,
         name: target.clone(),
-        message: message.text(),
+        message: message.rendered(),
         text: format!(
             "{target}: {}{place}\nexpected: {expected}\nactual: {actual}",
-            message.text()
+            message.rendered()
         ),
     }
 }
@@ -217,7 +216,7 @@ pub(crate) fn suite_junit(report: &SuiteReport) -> String {
 fn unusable(problem: &SuiteProblem) -> Problem {
     let told = problems::told(problem);
     let text = match &problem.hint {
-        Some(hint) => format!("{told}\nhint: {}", hint.text()),
+        Some(hint) => format!("{told}\nhint: {}", hint.rendered()),
         None => told,
     };
     Problem::error("unusable", problem.message.clone(), text)
@@ -228,13 +227,17 @@ fn of_test(test: &TestReport) -> TestCase {
         .errors
         .iter()
         .map(unjudged)
-        .chain(test.failures.iter().map(failed))
+        .chain(
+            test.failures
+                .iter()
+                .map(|it| failed(it, &problems::of_run(it.run, &it.message))),
+        )
         .collect();
     if wrong.is_empty() {
         // One that says nothing does not pass for that.
         wrong = problems::problems(test)
             .iter()
-            .map(|it| Problem::error("unknown", it.message.text(), it.sentence().text()))
+            .map(|it| Problem::error("unknown", it.message.rendered(), it.sentence().rendered()))
             .collect();
     }
     let mut case = case(test.kind.name(), &problems::name(test), &wrong);
@@ -253,7 +256,7 @@ fn of_test(test: &TestReport) -> TestCase {
     let notes: Vec<String> = test
         .notes
         .iter()
-        .map(Message::text)
+        .map(Message::rendered)
         .chain(details)
         .collect();
     if !notes.is_empty() {

@@ -14,7 +14,7 @@ pub fn render(report: &SuiteReport) -> String {
             _ => "failed",
         };
         let message: Vec<String> = problems(test).iter().map(of_problem).collect();
-        let notes = test.notes.iter().map(|note| line(&note.text()));
+        let notes = test.notes.iter().map(|note| line(&note.rendered()));
         let details = test.details.iter();
         let notes = notes.chain(details.map(|details| format!("see {}", line(details))));
         let message: Vec<String> = message.into_iter().chain(notes).collect();
@@ -61,7 +61,7 @@ fn unusable(lines: &mut String, problem: &SuiteProblem) {
     let properties: Vec<String> = properties.into_iter().flatten().collect();
     let mut message = line(&problem.message);
     if let Some(hint) = &problem.hint {
-        let _ = write!(message, "\nhint: {}", line(&hint.text()));
+        let _ = write!(message, "\nhint: {}", line(&hint.rendered()));
     }
     let (properties, message) = (properties.join(","), escape_data(&message));
     let _ = writeln!(lines, "::error {properties}::{message}");
@@ -74,12 +74,12 @@ fn of_file(file: &str) -> String {
 }
 
 fn of_problem(problem: &Problem) -> String {
-    let mut text = line(&problem.sentence().text());
+    let mut text = line(&problem.sentence().rendered());
     if let Some((expected, actual)) = &problem.values {
         let _ = write!(text, "\nexpected: {expected}\nactual: {actual}");
     }
     if let Some(hint) = &problem.hint {
-        let _ = write!(text, "\nhint: {}", line(&hint.text()));
+        let _ = write!(text, "\nhint: {}", line(&hint.rendered()));
     }
     text
 }

@@ -1,6 +1,7 @@
 //! Reports of suites, for tests.
 
 use mcprove_score::gate::{GateFailure, ScoreError};
+use mcprove_settings::message::sentence;
 use serde_json::json;
 
 use crate::run::sample::{head, plan};
@@ -41,7 +42,7 @@ pub fn mixed() -> SuiteReport {
         target: "duplicate_writes.count".to_owned(),
         expected: json!(0),
         actual: json!(1),
-        message: "repetition 2 of 3: duplicate_writes.count is 1, and must be 0".into(),
+        message: sentence!("repetition 2 of 3: expected {}, got {}", 0, 1),
         run: Some(1),
         ..GateFailure::default()
     });

@@ -76,7 +76,7 @@ fn unrun(report: &SuiteReport) -> Section {
 
 /// Where all of it is, after what is cut short.
 fn json_has_all() -> String {
-    sentence!("; {} has all", assignment("report", "json")).text()
+    sentence!("; {} has all", assignment("report", "json")).rendered()
 }
 
 fn wrong(report: &SuiteReport) -> Section {
@@ -197,7 +197,7 @@ fn next_steps(report: &SuiteReport) -> Vec<Line> {
                 "to run only what did not pass again: the same command with {}",
                 setting("last_failed")
             )
-            .text()
+            .rendered()
             .into(),
         );
     }

@@ -20,7 +20,7 @@ pub fn render(report: &SuiteReport) -> String {
         lines.push('\n');
         if is_ok {
             for note in &test.notes {
-                let _ = writeln!(lines, "# {}", line(&note.text()));
+                let _ = writeln!(lines, "# {}", line(&note.rendered()));
             }
         } else {
             diagnose(test, &mut lines);
@@ -29,7 +29,7 @@ pub fn render(report: &SuiteReport) -> String {
     for problem in &report.problems {
         let _ = writeln!(lines, "Bail out! {}", escape(&told(problem)));
         if let Some(hint) = &problem.hint {
-            let _ = writeln!(lines, "# hint: {}", line(&hint.text()));
+            let _ = writeln!(lines, "# hint: {}", line(&hint.rendered()));
         }
     }
     if report.partial {
@@ -42,7 +42,9 @@ pub fn render(report: &SuiteReport) -> String {
 /// What is wrong, as YAML.
 fn diagnose(test: &TestReport, lines: &mut String) {
     let problems = problems(test);
-    let first = problems.first().map(|first| line(&first.sentence().text()));
+    let first = problems
+        .first()
+        .map(|first| line(&first.sentence().rendered()));
     lines.push_str("  ---\n");
     put(lines, "  message", &first.unwrap_or_default());
     put(lines, "  severity", test.outcome.name());
@@ -51,7 +53,7 @@ fn diagnose(test: &TestReport, lines: &mut String) {
     let _ = writeln!(lines, "  duration_ms: {}", json!(test.duration_ms));
     lines.push_str("  problems:\n");
     for problem in &problems {
-        put(lines, "    - message", &line(&problem.message.text()));
+        put(lines, "    - message", &line(&problem.message.rendered()));
         if let Some(target) = &problem.target {
             put(lines, "      target", target);
         }
@@ -60,11 +62,15 @@ fn diagnose(test: &TestReport, lines: &mut String) {
             put(lines, "      actual", actual);
         }
         if let Some(hint) = &problem.hint {
-            put(lines, "      hint", &line(&hint.text()));
+            put(lines, "      hint", &line(&hint.rendered()));
         }
     }
     if !test.notes.is_empty() {
-        let notes: Vec<String> = test.notes.iter().map(|note| line(&note.text())).collect();
+        let notes: Vec<String> = test
+            .notes
+            .iter()
+            .map(|note| line(&note.rendered()))
+            .collect();
         let _ = writeln!(lines, "  notes: {}", yaml(&json!(notes)));
     }
     if let Some(details) = &test.details {

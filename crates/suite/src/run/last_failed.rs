@@ -290,7 +290,7 @@ mod tests {
         for text in ["", "{}", r#"{"schema":"other","tests":[]}"#, "[1"] {
             std::fs::write(place.join(LAST_FAILED_FILE), text).unwrap();
             let error = FailedTests::read(&place).unwrap_err();
-            assert!(error.hint.text().contains("delete"), "{error}");
+            assert!(error.hint.rendered().contains("delete"), "{error}");
         }
     }
 }

@@ -49,7 +49,7 @@ impl From<&ConfigError> for SuiteProblem {
             file: Some(error.file.clone()),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message: message.text(),
+            message: message.rendered(),
             hint,
         }
     }

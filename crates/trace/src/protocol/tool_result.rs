@@ -202,7 +202,7 @@ mod tests {
         for (result, revision, expected) in cases {
             let fault = find_strict_fault(result, revision);
             let fits = match (&fault, expected) {
-                (Some(fault), Some(expected)) => fault.text().contains(expected),
+                (Some(fault), Some(expected)) => fault.rendered().contains(expected),
                 (fault, expected) => fault.is_none() && expected.is_none(),
             };
             assert!(fits, "{result} in {revision}: {fault:?}");

@@ -109,7 +109,7 @@ fn a_file_that_stays_locked_loses_rows_and_says_so() {
         panic!("{:?}", store.loss());
     };
     assert!(reason.contains("locked"), "{reason}");
-    let hint = store.loss().unwrap().hint().text();
+    let hint = store.loss().unwrap().hint().rendered();
     assert!(hint.contains("other process"), "{hint}");
     other.execute_batch("ROLLBACK").unwrap();
     store.record(row("echo", true));

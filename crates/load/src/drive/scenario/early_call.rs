@@ -229,7 +229,12 @@ mod tests {
         tally.count(Ok(false));
         let verdict = tally.verdict(WITH_LIST, "t").unwrap();
         assert_eq!(verdict.outcome, Outcome::Pass);
-        assert!(verdict.sentence.text().contains("1 accepted, 1 refused"));
+        assert!(
+            verdict
+                .sentence
+                .rendered()
+                .contains("1 accepted, 1 refused")
+        );
         for harm in [HUNG.to_owned(), died("exit 1")] {
             let mut tally = Tally::default();
             tally.count(Ok(true));

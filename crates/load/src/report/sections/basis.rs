@@ -81,11 +81,11 @@ pub fn generator(report: &Report) -> Section {
     }
     if generator.limited {
         let was_limit = Line::toned(Tone::Unclear, "The generator was the limit");
-        limit = limit.paragraph(was_limit.and(format!(
+        limit = limit.paragraph(was_limit.and(Line::of(&sentence!(
             ": {}. The server may be faster than these numbers. To find out: {}.",
             generator.reasons.join(" and "),
-            report.generator_advice().text()
-        )));
+            report.generator_advice()
+        ))));
     }
     limit.with(Section::default().list(lines).detail())
 }

@@ -252,7 +252,7 @@ pub fn errors(report: &Report) -> Section {
             category.name(),
             count(*number),
             example,
-            category.hint().text()
+            Line::of(&category.hint())
         ]
     });
     section.table(Table::new(["Category", "Count", "Example", "What to try"]).rows(rows))

@@ -159,7 +159,7 @@ async fn a_server_that_cannot_be_reached_is_an_error_that_names_it() {
         text.starts_with("run 1 of 3 on the current server"),
         "{text}"
     );
-    assert!(error.hint().text().contains("PATH"), "{error}");
+    assert!(error.hint().rendered().contains("PATH"), "{error}");
     let error = Comparer::new(run_on(&listening, 50), run_on(&listening, 50))
         .with_runs(0)
         .execute()

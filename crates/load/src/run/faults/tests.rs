@@ -152,7 +152,7 @@ async fn an_injected_hang_is_told_and_not_held_against_the_server() {
     assert_ne!(deadlock.outcome, Outcome::Finding, "{deadlock:?}");
     assert_eq!(deadlock.numbers["injected"], 3);
     let told = "because an injected fault struck them";
-    assert!(deadlock.sentence.text().contains(told), "{deadlock:?}");
+    assert!(deadlock.sentence.rendered().contains(told), "{deadlock:?}");
     assert_eq!(report.isolation.lost, 0);
     assert_eq!(report.faults.unwrap().impacts[0].struck.hung, 3);
 }
@@ -201,7 +201,7 @@ async fn a_server_of_which_nothing_is_seen_is_not_judged() {
     assert_eq!(report.outcome(), RunOutcome::Inconclusive);
     let success = verdict(&report, "success");
     let told = "All 30 calls met an injected fault";
-    assert!(success.sentence.text().starts_with(told), "{success:?}");
+    assert!(success.sentence.rendered().starts_with(told), "{success:?}");
 }
 
 #[tokio::test]
@@ -334,8 +334,11 @@ async fn a_spike_is_not_judged_across_a_fault_in_one_of_its_phases() {
     let partly = slow().window(Duration::ZERO, second);
     let verdict = verdict_under(scenario(), "spike_recovery", partly).await;
     assert_eq!(verdict.outcome, Outcome::Inconclusive, "{verdict:?}");
-    assert!(verdict.sentence.text().contains("fault"), "{verdict:?}");
+    assert!(verdict.sentence.rendered().contains("fault"), "{verdict:?}");
     // On all the time, it is the same for all phases.
     let verdict = verdict_under(scenario(), "spike_recovery", slow()).await;
-    assert!(!verdict.sentence.text().contains("fault"), "{verdict:?}");
+    assert!(
+        !verdict.sentence.rendered().contains("fault"),
+        "{verdict:?}"
+    );
 }

@@ -98,7 +98,7 @@ fn limits_are_kept_or_not() {
         assert_eq!(report.passed, expected.is_none(), "{names} {block:?}");
         let words = report.violations.first().map(LimitViolation::describe);
         assert_eq!(
-            words.map(|it| it.text()).as_deref(),
+            words.map(|it| it.rendered()).as_deref(),
             expected,
             "{names} {block:?}"
         );

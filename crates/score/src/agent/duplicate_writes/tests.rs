@@ -605,7 +605,7 @@ fn many_duplicates_are_counted() {
     assert_eq!(card.run_value(0, CONFIRMED), Some(&json!(19_999)));
     let message = &card.found.failures[0].message;
     assert!(
-        message.text().contains("; and 19,979 more; before"),
+        message.rendered().contains("; and 19,979 more; before"),
         "{message:?}"
     );
 }

@@ -180,7 +180,7 @@ fn every_run_is_gated() {
         .found
         .failures
         .iter()
-        .map(|failure| (failure.run, failure.message.text()))
+        .map(|failure| (failure.run, failure.message.rendered()))
         .collect();
     assert_eq!(
         messages,

@@ -232,7 +232,7 @@ fn a_failure_names_the_calls() {
     let message = &card.found.failures[0].message;
     assert!(
         message
-            .text()
+            .rendered()
             .starts_with("calls 6 to 11 (`a`, `b`, `c`, `d`, `e` and 1 more) brought nothing new"),
         "{message:?}"
     );

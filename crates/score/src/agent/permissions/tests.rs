@@ -163,7 +163,7 @@ fn what_a_matcher_is_not_about_cannot_be_judged() {
     assert_eq!(judge(json!(5)).unwrap(), 0);
     let error = judge(json!("5000")).unwrap_err();
     assert!(
-        error.message.text().contains("another kind of value"),
+        error.message.rendered().contains("another kind of value"),
         "{error}"
     );
 }
@@ -238,7 +238,10 @@ fn a_rule_may_have_the_server_in_the_name() {
     };
     let error = check_permissions(&[call("delete", json!({}))], &block).unwrap_err();
     assert!(
-        error.message.text().contains("does not have its server"),
+        error
+            .message
+            .rendered()
+            .contains("does not have its server"),
         "{error}"
     );
 }
@@ -351,13 +354,13 @@ fn many_violations_are_counted() {
     let message = &card.found.failures[0].message;
     assert!(
         message
-            .text()
+            .rendered()
             .starts_with("100,000 calls are not permitted: call 0, `rm`, "),
         "{message:?}"
     );
     assert!(
         message
-            .text()
+            .rendered()
             .ends_with("call 19, `rm`, is denied by deny[0] (`rm`); and 99,980 more"),
         "{message:?}"
     );

@@ -96,7 +96,7 @@ impl Mismatches {
 
 /// Why calls cannot be compared with the expected ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message().text())]
+#[error("{}", self.message().rendered())]
 pub enum TrajectoryError {
     /// An expected call cannot be compared with: its JSON Schema is malformed.
     Malformed {

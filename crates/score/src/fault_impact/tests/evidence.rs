@@ -44,7 +44,7 @@ fn a_rare_tool_that_is_broken_for_good_is_not_back() {
     let found = verdicts(&impact);
     assert!(found[0].is_failure(), "{found:?}");
     assert!(
-        found[0].sentence.text().contains("Calls of `rare`"),
+        found[0].sentence.rendered().contains("Calls of `rare`"),
         "{found:?}"
     );
     // Back after a while it is told when, to a stretch or two.
@@ -194,7 +194,7 @@ fn long_stretches_do_not_measure_a_short_limit() {
     };
     let short = verdict(&judge(&limited(5.0), &[], &timeline));
     assert_eq!(short.detector, RECOVERY_GATE);
-    assert!(short.sentence.text().contains("so long"), "{short:?}");
+    assert!(short.sentence.rendered().contains("so long"), "{short:?}");
     let long = verdict(&judge(&limited(60.0), &[], &timeline));
     assert_eq!(long.outcome, Outcome::Pass);
 }

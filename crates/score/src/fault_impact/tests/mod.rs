@@ -101,7 +101,7 @@ fn other_tools_that_are_slower_or_fail_suffer() {
         ("fault_spread", Severity::Warning)
     );
     assert!(
-        finding.sentence.text().contains("`add` (p95 5"),
+        finding.sentence.rendered().contains("`add` (p95 5"),
         "{:?}",
         finding.sentence
     );
@@ -120,7 +120,10 @@ fn other_tools_that_are_slower_or_fail_suffer() {
     assert!(add.fails_more && !add.is_slower && !add.is_aimed_at);
     assert_eq!((add.before.failed, add.during.failed), (0, 80));
     let sentence = verdict(&impact).sentence;
-    assert!(sentence.text().contains("`add` (errors 0"), "{sentence:?}");
+    assert!(
+        sentence.rendered().contains("`add` (errors 0"),
+        "{sentence:?}"
+    );
     // What the tool that it is aimed at suffers is no spread.
     let aimed = timeline(|number, tool| match (FAULT.contains(&number), tool) {
         (true, "search") => stretch(50, 90, 50),
@@ -159,7 +162,7 @@ fn the_time_until_all_is_back_is_told() {
         "{late:?}"
     );
     assert!(
-        late.sentence.text().contains("It took 2 s until"),
+        late.sentence.rendered().contains("It took 2 s until"),
         "{:?}",
         late.sentence
     );
@@ -203,7 +206,10 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
             (open.detector.as_str(), open.outcome),
             ("fault_impact", Outcome::Inconclusive)
         );
-        assert!(open.hint.clone().unwrap().text().contains(hint), "{open:?}");
+        assert!(
+            open.hint.clone().unwrap().rendered().contains(hint),
+            "{open:?}"
+        );
         let gated = FaultFacts {
             max_recovery_secs: Some(1.0),
             ..facts
@@ -217,7 +223,10 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
     };
     let open = verdict(&judge(&unstruck, &[], &even));
     assert_eq!(open.outcome, Outcome::Inconclusive);
-    assert!(open.sentence.text().contains("struck no call"), "{open:?}");
+    assert!(
+        open.sentence.rendered().contains("struck no call"),
+        "{open:?}"
+    );
 }
 
 #[test]
@@ -253,10 +262,10 @@ fn calls_lost_with_a_connection_count_as_failed_and_are_told() {
     assert!(
         found
             .sentence
-            .text()
+            .rendered()
             .contains("and took 96 other calls with it"),
         "{:?}",
         found.sentence
     );
-    assert!(found.hint.unwrap().text().contains("more sessions"));
+    assert!(found.hint.unwrap().rendered().contains("more sessions"));
 }

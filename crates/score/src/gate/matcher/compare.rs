@@ -166,7 +166,7 @@ pub struct Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message.text())
+        formatter.write_str(&self.message.rendered())
     }
 }
 

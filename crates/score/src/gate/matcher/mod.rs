@@ -159,7 +159,7 @@ enum Rule {
 /// use serde_json::json;
 ///
 /// let matcher = Matcher::from_value(&json!({"schema": {"minimum": 0.7}})).unwrap();
-/// assert_eq!(matcher.describe().text(), "at least 0.7");
+/// assert_eq!(matcher.describe().rendered(), "at least 0.7");
 /// assert!(matcher.matches(&json!(0.81)).is_ok());
 /// let difference = matcher.matches(&json!(0.4)).unwrap_err();
 /// assert_eq!(difference.message, "expected at least 0.7, got 0.4");
@@ -517,7 +517,7 @@ fn first_few<T, Words: From<String>>(
 
 /// Why a matcher cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message().text())]
+#[error("{}", self.message().rendered())]
 pub struct MatcherError {
     /// Where in the matcher it is: `all_of[1].regex`; empty for the matcher itself.
     pub place: String,

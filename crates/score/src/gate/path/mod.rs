@@ -93,7 +93,7 @@ fn is_plain_character(character: char) -> bool {
 
 /// Why a path cannot be read, or where it leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", message.text())]
+#[error("{}", message.rendered())]
 pub struct PathError {
     pub message: Message,
     /// What to try.

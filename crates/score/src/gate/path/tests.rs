@@ -73,7 +73,7 @@ fn a_run_without_calls_is_told_how_to_say_so() {
     assert!(
         error
             .hint
-            .text()
+            .rendered()
             .contains("tool_calls[*].name with contains"),
         "{:?}",
         error.hint
@@ -148,7 +148,7 @@ fn a_path_that_leads_nowhere_says_where() {
         let error = Path::parse(path).unwrap().resolve(&run()).unwrap_err();
         assert_eq!(error.to_string(), message, "{path}");
         assert!(
-            error.hint.text().starts_with(hint),
+            error.hint.rendered().starts_with(hint),
             "{path:?}: {:?}",
             error.hint
         );
@@ -237,7 +237,7 @@ fn what_is_no_path_says_where_it_is_wrong() {
     for (path, message, hint) in cases {
         let error = Path::parse(path).unwrap_err();
         assert!(error.to_string().contains(message), "{path}: {error}");
-        let advice = error.hint.text();
+        let advice = error.hint.rendered();
         assert!(advice.starts_with(hint), "{path:?}: {advice}");
     }
 }

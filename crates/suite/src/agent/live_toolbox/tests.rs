@@ -129,7 +129,7 @@ async fn a_server_that_cannot_be_started_is_an_error_of_the_environment() {
         .err()
         .unwrap();
     assert!(error.to_string().contains(r#"server "bad""#), "{error}");
-    assert!(!error.hint.text().is_empty());
+    assert!(!error.hint.rendered().is_empty());
     let bad = plan("bad", Reach::Server(Server::http("http://127.0.0.1:9/mcp")));
     assert!(LiveToolbox::connect(&[&bad], &nothing(), 0).await.is_err());
     let unset = plan(

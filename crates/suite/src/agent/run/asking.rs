@@ -211,8 +211,8 @@ mod tests {
         };
         assert!(failure(1, None).to_string().contains("in 1 try,"));
         assert!(failure(5, None).to_string().contains("in 5 tries,"));
-        assert!(failure(5, None).hint.text().contains("base_url"));
-        assert!(failure(5, Some(429)).hint.text().contains("`jobs`"));
-        assert!(!failure(5, Some(529)).hint.text().contains("base_url"));
+        assert!(failure(5, None).hint.rendered().contains("base_url"));
+        assert!(failure(5, Some(429)).hint.rendered().contains("`jobs`"));
+        assert!(!failure(5, Some(529)).hint.rendered().contains("base_url"));
     }
 }

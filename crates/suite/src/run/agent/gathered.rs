@@ -52,22 +52,12 @@ impl Breakage {
         }
     }
 
-    /// The run as far as it is known, and the error, which may name it.
-    pub fn settle(
-        self,
-        task: &AgentTestPlan,
-        index: usize,
-        is_named: bool,
-    ) -> (AgentRun, ScoreError) {
+    /// The run as far as it is known, and the error.
+    pub fn settle(self, task: &AgentTestPlan, index: usize) -> (AgentRun, ScoreError) {
         let TestError { message, hint } = self.error;
         let run = match self.run {
             Some(run) => *run,
-            None => broken_run(task, &message.text()),
-        };
-        let message = if is_named {
-            sentence!("run {index}: {message}")
-        } else {
-            message
+            None => broken_run(task, &message.rendered()),
         };
         (run, error(index, message, hint))
     }
@@ -124,7 +114,7 @@ pub fn gather(
                 live.run
             }
             Outcome::Broken(broken) => {
-                let (run, mut error) = broken.settle(filled, index, task.runs > 1);
+                let (run, mut error) = broken.settle(filled, index);
                 mask_message(&mut error.message, &redactor);
                 mask_message(&mut error.hint, &redactor);
                 errors.push(error);
@@ -153,7 +143,7 @@ pub fn gather(
         let recorded = takes.into_iter().zip(&runs).zip(&notes).enumerate();
         let recorded = recorded.map(|(index, ((take, run), notes))| {
             let recorded = take.redacted(&redactor).ok_or_else(|| {
-                let message = format!("run {index} is too large to be recorded");
+                let message = "it is too large to be recorded";
                 let hint = sentence!("ask for less, or run without {}", setting("record"));
                 error(index, message, hint)
             })?;

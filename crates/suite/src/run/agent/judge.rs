@@ -101,12 +101,6 @@ fn judge_runs(report: &mut TestReport, test: &AgentTestPlan, gates: &Gates, made
             .filter_map(|(index, run)| not_completed(index, run, &test.budget));
         report.failures.extend(broken);
     }
-    // Where there are several runs, the message names its own.
-    for failure in report.failures.iter_mut().filter(|_| test.runs > 1) {
-        if let Some(run) = failure.run {
-            failure.message = sentence!("run {run}: {}", failure.message);
-        }
-    }
     let durations = trace
         .runs
         .iter()
@@ -140,7 +134,7 @@ fn unknown(
         target: Some(STABILITY.to_owned()),
         ..error(
             index,
-            format!("run {index} has no turns, without which nothing is known of its stability"),
+            "it has no turns, without which nothing is known of its stability",
             "have the agent print one JSON object with final_response and turns, or leave the stability block out",
         )
         .inconclusive()

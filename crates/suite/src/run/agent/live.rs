@@ -78,7 +78,7 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
     };
     let told = failed
         .iter()
-        .map(|why| sentence!("the recording cannot be replayed: {why}").text());
+        .map(|why| sentence!("the recording cannot be replayed: {why}").rendered());
     if let Some(first) = made.notes.first_mut() {
         first.extend(told);
     }
@@ -213,7 +213,7 @@ pub async fn replay(
         match run {
             Ok(run) => runs.push(run),
             Err(broken) => {
-                let (run, error) = broken.settle(&filled, index, true);
+                let (run, error) = broken.settle(&filled, index);
                 runs.push(redactor.of_json(&run).unwrap_or_default());
                 errors.push(error);
                 break;

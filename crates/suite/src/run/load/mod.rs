@@ -198,11 +198,11 @@ fn not_called(tools: &[SkippedTool]) -> Option<Message> {
 fn violated(violation: &ThresholdViolation) -> GateFailure {
     let metric = violation.metric.name();
     let (expected, actual) = (&violation.expected, &violation.actual);
-    let (target, of_tool) = match &violation.tool {
-        Some(tool) => (format!("tools.{tool}.{metric}"), format!(" of {tool}")),
-        None => (metric.to_owned(), String::new()),
+    let target = match &violation.tool {
+        Some(tool) => format!("tools.{tool}.{metric}"),
+        None => metric.to_owned(),
     };
-    let message = format!("{metric}{of_tool} is {actual}, and must be {expected}");
+    let message = sentence!("it is {actual}, and must be {expected}");
     gate_failure(&target, json!(expected), json!(actual), message)
 }
 

@@ -105,7 +105,10 @@ async fn a_limit_that_is_not_kept_is_a_failure_that_names_it() {
     assert_eq!(report.outcome, TestOutcome::Failed, "{report:?}");
     let failure = &report.failures[0];
     assert_eq!(failure.target, "error_rate");
-    assert!(failure.message.text().contains("must be <="), "{failure:?}");
+    assert!(
+        failure.message.rendered().contains("must be <="),
+        "{failure:?}"
+    );
 }
 
 #[tokio::test]
@@ -118,7 +121,7 @@ async fn a_limit_without_evidence_is_an_error_that_says_so() {
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
     let error = &report.errors[0];
     assert!(
-        error.message.text().starts_with("inconclusive: "),
+        error.message.rendered().starts_with("inconclusive: "),
         "{error:?}"
     );
     assert_eq!(error.target.as_deref(), Some("p99_latency"));
@@ -133,14 +136,17 @@ async fn a_server_that_does_not_start_is_an_error_with_a_hint() {
     }
     let report = run_on(&suite, &entry("api"), &options(folder.path())).await;
     assert_eq!(report.outcome, TestOutcome::Error);
-    assert!(!report.errors[0].hint.text().is_empty(), "{report:?}");
+    assert!(!report.errors[0].hint.rendered().is_empty(), "{report:?}");
     let unset = Server::http("http://127.0.0.1:9/mcp").header("X", "${NOBODY_SET_THIS}");
     if let Some(server) = suite.servers.get_mut("api") {
         server.reach = Reach::Server(unset);
     }
     let report = run_on(&suite, &entry("api"), &options(folder.path())).await;
     assert!(
-        report.errors[0].message.text().contains("NOBODY_SET_THIS"),
+        report.errors[0]
+            .message
+            .rendered()
+            .contains("NOBODY_SET_THIS"),
         "{report:?}"
     );
 }
@@ -161,7 +167,7 @@ async fn a_server_that_ends_at_once_is_told_with_its_status() {
         "no index",
         "exit status: 7",
     ] {
-        assert!(message.text().contains(told), "{message:?}");
+        assert!(message.rendered().contains(told), "{message:?}");
     }
 }
 

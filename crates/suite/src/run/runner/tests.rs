@@ -103,7 +103,10 @@ async fn a_test_that_panics_stops_no_other() {
         ["a: passed", "panics: error", "b: passed"]
     );
     let message = &report.tests[1].errors[0].message;
-    assert!(message.text().contains("as it was told to"), "{message:?}");
+    assert!(
+        message.rendered().contains("as it was told to"),
+        "{message:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

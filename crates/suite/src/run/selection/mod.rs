@@ -203,7 +203,7 @@ impl Selection {
             .filter(|filter| !all.iter().any(|test| filter.finds(test)));
         let filters = filters.map(|filter| {
             let words = format!(" {:?} finds no test", filter.text);
-            sentence!("{}{words}", setting("filter")).text()
+            sentence!("{}{words}", setting("filter")).rendered()
         });
         let tags = self
             .tags

@@ -135,7 +135,7 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
     };
     let rules = rules.iter().map(|rule| {
         let not = if rule.is_excluded { "!" } else { "" };
-        sentence!("{}", assignment("tag", format!("{not}{}", rule.tag))).text()
+        sentence!("{}", assignment("tag", format!("{not}{}", rule.tag))).rendered()
     });
     let (rules, tests) = (
         rules.collect::<Vec<String>>().join(" "),

@@ -144,7 +144,7 @@ fn a_share_is_of_what_was_chosen() {
         error.message,
         "no test is chosen: share 3/3 has none of the 2 tests"
     );
-    assert!(error.hint.text().contains("1/2"), "{error:?}");
+    assert!(error.hint.rendered().contains("1/2"), "{error:?}");
 }
 
 #[test]
@@ -186,7 +186,10 @@ fn nothing_chosen_says_why_and_names_what_was_meant() {
         assert_eq!(error.hint, hint);
     }
     let error = Selection::default().choose(&[]).unwrap_err();
-    assert!(error.message.text().contains("there is none"), "{error:?}");
+    assert!(
+        error.message.rendered().contains("there is none"),
+        "{error:?}"
+    );
 }
 
 #[test]

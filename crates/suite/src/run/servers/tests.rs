@@ -143,9 +143,13 @@ done"#;
         .err()
         .unwrap();
     assert!(
-        error.message.text().contains("NONE is not set"),
+        error.message.rendered().contains("NONE is not set"),
         "{:?}",
         error.message
     );
-    assert!(error.hint.text().contains("set NONE"), "{:?}", error.hint);
+    assert!(
+        error.hint.rendered().contains("set NONE"),
+        "{:?}",
+        error.hint
+    );
 }

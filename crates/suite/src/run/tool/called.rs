@@ -206,7 +206,7 @@ pub fn stderr_end(tail: &str) -> String {
     let lines = last
         .lines()
         .map(|line| shorten(line, STDERR_CHARACTERS_MAX));
-    with_stderr("", &lines.collect::<Vec<String>>().join("\n")).text()
+    with_stderr("", &lines.collect::<Vec<String>>().join("\n")).rendered()
 }
 
 /// Microseconds are enough, and keep the JSON readable.

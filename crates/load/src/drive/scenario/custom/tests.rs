@@ -178,7 +178,7 @@ async fn a_panic_and_a_wrong_name_are_told() {
     for (detector, words) in [("scenario", "out of patience"), ("check", "there is none")] {
         let mut verdicts = report.verdicts.iter();
         let verdict = verdicts.find(|it| it.detector == detector).unwrap();
-        assert!(verdict.sentence.text().contains(words), "{verdict:?}");
+        assert!(verdict.sentence.rendered().contains(words), "{verdict:?}");
     }
     for name in ["", "sustained", "slow-mix"] {
         let error = run(Scenario::custom(name, calls(1, None)), folder.path()).await;

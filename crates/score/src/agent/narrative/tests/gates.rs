@@ -118,7 +118,10 @@ fn the_limit_stands_besides_whatever_is_expected() {
             (&json!({ "maximum": 0.25 }), &json!(0.5))
         );
         assert!(
-            failures[0].message.text().contains("1 call not mentioned"),
+            failures[0]
+                .message
+                .rendered()
+                .contains("1 call not mentioned"),
             "{:?}",
             failures[0].message
         );
@@ -145,7 +148,10 @@ fn unknown_is_null_and_no_pass() {
     let card = scored(runs, Some(NarrativeBlock::default())).unwrap();
     let error = &card.found.errors[0];
     assert_eq!((card.found.errors.len(), error.run), (1, Some(1)));
-    assert!(error.hint.text().contains("final_response"), "{error:?}");
+    assert!(
+        error.hint.rendered().contains("final_response"),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -203,7 +209,7 @@ fn asking_for_a_model_changes_nothing_but_a_note() {
     assert_eq!(with.found.failures, without.found.failures);
     assert!(without.found.notes.is_empty());
     assert!(
-        with.found.notes[0].text().contains("advisory")
-            && with.found.notes[0].text().contains("calls no model")
+        with.found.notes[0].rendered().contains("advisory")
+            && with.found.notes[0].rendered().contains("calls no model")
     );
 }

@@ -138,7 +138,7 @@ fn a_fault_that_nobody_met_is_said() {
     assert!(card.found.failures.is_empty() && card.found.errors.is_empty());
     let told = "Recovery was not tried: 2 calls met a fault, and only waited, because it was over before max_detection_ms (3,000 ms).";
     assert!(
-        card.found.notes[0].text().starts_with(told),
+        card.found.notes[0].rendered().starts_with(told),
         "{:?}",
         card.found.notes
     );
@@ -158,7 +158,7 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
         .found
         .errors
         .iter()
-        .map(|error| (error.run, error.message.text(), error.hint.text()))
+        .map(|error| (error.run, error.message.rendered(), error.hint.rendered()))
         .collect();
     assert_eq!(
         errors,
@@ -253,7 +253,7 @@ fn expectations_of_its_own_replace_the_limits_and_that_is_said() {
     assert!(card.found.failures.is_empty());
     assert!(
         card.found.notes[0]
-            .text()
+            .rendered()
             .contains("`max_recovery_ms` and `require_clean_timeout`")
     );
 }

@@ -387,7 +387,7 @@ proptest! {
         let limits = RecoveryBlock { max_detection_ms: budget, ..block() };
         if let Ok(card) = gated(vec![recorded.clone()], Some(limits)) {
             for failure in card.found.failures {
-                prop_assert!(!failure.message.text().is_empty());
+                prop_assert!(!failure.message.rendered().is_empty());
             }
         }
         // Where each call has one mark, the order of the marks does not matter.

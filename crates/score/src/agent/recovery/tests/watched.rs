@@ -46,7 +46,7 @@ fn marks_alone_pass_and_fail() {
         assert!(card.found.errors.is_empty(), "{:?}", card.found.errors);
         let failure = &card.found.failures[0];
         assert_eq!(
-            (failure.target.as_str(), failure.message.text().as_str()),
+            (failure.target.as_str(), failure.message.rendered().as_str()),
             (target, message)
         );
     }
@@ -66,7 +66,7 @@ fn a_client_that_gave_up_and_called_nothing_more_may_have_recovered() {
         error.message,
         "call 3 (`search`) met the fault hang: the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"
     );
-    assert!(error.hint.text().contains("trace of the agent itself"));
+    assert!(error.hint.rendered().contains("trace of the agent itself"));
     assert_eq!(card.run_value(0, RECOVERED), Some(&Value::Null));
     assert!(!card.has_never_happened(0, RECOVERY), "nobody knows");
     assert_eq!(card.run_value(0, CLEAN_TIMEOUT), Some(&json!(1)));
@@ -152,7 +152,7 @@ fn whether_an_altered_reply_was_noticed_shows_only_when_it_is_asked_for_again() 
             panic!("{kind}: {:?}", card.found.errors);
         };
         assert_eq!(
-            error.message.text(),
+            error.message.rendered(),
             format!(
                 "call 0 (`search`) met the fault {kind}: the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"
             )

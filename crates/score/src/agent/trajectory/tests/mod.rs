@@ -93,7 +93,7 @@ fn every_run_is_gated() {
         .found
         .failures
         .iter()
-        .map(|failure| (failure.run, failure.message.text()))
+        .map(|failure| (failure.run, failure.message.rendered()))
         .collect();
     assert_eq!(
         messages,
@@ -141,10 +141,10 @@ fn a_malformed_schema_is_an_error_not_a_failure() {
         let message = error.message;
         assert!(
             message
-                .text()
+                .rendered()
                 .starts_with("the arguments of expected call 1, `b`, cannot be compared: "),
             "{message:?}"
         );
-        assert!(!error.hint.text().is_empty());
+        assert!(!error.hint.rendered().is_empty());
     }
 }

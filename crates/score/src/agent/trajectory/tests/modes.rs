@@ -362,6 +362,6 @@ fn beyond_the_limit_nothing_is_claimed() {
             error.to_string(),
             "comparing 20000 recorded calls with 600 expected ones takes more than 10000000 comparisons"
         );
-        assert!(error.hint().text().contains("strict"));
+        assert!(error.hint().rendered().contains("strict"));
     }
 }

@@ -140,8 +140,8 @@ proptest! {
                 prop_assert!(mismatch.expected_index.is_none_or(|index| index < reference.len()));
                 prop_assert!(mismatch.recorded_index.is_none_or(|index| index < recorded.len()));
                 prop_assert!(mismatch.expected_index.or(mismatch.recorded_index).is_some());
-                prop_assert!(!mismatch.reason.text().is_empty() && !mismatch.reason.text().contains('\n'));
-                prop_assert!(mismatch.diffs.iter().all(|diff| !diff.message.text().is_empty()));
+                prop_assert!(!mismatch.reason.rendered().is_empty() && !mismatch.reason.rendered().contains('\n'));
+                prop_assert!(mismatch.diffs.iter().all(|diff| !diff.message.rendered().is_empty()));
             }
         }
     }

@@ -72,7 +72,7 @@ fn what_decides_and_is_not_told_is_an_error() {
         error.to_string(),
         "call 0, `a`, cannot be compared with expected call 0: the trace does not have its arguments"
     );
-    assert!(error.hint().text().contains("any"));
+    assert!(error.hint().rendered().contains("any"));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn what_does_not_decide_is_no_matter() {
         report
             .notes
             .iter()
-            .any(|note| note.text().contains("is unknown"))
+            .any(|note| note.rendered().contains("is unknown"))
     );
 }
 

@@ -54,7 +54,7 @@ fn a_schema_that_cannot_be_used_is_an_error() {
         let error = error(&json!({ "schema": schema }));
         assert!(error.to_string().starts_with(message), "{schema}: {error}");
         assert_eq!(error.place, "schema");
-        assert!(!error.hint.text().is_empty());
+        assert!(!error.hint.rendered().is_empty());
     }
 }
 
@@ -158,7 +158,7 @@ fn what_is_no_matcher_says_why() {
         let error = error(&given);
         assert_eq!(error.to_string(), message, "{given}");
         assert_eq!(error.place, place, "{given}");
-        assert!(!error.hint.text().is_empty(), "{given}");
+        assert!(!error.hint.rendered().is_empty(), "{given}");
     }
 }
 

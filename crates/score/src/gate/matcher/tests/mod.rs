@@ -294,8 +294,8 @@ proptest! {
                 Ok(()) => prop_assert!(matcher.is_match(&actual)),
                 Err(difference) => {
                     prop_assert!(!matcher.is_match(&actual));
-                    prop_assert!(difference.message.text().starts_with("expected ") || difference.message.text().starts_with("at "), "{:?}", difference.message);
-                    prop_assert!(difference.message.text().chars().count() < 2_000);
+                    prop_assert!(difference.message.rendered().starts_with("expected ") || difference.message.rendered().starts_with("at "), "{:?}", difference.message);
+                    prop_assert!(difference.message.rendered().chars().count() < 2_000);
                 }
             }
             prop_assert!(!matcher.describe().is_empty());

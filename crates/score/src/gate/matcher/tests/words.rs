@@ -20,7 +20,7 @@ fn differences_say_where() {
 
     let found = difference(&json!({"exact": "a"}), &json!("b"));
     assert_eq!(
-        (found.path.as_str(), found.message.text().as_str()),
+        (found.path.as_str(), found.message.rendered().as_str()),
         ("", "expected \"a\", got \"b\"")
     );
 
@@ -47,15 +47,19 @@ fn differences_say_where() {
     );
     let message = &found.message;
     assert!(
-        message.text().contains("at .n: expected at least 1, got 0"),
+        message
+            .rendered()
+            .contains("at .n: expected at least 1, got 0"),
         "{message:?}"
     );
     assert!(
-        message.text().contains("at .s: expected a text, got 5"),
+        message.rendered().contains("at .s: expected a text, got 5"),
         "{message:?}"
     );
     assert!(
-        message.text().contains("expected a map with `q`, got {"),
+        message
+            .rendered()
+            .contains("expected a map with `q`, got {"),
         "{message:?}"
     );
 
@@ -63,7 +67,7 @@ fn differences_say_where() {
     assert_eq!(found.expected, json!({"minimum": 0.7}));
     let found = difference(&json!({"length": {"min": 1}}), &json!([]));
     assert_eq!(
-        (found.path.as_str(), found.message.text().as_str()),
+        (found.path.as_str(), found.message.rendered().as_str()),
         (".length", "expected a length of at least 1, got 0 elements")
     );
     let found = difference(&json!({"not": {"contains": "x"}}), &json!(["x"]));
@@ -86,7 +90,7 @@ fn long_values_are_shortened() {
     let long = "x".repeat(1_000_000);
     let found = difference(&json!({"exact": "y"}), &json!(long));
     assert!(
-        found.message.text().chars().count() < 200,
+        found.message.rendered().chars().count() < 200,
         "{:?}",
         found.message
     );
@@ -94,7 +98,7 @@ fn long_values_are_shortened() {
     let other = format!("{}z", "x".repeat(500));
     let found = difference(&json!({"exact": long}), &json!(other));
     assert!(
-        found.message.text().ends_with(&format!(
+        found.message.rendered().ends_with(&format!(
             "got …\"{}z\", which differs from character 501 on",
             "x".repeat(20)
         )),
@@ -103,7 +107,9 @@ fn long_values_are_shortened() {
     );
     let many: Vec<u32> = (0..100_000).collect();
     let found = difference(&json!({"contains": "x"}), &json!(many));
-    assert!(found.message.text().chars().count() < 250 && found.message.text().ends_with('…'));
+    assert!(
+        found.message.rendered().chars().count() < 250 && found.message.rendered().ends_with('…')
+    );
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn bad_files_are_told_with_their_place() {
         fs::write(&path, &bytes).unwrap();
         let told = match read(&path) {
             Err(error) => {
-                assert!(error.hint.text().contains("`record`"));
+                assert!(error.hint.rendered().contains("`record`"));
                 error.to_string()
             }
             Ok(_) => String::new(),

@@ -178,7 +178,9 @@ async fn a_miss_names_the_nearest_and_the_difference() {
                     kind: WireErrorKind::Final(TestError { message, hint }),
                     ..
                 }) => {
-                    assert!(hint.text().contains("`record`") && hint.text().contains("`live`"));
+                    assert!(
+                        hint.rendered().contains("`record`") && hint.rendered().contains("`live`")
+                    );
                     message
                 }
                 other => panic!("{other:?}"),
@@ -186,16 +188,16 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         }
     };
     let told = miss(json!({ "messages": [{ "content": "Hello" }, { "content": [{ "text": "the long story of a dog" }] }] })).await;
-    assert!(told.text().contains("request 2"), "{told:?}");
+    assert!(told.rendered().contains("request 2"), "{told:?}");
     assert!(
-        told.text().contains("messages[1].content[0].text: recorded \"the long story of a cat\", now \"the long story of a dog\""),
+        told.rendered().contains("messages[1].content[0].text: recorded \"the long story of a cat\", now \"the long story of a dog\""),
         "{told:?}"
     );
     let first = ask(&json!({ "messages": [{ "content": "Hello" }] }));
     assert!(replayer.send(&first).await.is_ok());
     let told = miss(json!({ "messages": [{ "content": "Hello" }] })).await;
     assert!(
-        told.text().contains("more often than it was recorded"),
+        told.rendered().contains("more often than it was recorded"),
         "{told:?}"
     );
 
@@ -203,13 +205,15 @@ async fn a_miss_names_the_nearest_and_the_difference() {
     let missed = replayer.call(called("api", "search", &query));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
-        message.text().contains("query: recorded \"x\", now \"y\""),
+        message
+            .rendered()
+            .contains("query: recorded \"x\", now \"y\""),
         "{message:?}"
     );
     let missed = replayer.call(called("api", "drop", &none));
     let TestError { message, .. } = missed.await.unwrap_err();
     assert!(
-        message.text().contains("a call of search of api"),
+        message.rendered().contains("a call of search of api"),
         "{message:?}"
     );
 }
@@ -265,7 +269,7 @@ async fn the_nearest_request_is_the_one_that_says_the_same() {
         panic!("it is final");
     };
     assert!(
-        told.text().contains(
+        told.rendered().contains(
             "request 2 of the recording, was sent to /elsewhere, this one to /v1/messages"
         ),
         "{told:?}"

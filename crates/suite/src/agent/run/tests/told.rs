@@ -137,7 +137,7 @@ async fn a_wait_beyond_the_time_is_not_begun() {
             .failure
             .unwrap()
             .message
-            .text()
+            .rendered()
             .contains("in 1 try,")
     );
 }
@@ -153,7 +153,7 @@ async fn what_is_refused_is_not_asked_again() {
             failure.to_string(),
             format!("the model provider answered with HTTP {status}: no")
         );
-        assert!(failure.hint.text().contains(hint), "{:?}", failure.hint);
+        assert!(failure.hint.rendered().contains(hint), "{:?}", failure.hint);
     }
 }
 

@@ -108,7 +108,7 @@ async fn an_answer_that_is_too_large_is_not_asked_for_again() {
     assert_eq!(sent, 1);
     let failure = finished.failure.unwrap();
     assert!(failure.to_string().contains("8388608 bytes"), "{failure}");
-    assert!(failure.hint.text().contains("max_tokens"));
+    assert!(failure.hint.rendered().contains("max_tokens"));
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn a_failure_behind_a_status_of_success_is_one() {
         let played = play_with(|_| Said::Raw(GONE), provider, &test()).await;
         let failure = played.finished.failure.clone().unwrap();
         assert!(
-            failure.message.text().contains("with HTTP 404:"),
+            failure.message.rendered().contains("with HTTP 404:"),
             "{failure}"
         );
         assert_eq!(played.model.asked().len(), 1);
@@ -198,7 +198,10 @@ async fn a_provider_that_never_has_time_is_given_up() {
     assert_eq!(played.stop(), StopReason::Error);
     assert_eq!(played.model.asked().len(), 5);
     let failure = played.finished.failure.clone().unwrap();
-    assert!(failure.message.text().contains("in 5 tries,"), "{failure}");
+    assert!(
+        failure.message.rendered().contains("in 5 tries,"),
+        "{failure}"
+    );
     assert!(failure.to_string().contains("HTTP 529"), "{failure}");
     let conversation = played.run().conversation.as_ref().unwrap();
     assert_eq!(
@@ -216,10 +219,10 @@ async fn garbage_is_told_and_not_asked_for_again() {
         assert_eq!(played.model.asked().len(), 1);
         let failure = played.finished.failure.clone().unwrap();
         assert!(
-            failure.message.text().contains("not understood"),
+            failure.message.rendered().contains("not understood"),
             "{failure}"
         );
-        assert!(failure.hint.text().contains("base_url"));
+        assert!(failure.hint.rendered().contains("base_url"));
     }
 }
 

@@ -38,7 +38,7 @@ async fn the_runs_before_it_are_judged_and_all_are_kept() {
     assert_eq!(report.errors.len(), 1, "{report:?}");
     assert_eq!(report.errors[0].run, Some(2));
     assert!(
-        report.errors[0].message.text().contains("HTTP 400"),
+        report.errors[0].message.rendered().contains("HTTP 400"),
         "{report:?}"
     );
     let failed: Vec<_> = report.failures.iter().map(|it| it.run).collect();
@@ -46,11 +46,12 @@ async fn the_runs_before_it_are_judged_and_all_are_kept() {
     assert_eq!(report.runs.len(), 2);
     let told = "2 of 5 runs came to an end, and runs 0 to 1 were judged, each by itself";
     assert!(
-        report.notes.iter().any(|note| note.text() == told),
+        report.notes.iter().any(|note| note.rendered() == told),
         "{report:?}"
     );
-    let unrecorded =
-        |note: &mcprove_settings::message::Message| note.text().starts_with("nothing was recorded");
+    let unrecorded = |note: &mcprove_settings::message::Message| {
+        note.rendered().starts_with("nothing was recorded")
+    };
     assert!(report.notes.iter().any(unrecorded), "{report:?}");
     assert!(!bench.cassette().exists());
     assert!(report.details.is_some());
@@ -93,7 +94,7 @@ async fn a_replay_that_breaks_tells_of_the_runs_before() {
     assert_eq!(report.errors[0].run, Some(1), "{report:?}");
     assert_eq!(report.failures.len(), 1, "{report:?}");
     assert!(
-        report.notes[0].text().starts_with("1 of 3 runs"),
+        report.notes[0].rendered().starts_with("1 of 3 runs"),
         "{report:?}"
     );
     assert_eq!(trace_of(&bench).runs.len(), 2);

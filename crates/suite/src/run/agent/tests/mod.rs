@@ -181,10 +181,7 @@ async fn a_looper_is_a_failed_row() {
         (failure.target.as_str(), failure.run),
         ("conversation.stop_reason", Some(1))
     );
-    assert!(
-        failure.message.text().starts_with("run 1: ")
-            && failure.message.text().contains("max_turns")
-    );
+    assert!(failure.message.rendered().contains("max_turns"));
     // Whoever expects just that has it.
     let expect = "expect: [{ target: conversation.stop_reason, matcher: { exact: turn_budget } }]";
     bench.test().gates = gates::parse_yaml(expect, "gates.yml").unwrap();
@@ -205,7 +202,7 @@ async fn only_what_is_gated_has_notes() {
         bench.test().gates = gates::parse_yaml(gates, "gates.yml").unwrap();
         let report = bench.run(CassetteMode::Live).await;
         let of_stability = |note: &mcprove_settings::message::Message| {
-            note.text().starts_with("stability.cost_per_progress")
+            note.rendered().starts_with("stability.cost_per_progress")
         };
         assert!(report.notes.iter().any(of_stability), "{report:?}");
     }
@@ -219,7 +216,7 @@ async fn one_is_no_plural() {
     let report = bench.run(CassetteMode::Live).await;
     let message = &report.failures[0].message;
     assert!(
-        message.text().contains("not done after 1 answer;"),
+        message.rendered().contains("not done after 1 answer;"),
         "{message:?}"
     );
 }
@@ -233,10 +230,10 @@ async fn what_is_not_the_agents_doing_is_an_error() {
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Error);
     assert!(
-        report.errors[0].message.text().contains("NOTHING"),
+        report.errors[0].message.rendered().contains("NOTHING"),
         "{report:?}"
     );
-    assert!(!report.errors[0].hint.text().is_empty());
+    assert!(!report.errors[0].hint.rendered().is_empty());
 
     let mut bench = Bench::new(&model.url(), 1, "");
     bench.test().servers = vec!["gone".to_owned()];
@@ -253,11 +250,11 @@ async fn what_is_not_the_agents_doing_is_an_error() {
     let report = bench.run(CassetteMode::Record).await;
     assert_eq!(report.outcome, TestOutcome::Error);
     assert!(
-        report.errors[0].message.text().contains("gone"),
+        report.errors[0].message.rendered().contains("gone"),
         "{report:?}"
     );
     assert!(
-        report.notes[0].text().contains("nothing was recorded"),
+        report.notes[0].rendered().contains("nothing was recorded"),
         "{report:?}"
     );
     assert!(!bench.cassette().exists());
@@ -290,15 +287,15 @@ async fn a_budget_of_tokens_that_nobody_counts_decides_nothing() {
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
     let error = &report.errors[0];
     assert!(
-        error.message.text().starts_with("inconclusive: "),
+        error.message.rendered().starts_with("inconclusive: "),
         "{error:?}"
     );
     assert!(
-        error.message.text().contains("budget.tokens is 100"),
+        error.message.rendered().contains("budget.tokens is 100"),
         "{error:?}"
     );
     assert!(
-        error.hint.text().contains("leave budget.tokens out"),
+        error.hint.rendered().contains("leave budget.tokens out"),
         "{error:?}"
     );
     let trace = std::fs::read_to_string(bench.trace()).unwrap();
@@ -373,10 +370,10 @@ fn turns_that_are_not_told_leave_stability_open() {
     assert!(
         report.errors[0]
             .message
-            .text()
+            .rendered()
             .starts_with("inconclusive: ")
     );
-    assert!(report.errors[0].hint.text().contains("turns"));
+    assert!(report.errors[0].hint.rendered().contains("turns"));
     let report = judged(Some(Vec::new()));
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
 }

@@ -77,7 +77,7 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         assert_eq!(drifted.outcome, TestOutcome::Error, "{drifted:?}");
         let message = &drifted.errors[0].message;
         assert!(
-            message.text().contains("recovery.max_detection_ms: "),
+            message.rendered().contains("recovery.max_detection_ms: "),
             "{message:?}"
         );
         bench.test().gates = before;
@@ -90,7 +90,7 @@ async fn the_faults_of_mocks_act_in_virtual_time() {
         let report = bench.run(CassetteMode::Replay).await;
         assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
         let message = &report.errors[0].message;
-        assert!(message.text().contains("inject[0]: "), "{message:?}");
+        assert!(message.rendered().contains("inject[0]: "), "{message:?}");
     }
 }
 
@@ -115,11 +115,11 @@ async fn a_cassette_that_does_not_fit_is_refused() {
     assert!(
         error
             .message
-            .text()
+            .rendered()
             .contains("prompt: recorded \"File an issue.\", now \"File two issues.\""),
         "{error}"
     );
-    assert!(error.hint.text().contains("`record`") && error.hint.text().contains("`live`"));
+    assert!(error.hint.rendered().contains("`record`") && error.hint.rendered().contains("`live`"));
     // A recording that could not be made leaves the old one alone, and says so.
     let before = std::fs::read(bench.cassette()).unwrap();
     let report = bench.run(CassetteMode::Record).await;
@@ -129,14 +129,14 @@ async fn a_cassette_that_does_not_fit_is_refused() {
         "there is no key: {report:?}"
     );
     assert!(
-        report.notes[0].text().contains("as it was before"),
+        report.notes[0].rendered().contains("as it was before"),
         "{report:?}"
     );
     bench.options.stop.request();
     bench.options.environment = Environment::new(|_| Some("x".to_owned()));
     let report = bench.run(CassetteMode::Record).await;
     assert!(
-        report.errors[0].message.text().contains("interrupted"),
+        report.errors[0].message.rendered().contains("interrupted"),
         "{report:?}"
     );
     assert_eq!(std::fs::read(bench.cassette()).unwrap(), before);
@@ -162,7 +162,7 @@ async fn a_strange_cassette_can_do_nothing() {
     let report = bench.run(CassetteMode::Replay).await;
     assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
     assert!(
-        report.errors[0].message.text().contains("cassette"),
+        report.errors[0].message.rendered().contains("cassette"),
         "{report:?}"
     );
     // The same where only the answer is another.
@@ -254,7 +254,7 @@ async fn a_stop_ends_runs_and_leaves_the_recording() {
     stopping.await.unwrap();
     assert_eq!(report.errors[0].message, "interrupted");
     let untouched =
-        |note: &mcprove_settings::message::Message| note.text().contains("is as it was before");
+        |note: &mcprove_settings::message::Message| note.rendered().contains("is as it was before");
     assert!(report.notes.iter().any(untouched), "{report:?}");
     assert_eq!(report.details, None, "there is nothing to tell of its runs");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "the old one");
@@ -275,11 +275,11 @@ async fn another_model_is_not_asked_unawares() {
     assert!(
         error
             .message
-            .text()
+            .rendered()
             .contains("model: recorded \"claude-test\", now \"claude-other\""),
         "{error:?}"
     );
-    assert!(error.hint.text().contains("`record`"), "{error:?}");
+    assert!(error.hint.rendered().contains("`record`"), "{error:?}");
     assert_eq!(model.asked().len(), asked);
     let report = bench.run(CassetteMode::Live).await;
     assert_eq!(report.outcome, TestOutcome::Passed, "{report:?}");
@@ -297,7 +297,7 @@ async fn the_recording_of_another_suite_stays() {
         let report = bench.run(mode).await;
         assert_eq!(report.outcome, TestOutcome::Error, "{report:?}");
         assert!(
-            report.errors[0].message.text().contains("suite.yml"),
+            report.errors[0].message.rendered().contains("suite.yml"),
             "{report:?}"
         );
         assert_eq!(std::fs::read(bench.cassette()).unwrap(), before);

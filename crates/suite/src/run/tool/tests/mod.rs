@@ -102,7 +102,10 @@ async fn one(mode: &str, settings: &Value, test: &str) -> TestReport {
 }
 
 fn outcome(report: &TestReport) -> (TestOutcome, String) {
-    let failures = report.failures.iter().map(|failure| failure.message.text());
+    let failures = report
+        .failures
+        .iter()
+        .map(|failure| failure.message.rendered());
     let errors = report.errors.iter().map(ToString::to_string);
     (
         report.outcome,
@@ -160,7 +163,7 @@ async fn a_call_is_held_against_what_must_come_back() {
         "{:?}",
         reports[4]
     );
-    assert!(reports[5].errors[0].hint.text().contains("set MISSING"));
+    assert!(reports[5].errors[0].hint.rendered().contains("set MISSING"));
     assert_eq!(reports[6].skipped.as_deref(), Some("not today"));
 }
 
@@ -334,7 +337,11 @@ async fn a_server_that_rejects_everything_proves_nothing_with_bad_requests() {
     let gate = expects("{ target: negative_path.gate_passed, matcher: { exact: 1 } }");
     let report = one("error", &json!({}), &gate).await;
     assert_eq!(report.outcome, TestOutcome::Failed, "{report:?}");
-    assert!(report.notes[0].text().contains("no bad request was made"));
+    assert!(
+        report.notes[0]
+            .rendered()
+            .contains("no bad request was made")
+    );
 }
 
 #[tokio::test]
@@ -371,7 +378,7 @@ async fn bad_requests_are_gated() {
         report
             .notes
             .iter()
-            .any(|note| note.text().contains("wrong_type")),
+            .any(|note| note.rendered().contains("wrong_type")),
         "{:?}",
         report.notes
     );
@@ -436,13 +443,13 @@ async fn what_a_server_asks_for_and_does_not_get_is_no_finding() {
             assert!(
                 report.errors[0]
                     .message
-                    .text()
+                    .rendered()
                     .contains("sampling/createMessage")
             );
             assert!(
                 report.errors[0]
                     .hint
-                    .text()
+                    .rendered()
                     .contains("accept_requests: true")
             );
         }
@@ -503,7 +510,7 @@ async fn a_server_that_does_not_start_is_tried_once() {
             message.contains("`s` does not run") && message.contains("boom"),
             "{message}"
         );
-        assert!(!report.errors[0].hint.text().is_empty());
+        assert!(!report.errors[0].hint.rendered().is_empty());
     }
     // Dying of `server/discover`, it is started once more to be greeted with `initialize`.
     let starts = std::fs::read_to_string(&log).unwrap().lines().count();

@@ -63,7 +63,10 @@ fn outcomes(reports: &[TestReport]) -> Vec<TestOutcome> {
 }
 
 fn has_note(report: &TestReport, words: &str) -> bool {
-    report.notes.iter().any(|note| note.text().contains(words))
+    report
+        .notes
+        .iter()
+        .any(|note| note.rendered().contains(words))
 }
 
 const THREE: &str = "  - { name: a, tool: TOOL, timeout_ms: 800 }\n  - { name: b, tool: ok, timeout_ms: 800 }\n  - { name: c, tool: ok, timeout_ms: 800 }\n";
