@@ -103,7 +103,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A duration as knobs have it: `250ms`, `60s`, `5m`, `1h`.
+/// A duration as settings have it: `250ms`, `60s`, `5m`, `1h`.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     if duration.subsec_nanos() > 0 {

@@ -19,11 +19,14 @@ const MARK: &str = "mcprove: injected oversized text";
 /// How far the overtaken reply stays behind.
 const GAP: Duration = Duration::from_millis(50);
 
+/// Milliseconds, up to a day.
+const DELAY: Kind = Kind::Whole(0, 86_400_000);
+
 /// The settings of all kinds; which kind has which says [`settings_of`].
 #[derive(Settings)]
 struct KindSettings {
     /// how late, in milliseconds
-    #[setting(default = 1_000, kind = WHOLE)]
+    #[setting(default = 1_000, kind = DELAY)]
     delay_ms: u64,
     /// how many calls hang
     #[setting(default = 1, kind = WHOLE)]
@@ -35,22 +38,22 @@ struct KindSettings {
     #[setting(default = 0.5, kind = SHARE)]
     rate: f64,
     /// how late at least, in milliseconds
-    #[setting(default = 0, kind = WHOLE)]
+    #[setting(default = 0, kind = DELAY)]
     min_ms: u64,
     /// how late at most, in milliseconds
-    #[setting(default = 1_000, kind = WHOLE)]
+    #[setting(default = 1_000, kind = DELAY)]
     max_ms: u64,
     /// how long the text is
-    #[setting(default = 10_485_760, kind = WHOLE)]
+    #[setting(default = 10_485_760, kind = Kind::Whole(0, 1 << 30))]
     bytes: usize,
     /// how long a reply waits to be overtaken, in milliseconds
-    #[setting(default = 500, kind = WHOLE)]
+    #[setting(default = 500, kind = DELAY)]
     hold_ms: u64,
     /// the time between two notifications, in milliseconds
-    #[setting(default = 100, kind = WHOLE)]
+    #[setting(default = 100, kind = DELAY)]
     every_ms: u64,
-    /// the status, from 400 to 599
-    #[setting(default = 503, kind = WHOLE)]
+    /// the status
+    #[setting(default = 503, kind = Kind::Whole(400, 599))]
     status: u64,
     /// after how many seconds to retry (Retry-After)
     #[setting(default = 1, kind = WHOLE)]

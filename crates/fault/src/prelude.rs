@@ -5,6 +5,7 @@ pub use std::fmt;
 pub use std::str::FromStr;
 
 pub use bytes::Bytes;
+pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::setting::Setting;
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::{FaultKind, fault_names};

@@ -11,17 +11,13 @@
 
 use std::fmt::Write as _;
 
-use mcprove_settings::registry::nearest;
+use mcprove_settings::registry::did_you_mean;
 
 use super::ordinals::Ordinals;
 use crate::prelude::*;
 
 /// What every fault has besides the settings of its kind.
 const COMMON: [&str; 6] = ["name", "tool", "server", "calls", "rate", "seed"];
-/// No delay is longer.
-const DELAY_MS_MAX: u64 = 86_400_000;
-/// No text is longer: it is made in memory.
-const BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
 /// What is wrong with a fault, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +88,7 @@ impl FaultSpec {
             let set = self.put(&normal, value);
             return set.map_err(|problem| FaultError(format!("{key} {problem}")));
         }
-        let near = did_you_mean(nearest(keys.iter().copied(), &normal));
+        let near = did_you_mean(keys.iter().copied(), &normal);
         let (kind, known) = (self.kind.name(), keys.join(", "));
         Err(FaultError(format!(
             "a fault of kind {kind} has no {key:?}{near}; it has {known}"
@@ -123,7 +119,9 @@ impl FaultSpec {
             }
             "seed" => self.seed = Some(value.as_u64().ok_or("must be a whole number from 0")?),
             _ => {
-                check_own(name, &value)?;
+                if let Some(setting) = setting_of(self.kind, name) {
+                    check_own(setting, &value)?;
+                }
                 self.settings.insert(name.to_owned(), value);
             }
         }
@@ -299,46 +297,23 @@ pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
 /// The kind with this name; both `-` and `_` will do.
 fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
     name.parse().map_err(|()| {
-        let near = nearest(fault_names(), &name.replace('-', "_"));
-        let near = near.map(|near| near.replace('_', "-"));
-        let hint = did_you_mean(near.as_deref());
-        FaultError(format!("no fault is called {name:?}{hint}"))
+        let near = did_you_mean(fault_names(), &name.replace('-', "_"));
+        FaultError(format!("no fault is called {name:?}{near}"))
     })
 }
 
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    let hint = |suggestion: &str| format!("; did you mean {suggestion:?}?");
-    suggestion.map(hint).unwrap_or_default()
-}
-
-/// What is wrong with the value of a setting of a kind: what it has to be, or its range.
-fn check_own(name: &str, value: &Value) -> Result<(), &'static str> {
-    let (expected, range, limits) = match name {
-        "code" if value.is_i64() => return Ok(()),
-        "code" => return Err("must be a whole number"),
-        "status" => (
-            "must be a whole number from 0",
-            400..=599,
-            "must be from 400 to 599",
-        ),
-        "bytes" => (
-            "must be a whole number of bytes",
-            0..=BYTES_MAX,
-            "must be at most 1073741824, a gibibyte",
-        ),
-        _ if name.ends_with("_ms") => (
-            "must be a whole number of milliseconds",
-            0..=DELAY_MS_MAX,
-            "must be at most 86400000, a day",
-        ),
-        _ if name.ends_with("_s") => ("must be a whole number of seconds", 0..=u64::MAX, ""),
-        _ => ("must be a whole number from 0", 0..=u64::MAX, ""),
+/// What is wrong with the value of a setting of a kind.
+fn check_own(setting: &Setting, value: &Value) -> Result<(), String> {
+    let is_right = match setting.kind {
+        Kind::Whole(least, most) => value
+            .as_u64()
+            .is_some_and(|value| (least..=most).contains(&value)),
+        _ => value.is_i64(),
     };
-    match value.as_u64() {
-        Some(value) if range.contains(&value) => Ok(()),
-        Some(_) => Err(limits),
-        None => Err(expected),
+    if is_right {
+        return Ok(());
     }
+    Err(format!("must be a {}", setting.kind.describe()))
 }
 
 fn ordinals(value: &Value) -> Result<Ordinals, String> {

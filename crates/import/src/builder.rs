@@ -10,7 +10,7 @@ use crate::prelude::*;
 #[derive(Debug, Default)]
 pub struct RunBuilder {
     pub model: Option<String>,
-    calls: Vec<Made>,
+    calls: Vec<BuiltCall>,
     /// The calls that have the same id.
     asked: BTreeMap<String, Asked>,
     pub turns: Vec<OpenTurn>,
@@ -45,7 +45,7 @@ pub struct OpenTurn {
 
 /// A call, its id, and its result.
 #[derive(Debug)]
-struct Made {
+struct BuiltCall {
     id: String,
     call: ToolCall,
     result: Option<(Option<bool>, Json)>,
@@ -121,7 +121,7 @@ impl RunBuilder {
             .or_default()
             .waiting
             .push_back(place);
-        self.calls.push(Made {
+        self.calls.push(BuiltCall {
             id: id.to_owned(),
             call,
             result: None,

@@ -221,7 +221,7 @@ pub mod settings {
 ///
 /// let scenario = Scenario::sustained().duration(Duration::from_millis(200)).tool("echo");
 /// let report = Run::new(InMemory::fixture("normal").unwrap(), scenario).execute().await.unwrap();
-/// assert_eq!(report.outcome, RunOutcome::Passed, "{report:?}");
+/// assert_eq!(report.outcome(), RunOutcome::Passed, "{report:?}");
 /// let server: &ServerInfo = &report.server_info;
 /// assert_eq!(server.transport, "memory");
 ///

@@ -18,6 +18,7 @@ use serde_json::Value;
 /// assert!(answer.reply.is_some());
 /// # });
 /// ```
+#[derive(mcprove_settings::setting::Opaque)]
 pub struct SessionCaller<'a>(pub &'a Session);
 
 impl Caller for SessionCaller<'_> {

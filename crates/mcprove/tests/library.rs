@@ -922,3 +922,46 @@ async fn a_cancelled_call() {
         session.violations()
     );
 }
+
+/// Whatever a failed assertion may print.
+#[test]
+fn every_type_at_the_root_has_debug() {
+    const fn has<T: std::fmt::Debug + ?Sized>() {}
+    has::<mcprove::Run>();
+    has::<mcprove::RunContext>();
+    has::<mcprove::RunFacts<'_>>();
+    has::<mcprove::Connection>();
+    has::<mcprove::PreparedCall>();
+    has::<mcprove::Comparer>();
+    has::<mcprove::EventStream>();
+    has::<mcprove::Recorder>();
+    has::<mcprove::SessionOptions>();
+    has::<mcprove::Call>();
+    has::<Mock>();
+    has::<MockOptions>();
+    has::<mcprove::Exchange>();
+    has::<mcprove::SessionCaller<'_>>();
+    has::<mcprove::eval::RunCard<'_>>();
+    has::<mcprove::eval::metrics::recovery::Recovery>();
+}
+
+#[tokio::test]
+async fn the_json_of_a_report_says_what_its_verdicts_say_now() {
+    let server = InMemory::fixture("normal").unwrap();
+    let mut report = Run::new(server, sustained().tool("echo"))
+        .with_calibration(false)
+        .execute()
+        .await
+        .unwrap();
+    assert!(report.passed(), "{report:?}");
+    report
+        .verdicts
+        .push(mcprove::Verdict::critical("mine", "It broke.", "repair it"));
+    let json: Value = serde_json::from_str(&report.to_json()).unwrap();
+    assert_eq!(
+        (&json["passed"], &json["outcome"]),
+        (&json!(false), &json!("failed"))
+    );
+    let read: Report = serde_json::from_value(json).unwrap();
+    assert!(!read.passed());
+}

@@ -185,6 +185,6 @@ impl Told {
 fn not_a_recording() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "it is not a whole recording that could be gone on with",
+        "it is no complete recording, so nothing can be added to it",
     )
 }

@@ -57,14 +57,14 @@ impl RecordedRequest {
         self.0.has_ended.load(Ordering::Relaxed)
     }
 
-    /// It is answered with this message, a JSON-RPC response; what is none counts as malformed.
+    /// It is answered with this message, a JSON-RPC response; anything else counts as malformed.
     pub fn answer(&self, message: &[u8]) {
         match Envelope::parse(message) {
             Ok(envelope) => match envelope.classify() {
                 Message::Response { result, .. } => self.result(result),
                 Message::Error { error, .. } => match parse_bounded::<RpcError>(error) {
                     Ok(error) => self.error(&error),
-                    Err(error) => self.malformed(&format!("the error is none: {error}")),
+                    Err(error) => self.malformed(&format!("not a JSON-RPC error: {error}")),
                 },
                 Message::Invalid { reason, .. } => self.malformed(reason),
                 _ => self.malformed("it is not an answer"),
@@ -78,7 +78,7 @@ impl RecordedRequest {
     pub fn answer_to(&self, id: &str, message: &[u8]) {
         match mcprove_fault::raw_id(message) {
             Some(other) if other != id => {
-                let message = format!("a reply to {other}, which nobody asked");
+                let message = format!("a reply to request {other}, which was not sent");
                 self.note("remark", &message);
             }
             _ => self.answer(message),

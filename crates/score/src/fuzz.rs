@@ -161,7 +161,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
     } else {
         let dropped = match report.unanswered {
             0 => String::new(),
-            count => format!(", {count} dropped that nobody waits for"),
+            count => format!(", {count} ignored"),
         };
         Verdict::pass(
             "fuzz",

@@ -20,7 +20,7 @@ pub use mcprove_settings::phrase::{
     whole,
 };
 pub use mcprove_settings::reader::{Reader, Section};
-pub use mcprove_settings::registry::nearest;
+pub use mcprove_settings::registry::{did_you_mean, nearest};
 pub use mcprove_settings::setting::{Setting, SettingType, Settings, data, sparse, stored};
 pub use mcprove_settings::table::{self, Row, map_schema};
 pub use mcprove_settings::tree::{Data, Field, Node};

@@ -26,7 +26,7 @@ pub use mcprove_settings::{
     error::ConfigErrors,
     json_schema::{Remote, compile},
     reader::{Reader, Warning},
-    setting::Settings,
+    setting::{Opaque, Settings},
     text::shorten,
     tree::{Data, Field, Node, too_large},
 };

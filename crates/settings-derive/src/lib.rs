@@ -63,6 +63,24 @@ fn derive(input: TokenStream, root: &Tokens) -> TokenStream {
         .into()
 }
 
+/// `Debug` that says no more than the name, for what holds functions, tasks or connections.
+#[proc_macro_derive(Opaque)]
+pub fn derive_opaque(input: TokenStream) -> TokenStream {
+    let DeriveInput {
+        ident, generics, ..
+    } = syn::parse_macro_input!(input);
+    let (given, taken, bounds) = generics.split_for_impl();
+    let name = ident.to_string();
+    let debug = quote! {
+        impl #given ::std::fmt::Debug for #ident #taken #bounds {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                formatter.debug_struct(#name).finish_non_exhaustive()
+            }
+        }
+    };
+    debug.into()
+}
+
 /// A type that holds data: it is printed, cloned, compared, written, read back to an equal value, and has a schema.
 /// What else it derives stands in brackets.
 #[proc_macro_attribute]

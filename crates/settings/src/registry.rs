@@ -108,6 +108,12 @@ fn find_named<'a, T, N: Iterator<Item = &'static str>>(
         })
 }
 
+/// `; did you mean "contains"?`, where one of these is close.
+pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
+    let close = nearest(names, wanted);
+    close.map_or_else(String::new, |close| format!("; did you mean {close:?}?"))
+}
+
 /// The known name closest to `wanted`, if one is close enough to be a slip of the keyboard: a character too many, too
 /// few or wrong, or two neighbours swapped.
 pub fn nearest<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> Option<&'a str> {

@@ -28,7 +28,9 @@
 //! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
 //! ```
 
-pub use mcprove_settings_derive::{PublicSettings, Settings, data, in_seconds, sparse, stored};
+pub use mcprove_settings_derive::{
+    Opaque, PublicSettings, Settings, data, in_seconds, sparse, stored,
+};
 
 use crate::kind;
 use crate::prelude::*;

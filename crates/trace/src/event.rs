@@ -32,6 +32,7 @@ pub struct CallTag {
 
 /// What an [`Event`] is about. JSON texts are whole values, as they were on the wire.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum EventKind<'a> {
     /// A request was sent.
     Request {

@@ -18,7 +18,7 @@ pub use mcprove_settings::own_limits::OwnLimit;
 pub use mcprove_settings::private_file;
 pub use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
 pub use mcprove_settings::secret::Redactor;
-pub use mcprove_settings::setting::{data, sparse, stored};
+pub use mcprove_settings::setting::{Opaque, data, sparse, stored};
 pub use mcprove_settings::sync::lock;
 pub use mcprove_settings::text::shorten;
 pub use schemars::JsonSchema;

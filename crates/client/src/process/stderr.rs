@@ -29,7 +29,7 @@ pub type Tee = Arc<dyn Fn(&[u8]) + Send + Sync>;
 /// assert_eq!(log.tail(), "listening\n");
 /// assert_eq!(log.bytes(), 10);
 /// ```
-#[derive(Default)]
+#[derive(Opaque, Default)]
 #[must_use]
 pub struct StderrLog {
     /// Everything passes here first.
@@ -147,15 +147,6 @@ impl StderrLog {
 impl Drop for StderrLog {
     fn drop(&mut self) {
         self.finish();
-    }
-}
-
-impl fmt::Debug for StderrLog {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StderrLog")
-            .field("bytes", &self.bytes())
-            .finish_non_exhaustive()
     }
 }
 

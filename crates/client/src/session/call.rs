@@ -128,6 +128,7 @@ impl CallError {
 
 /// A request that was sent. Await it for the answer; drop it to cancel.
 #[must_use = "a call that is dropped is cancelled"]
+#[derive(Opaque)]
 pub struct Call(InFlight<Arc<Core>>);
 
 impl Call {

@@ -6,6 +6,7 @@ use crate::prelude::*;
 
 /// Why no session came about.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// The server process could not be started.
     #[error(transparent)]

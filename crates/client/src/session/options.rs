@@ -86,7 +86,7 @@ pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
 /// let options = SessionOptions::default().with_call_timeout(Duration::from_secs(5));
 /// assert_eq!(options.max_frame, 64 * 1024 * 1024);
 /// ```
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 #[must_use]
 pub struct SessionOptions {
     /// Which revision to speak.

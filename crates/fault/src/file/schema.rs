@@ -1,9 +1,7 @@
 //! The JSON Schema of a faults file, for editors and other programs: `faults.v1`.
 //!
-//! It is made from the table of kinds. It cannot say which kind has which setting, but takes everything
-//! that the reader takes.
+//! It is made from the table of kinds, and takes what the reader takes.
 
-use mcprove_settings::kind::Kind;
 use mcprove_settings::table::spellings;
 use schemars::{Schema, json_schema};
 
@@ -62,10 +60,24 @@ pub fn list_schema(extra: Map<String, Value>) -> Value {
             "description": "The seed of its choices",
         }),
     );
-    for setting in kinds().flat_map(settings_of) {
-        if setting.name != "rate" {
-            add(setting.name, setting_schema(setting));
-        }
+    // A setting is refused where the kind does not have it.
+    let mut refused = BTreeMap::new();
+    let own = kinds().flat_map(settings_of);
+    for setting in own.filter(|setting| setting.name != "rate") {
+        add(setting.name, setting_schema(setting));
+        let has_it = |kind: &FaultKind| setting_of(*kind, setting.name).is_some();
+        let owners: Vec<String> = kinds()
+            .filter(has_it)
+            .flat_map(|kind| spellings(kind.name()))
+            .collect();
+        let names: Map<String, Value> = spellings(setting.name)
+            .map(|name| (name, Value::Bool(false)))
+            .collect();
+        let rule = json!({
+            "if": { "properties": { "kind": { "not": { "enum": owners } } } },
+            "then": { "properties": names },
+        });
+        refused.insert(setting.name, rule);
     }
     for (name, schema) in extra {
         add(&name, schema);
@@ -76,6 +88,7 @@ pub fn list_schema(extra: Map<String, Value>) -> Value {
         "properties": properties,
         "required": ["kind"],
         "additionalProperties": false,
+        "allOf": refused.into_values().collect::<Vec<Value>>(),
     });
     json!({ "type": "array", "items": { "anyOf": [line, map] }, "maxItems": FAULTS_MAX })
 }
@@ -100,13 +113,8 @@ fn ordinals() -> Value {
 }
 
 fn setting_schema(setting: &Setting) -> Value {
-    let mut schema = json!({
-        "type": "integer",
-        "description": setting.about,
-        "default": setting.default_value(),
-    });
-    if let Kind::Whole(least, _) = setting.kind {
-        schema["minimum"] = least.into();
-    }
+    let mut schema = setting.kind.schema();
+    schema["description"] = setting.about.into();
+    schema["default"] = setting.default_value().into();
     schema
 }

@@ -173,13 +173,13 @@ const BAD: &[[&str; 4]] = &[
     [
         "- { kind: slow, delay_ms: soon }",
         "1:27",
-        "`delay_ms` must be a whole number of milliseconds",
+        "`delay_ms` must be a whole number, 0 to 86400000",
         "how late, in milliseconds; 1000 unless given",
     ],
     [
         "- { kind: slow, delay-ms: -1 }",
         "1:27",
-        "`delay_ms` must be a whole number of milliseconds",
+        "`delay_ms` must be a whole number, 0 to 86400000",
         "1000 unless given",
     ],
     [
@@ -251,7 +251,7 @@ const BAD: &[[&str; 4]] = &[
     [
         "- { kind: http_status, status: 200 }",
         "1:32",
-        "`status` must be from 400 to 599",
+        "`status` must be a whole number, 400 to 599",
         "503 unless given",
     ],
     [
@@ -362,6 +362,11 @@ fn the_schema_takes_what_the_reader_takes() {
         "- { kind: slow, delaay_ms: 5 }",
         "- { kind: slow, delay_ms: -1 }",
         "- { kind: hang, rate: 2 }",
+        "- { kind: hang, delay_ms: 5 }",
+        "- { kind: http_status, status: 200 }",
+        "- { kind: http-status, status: 600 }",
+        "- { kind: slow, delay_ms: 999999999 }",
+        "- { kind: oversized, bytes: 99999999999 }",
         "- { kind: hang, target: search }",
     ] {
         assert!(!validator.is_valid(&json(text)), "{text}");

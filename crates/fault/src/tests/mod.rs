@@ -356,25 +356,31 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         ("hnag", r#"no fault is called "hnag"; did you mean "hang"?"#),
         (
             "recover-aftr:1",
-            r#"no fault is called "recover-aftr"; did you mean "recover-after"?"#,
+            r#"no fault is called "recover-aftr"; did you mean "recover_after"?"#,
         ),
         ("", r#"no fault is called """#),
         ("hang:5", "hang takes nothing after a colon"),
-        ("slow:1s", "delay_ms must be a whole number of milliseconds"),
-        ("slow:-5", "delay_ms must be a whole number of milliseconds"),
+        ("slow:1s", "delay_ms must be a whole number, 0 to 86400000"),
+        ("slow:-5", "delay_ms must be a whole number, 0 to 86400000"),
         (
             "slow:99999999999",
-            "delay_ms must be at most 86400000, a day",
+            "delay_ms must be a whole number, 0 to 86400000",
         ),
         ("flaky:1.5", "rate must be a number from 0 to 1"),
         ("flaky:NaN", "rate must be a number from 0 to 1"),
-        ("http-status:200", "status must be from 400 to 599"),
+        (
+            "http-status:200",
+            "status must be a whole number, 400 to 599",
+        ),
         ("hang,calls=1,calls=2", "calls is given twice"),
         ("flaky:0.3,rate=0.9", "rate is given twice"),
-        ("oversized:10MB", "bytes must be a whole number of bytes"),
+        (
+            "oversized:10MB",
+            "bytes must be a whole number, 0 to 1073741824",
+        ),
         (
             "oversized:2000000000",
-            "bytes must be at most 1073741824, a gibibyte",
+            "bytes must be a whole number, 0 to 1073741824",
         ),
         (
             "jitter:50-10",

@@ -32,7 +32,7 @@ use std::cmp::Reverse;
 use mcprove_trace::canonical::{Identity, first_equal};
 
 use super::SessionId;
-use super::timeline::{Moment, Timeline};
+use super::timeline::{TimePoint, Timeline};
 use crate::prelude::*;
 
 /// Calls that begin closer together were made together, in milliseconds.
@@ -44,25 +44,25 @@ const NOTED_LATE_MS: i64 = 20;
 
 /// A call on the clock.
 pub struct Call {
-    pub began: Moment,
+    pub began: TimePoint,
     pub session: SessionId,
     /// When its session is heard of first.
-    pub session_began: Option<Moment>,
+    pub session_began: Option<TimePoint>,
     /// When it was answered, and whether with an error.
-    pub answered: Option<(Moment, bool)>,
+    pub answered: Option<(TimePoint, bool)>,
     /// When something came that cannot be read.
-    pub unread: Option<Moment>,
+    pub unread: Option<TimePoint>,
     /// When the client cancelled it.
-    pub cancelled: Option<Moment>,
+    pub cancelled: Option<TimePoint>,
     /// When its client left.
-    pub left: Option<Moment>,
+    pub left: Option<TimePoint>,
     /// When a fault struck it, and of which kind.
-    pub struck: Option<(Moment, FaultKind)>,
+    pub struck: Option<(TimePoint, FaultKind)>,
 }
 
 impl Call {
     /// When something arrived that ended the wait of the client.
-    fn arrived(&self) -> Option<Moment> {
+    fn arrived(&self) -> Option<TimePoint> {
         let answered = self.answered.filter(|(at, _)| *at >= self.began);
         let answered = match self.struck {
             Some((struck, kind)) if kind.ends_connection() => {
@@ -76,18 +76,18 @@ impl Call {
         answered.map(|(at, _)| at)
     }
 
-    fn cancelled(&self) -> Option<Moment> {
+    fn cancelled(&self) -> Option<TimePoint> {
         self.cancelled.filter(|at| *at >= self.began)
     }
 
     /// When the client left without an answer.
-    fn left(&self) -> Option<Moment> {
+    fn left(&self) -> Option<TimePoint> {
         let is_open = self.arrived().is_none();
         self.left.filter(|at| is_open && *at >= self.began)
     }
 
     /// From when on a call was not made together with this one.
-    fn together_until(&self) -> Moment {
+    fn together_until(&self) -> TimePoint {
         let answered = self.answered.map(|(at, _)| at);
         let came = earlier(answered, self.unread).filter(|at| *at >= self.began);
         let most = self.began.plus_ms(TOGETHER_MS);
@@ -100,7 +100,7 @@ impl Call {
     }
 
     /// When it ended, if it ended well.
-    fn success(&self) -> Option<Moment> {
+    fn success(&self) -> Option<TimePoint> {
         let arrived = self.arrived()?;
         let is_error = self.answered.is_none_or(|(_, is_error)| is_error);
         let is_in_time = self
@@ -111,7 +111,7 @@ impl Call {
 }
 
 /// Sets the times of the marks of a run, whose calls these are.
-pub fn set(run: &mut AgentRun, calls: &[Call], last: Moment) {
+pub fn set(run: &mut AgentRun, calls: &[Call], last: TimePoint) {
     let identities: Vec<Identity<'_>> = run.tool_calls.iter().map(Identity::of).collect();
     let same = first_equal(&identities);
     let mut clients = Clients::new(calls, &same);
@@ -130,7 +130,7 @@ pub fn set(run: &mut AgentRun, calls: &[Call], last: Moment) {
 /// Sets when the client noticed the fault of a call, when it had recovered, and else whether it made further calls;
 /// `what` is the first call that is the same.
 fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usize) {
-    let begin_from = |what: Option<usize>, moment: Moment| {
+    let begin_from = |what: Option<usize>, moment: TimePoint| {
         clients.earliest(call.session, what, |timeline| timeline.begin_from(moment))
     };
     let arrived = call.arrived();
@@ -164,7 +164,7 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
         Heard::Altered if is_answered => later_success(Some(what)),
         _ => later_success(None),
     };
-    let since = |moment: Moment| i64::try_from(moment.ms_since(call.began)?).ok();
+    let since = |moment: TimePoint| i64::try_from(moment.ms_since(call.began)?).ok();
     mark.detected_ms = Some(detected).and_then(since);
     mark.recovered_ms = recovered.and_then(since);
     mark.went_on = recovered
@@ -172,7 +172,7 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
         .then(|| begin_from(None, from).is_some());
 }
 
-fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
+fn earlier(one: Option<TimePoint>, other: Option<TimePoint>) -> Option<TimePoint> {
     one.into_iter().chain(other).min()
 }
 
@@ -191,7 +191,7 @@ struct Clients<'a> {
     /// By the first call that is the same, `None` for all.
     timelines: BTreeMap<(Whose, Option<usize>), Timeline>,
     /// The calls that are not yet in sight, those of the sessions that begin last at the end.
-    earlier: Vec<(Moment, &'a Call, usize)>,
+    earlier: Vec<(TimePoint, &'a Call, usize)>,
     /// The sessions with several calls at once.
     parallel: BTreeSet<SessionId>,
 }
@@ -224,7 +224,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Has all sessions in sight that began later than this.
-    fn look_back_to(&mut self, moment: Moment) {
+    fn look_back_to(&mut self, moment: TimePoint) {
         while let Some((began, call, what)) = self.earlier.pop() {
             if began <= moment {
                 self.earlier.push((began, call, what));
@@ -239,8 +239,8 @@ impl<'a> Clients<'a> {
         &self,
         session: SessionId,
         what: Option<usize>,
-        find: impl Fn(&Timeline) -> Option<Moment>,
-    ) -> Option<Moment> {
+        find: impl Fn(&Timeline) -> Option<TimePoint>,
+    ) -> Option<TimePoint> {
         let of = |whose| self.timelines.get(&(whose, what)).and_then(&find);
         earlier(of(Whose::Session(session)), of(Whose::Later))
     }
@@ -249,7 +249,7 @@ impl<'a> Clients<'a> {
 /// The sessions in which a call begins while another one waits, or together with it. A call of which
 /// nothing more is heard may have been given up at any time, and tells only by what began with it.
 fn parallel_sessions(calls: &[Call]) -> BTreeSet<SessionId> {
-    let mut busy_until: BTreeMap<SessionId, Moment> = BTreeMap::new();
+    let mut busy_until: BTreeMap<SessionId, TimePoint> = BTreeMap::new();
     let mut parallel = BTreeSet::new();
     for call in calls {
         let over =

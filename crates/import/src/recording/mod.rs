@@ -27,7 +27,7 @@ use mcprove_trace::stream::TRACE_FORMAT;
 
 use self::marks::Call;
 use self::notes::Note;
-use self::timeline::Moment;
+use self::timeline::TimePoint;
 use crate::native::check_schema;
 use crate::prelude::*;
 
@@ -68,30 +68,30 @@ struct Request {
     /// The id that its client gave it, as JSON.
     client_id: Option<String>,
     /// When the first answer came that can be read, and whether it was an error.
-    answered: Option<(Moment, bool)>,
+    answered: Option<(TimePoint, bool)>,
     /// When something came first that cannot be read.
-    unread: Option<Moment>,
+    unread: Option<TimePoint>,
     end: Option<End>,
     /// The fault that struck it, and when.
-    fault: Option<(Moment, Fault)>,
+    fault: Option<(TimePoint, Fault)>,
     /// What the server answered behind the fault.
     behind: Option<RealAnswer>,
     /// When its client most likely said that it cancels it, and when that was noted. Whoever works on a request notes it
     /// a little after its client said so, by the next call of which it may be overtaken; what the client says does not
     /// name the request as a recording does.
-    cancelled: Option<[Moment; 2]>,
+    cancelled: Option<[TimePoint; 2]>,
 }
 
 /// What is known of a session and its client.
 #[derive(Default)]
 struct Session {
     /// When it is heard of first.
-    began: Option<Moment>,
+    began: Option<TimePoint>,
     /// When its client left.
-    left: Option<Moment>,
+    left: Option<TimePoint>,
     /// When its client said that it cancels something; and of which request, by the id that it gave it.
-    said: BTreeSet<Moment>,
-    said_of: BTreeMap<String, Vec<Moment>>,
+    said: BTreeSet<TimePoint>,
+    said_of: BTreeMap<String, Vec<TimePoint>>,
     /// The servers that notes name. A call that met no fault is of the same server as those of its session that did, or
     /// the retry of a call would be taken for another one.
     servers: BTreeSet<String>,
@@ -170,7 +170,7 @@ impl Recording {
         }
         let (first, last) = self.times.unwrap_or((record.ts, record.ts));
         self.times = Some((first.min(record.ts), last.max(record.ts)));
-        let at = Moment::at_seconds(record.ts);
+        let at = TimePoint::at_seconds(record.ts);
         if record.kind == "scenario_event" {
             return self.add_note(at, record);
         }
@@ -186,7 +186,7 @@ impl Recording {
         Ok(())
     }
 
-    fn add_note(&mut self, at: Moment, record: TraceRecord) -> Result {
+    fn add_note(&mut self, at: TimePoint, record: TraceRecord) -> Result {
         let note: Note =
             serde_json::from_value(record.data.unwrap_or_default()).unwrap_or_default();
         let session = *note.session;
@@ -218,11 +218,11 @@ impl Recording {
         }
     }
 
-    fn add_cancelled(&mut self, at: Moment, key: Key) {
+    fn add_cancelled(&mut self, at: TimePoint, key: Key) {
         set_earlier(&mut self.request(key).cancelled, [at, at]);
     }
 
-    fn add_fault(&mut self, at: Moment, key: Key, mut note: Note) -> Result {
+    fn add_fault(&mut self, at: TimePoint, key: Key, mut note: Note) -> Result {
         let kind: FaultKind = serde_json::from_value(note.kind.take()).map_err(|error| {
             ImportError::shape(
                 error.to_string(),
@@ -286,7 +286,7 @@ impl Recording {
         }
     }
 
-    fn add_end(&mut self, at: Moment, record: TraceRecord) {
+    fn add_end(&mut self, at: TimePoint, record: TraceRecord) {
         let tool = record.tool.unwrap_or_default();
         let key = (record.session, record.request_id);
         let category = record.error.as_ref().map(|error| error.category);
@@ -334,7 +334,7 @@ impl Recording {
         let [mut unanswered, mut cancelled, mut unread] = <[NamedCount; 3]>::default();
         let [mut orphans, mut strays] = <[NamedCount; 2]>::default();
         for (call_index, (ts, key, mut call)) in self.calls.into_iter().enumerate() {
-            let began = Moment::at_seconds(ts);
+            let began = TimePoint::at_seconds(ts);
             let request = self.requests.remove(&key).unwrap_or_default();
             let session = self.sessions.entry(key.0).or_default();
             call.server = only(&self.servers).or_else(|| only(&session.servers));
@@ -380,7 +380,7 @@ impl Recording {
             run.tool_calls.push(call);
         }
         if !run.faults.is_empty() {
-            let last = self.times.map(|(_, last)| Moment::at_seconds(last));
+            let last = self.times.map(|(_, last)| TimePoint::at_seconds(last));
             marks::set(&mut run, &timed, last.unwrap_or_default());
         }
         // What is left is of no call.
@@ -446,19 +446,19 @@ impl Recording {
     /// The client of each session, where there are several: a session that begins after the last call of
     /// another goes on with that one.
     fn clients(&self) -> BTreeMap<SessionId, u32> {
-        let mut last_calls: BTreeMap<SessionId, Moment> = BTreeMap::new();
+        let mut last_calls: BTreeMap<SessionId, TimePoint> = BTreeMap::new();
         for (ts, key, _) in &self.calls {
             // They are in the order of their time.
-            last_calls.insert(key.0, Moment::at_seconds(*ts));
+            last_calls.insert(key.0, TimePoint::at_seconds(*ts));
         }
         let began = |session| self.sessions.get(session)?.began;
-        let mut sessions: Vec<(Moment, SessionId, Moment)> = last_calls
+        let mut sessions: Vec<(TimePoint, SessionId, TimePoint)> = last_calls
             .iter()
             .map(|(session, last)| (began(session).unwrap_or_default(), *session, *last))
             .collect();
         sessions.sort_unstable();
         // The last call of each client so far.
-        let mut ends: Vec<Moment> = Vec::new();
+        let mut ends: Vec<TimePoint> = Vec::new();
         let mut clients = BTreeMap::new();
         for (began, session, last) in sessions {
             let client = ends

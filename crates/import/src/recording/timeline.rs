@@ -5,9 +5,9 @@ use crate::prelude::*;
 
 /// A moment of a recording, to the microsecond in which its times are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(i64);
+pub struct TimePoint(i64);
 
-impl Moment {
+impl TimePoint {
     /// So many seconds after the start of the recording.
     #[expect(
         clippy::cast_possible_truncation,
@@ -37,14 +37,14 @@ impl Moment {
 /// Some calls along the clock.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    begins: BTreeSet<Moment>,
+    begins: BTreeSet<TimePoint>,
     /// When successes end, by when they begin: only those that no later begun one ends before.
-    successes: BTreeMap<Moment, Moment>,
+    successes: BTreeMap<TimePoint, TimePoint>,
 }
 
 impl Timeline {
     /// Adds a call; `success` is when it ended, if it ended well.
-    pub fn add(&mut self, began: Moment, success: Option<Moment>) {
+    pub fn add(&mut self, began: TimePoint, success: Option<TimePoint>) {
         self.begins.insert(began);
         let Some(ended) = success else { return };
         if self.success_from(began).is_some_and(|first| first <= ended) {
@@ -59,12 +59,12 @@ impl Timeline {
     }
 
     /// When the first call begins at this moment or later.
-    pub fn begin_from(&self, moment: Moment) -> Option<Moment> {
+    pub fn begin_from(&self, moment: TimePoint) -> Option<TimePoint> {
         self.begins.range(moment..).next().copied()
     }
 
     /// When the first success ends of the calls that begin at this moment or later.
-    pub fn success_from(&self, moment: Moment) -> Option<Moment> {
+    pub fn success_from(&self, moment: TimePoint) -> Option<TimePoint> {
         // Whatever begins later ends later, or the earlier one would not be here.
         let (_, ended) = self.successes.range(moment..).next()?;
         Some(*ended)
@@ -79,15 +79,15 @@ mod tests {
 
     #[test]
     fn moments_are_whole_microseconds_and_times_whole_milliseconds() {
-        let start = Moment::at_seconds(0.100_000_4);
-        assert_eq!(start, Moment::at_seconds(0.1));
-        let since = |seconds: f64| Moment::at_seconds(seconds).ms_since(start);
+        let start = TimePoint::at_seconds(0.100_000_4);
+        assert_eq!(start, TimePoint::at_seconds(0.1));
+        let since = |seconds: f64| TimePoint::at_seconds(seconds).ms_since(start);
         assert_eq!(since(0.1), Some(0));
         assert_eq!(since(3.100_999), Some(3_000));
         assert_eq!(since(0.099), None);
         assert_eq!(since(f64::MAX), Some(9_223_372_036_854_675));
         assert_eq!(since(f64::MIN), None);
-        assert_eq!(start.plus_ms(i64::MAX), Moment(i64::MAX));
+        assert_eq!(start.plus_ms(i64::MAX), TimePoint(i64::MAX));
     }
 
     proptest! {
@@ -98,13 +98,13 @@ mod tests {
         ) {
             let mut timeline = Timeline::default();
             for (began, took) in &calls {
-                timeline.add(Moment(*began), took.map(|took| Moment(began + took)));
+                timeline.add(TimePoint(*began), took.map(|took| TimePoint(began + took)));
             }
             let later = || calls.iter().filter(|(began, _)| *began >= moment);
-            let begin = later().map(|(began, _)| Moment(*began)).min();
-            prop_assert_eq!(timeline.begin_from(Moment(moment)), begin);
-            let success = later().filter_map(|(began, took)| Some(Moment(began + (*took)?))).min();
-            prop_assert_eq!(timeline.success_from(Moment(moment)), success);
+            let begin = later().map(|(began, _)| TimePoint(*began)).min();
+            prop_assert_eq!(timeline.begin_from(TimePoint(moment)), begin);
+            let success = later().filter_map(|(began, took)| Some(TimePoint(began + (*took)?))).min();
+            prop_assert_eq!(timeline.success_from(TimePoint(moment)), success);
         }
     }
 }

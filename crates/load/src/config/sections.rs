@@ -89,26 +89,6 @@ pub fn scenario_settings() -> Vec<&'static Setting> {
     known
 }
 
-/// What a setting does, in the words that all scenarios with it share; those of the first if that is too little.
-pub fn about(setting: &Setting) -> String {
-    let mut shared: Vec<&str> = setting.about.split(' ').collect();
-    for entry in ENTRIES {
-        if let Some(other) = entry.all_settings().find(|it| it.name == setting.name) {
-            let same = shared
-                .iter()
-                .zip(other.about.split(' '))
-                .take_while(|(one, other)| {
-                    one.trim_end_matches(',') == other.trim_end_matches(',')
-                });
-            shared.truncate(same.count());
-        }
-    }
-    match shared.len() {
-        0 | 1 => setting.about.to_owned(),
-        _ => shared.join(" ").trim_end_matches(',').to_owned(),
-    }
-}
-
 /// The scenarios that have a setting of this name; none if all have.
 pub fn owners(name: &str) -> Vec<&'static str> {
     let has =

@@ -8,7 +8,7 @@ use crate::faulty::Faults;
 use crate::prelude::*;
 
 /// What a scenario works with, on one thread: the run, and where events of this thread go.
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 pub struct RunContext {
     shared: Arc<SharedRun>,
     pub recorder: Arc<Recorder>,
@@ -213,6 +213,7 @@ impl From<CheckFact> for Verdict {
 }
 
 /// A session that is part of a run: known by its number, its process watched while it lives.
+#[derive(Opaque)]
 pub struct Connection {
     /// The session.
     pub session: Arc<Session>,

@@ -55,6 +55,7 @@ pub enum PreparedStep {
 }
 
 /// A call made ready: sent any number of times, each with its own token.
+#[derive(Opaque)]
 pub struct PreparedCall {
     /// The request; its parameters hold the token of call 0.
     pub request: Request,

@@ -113,11 +113,10 @@ impl Strict {
                 "do not fit its outputSchema",
             ));
         }
-        problems.extend(self.malformed.describe(
-            "",
-            "is none by the protocol",
-            "are none by the protocol",
-        ));
+        problems.extend(
+            self.malformed
+                .describe("", "breaks the protocol", "break the protocol"),
+        );
         if problems.is_empty() {
             return Verdict::pass(
                 "schema",

@@ -8,7 +8,7 @@ use super::Shared;
 use crate::prelude::*;
 
 /// A call that a fault acts on.
-pub struct StruckCall {
+pub struct InjectedCall {
     shared: Arc<Shared>,
     id: u64,
     id_text: String,
@@ -25,7 +25,7 @@ struct OwnedMessage {
     parameter_headers: Vec<(String, String)>,
 }
 
-impl StruckCall {
+impl InjectedCall {
     /// Lets the fault act on the call, in a task of its own.
     pub fn start(
         shared: &Arc<Shared>,
@@ -99,7 +99,7 @@ fn done() -> BoxFuture<'static, ()> {
     Box::pin(std::future::ready(()))
 }
 
-impl FaultedCall for StruckCall {
+impl FaultedCall for InjectedCall {
     fn id(&self) -> &str {
         &self.id_text
     }

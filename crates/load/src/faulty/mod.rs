@@ -19,7 +19,7 @@ use mcprove_trace::stream::{SessionEndedByFaultFact, StrikeFact};
 use rustc_hash::FxHashMap;
 use tokio::task::AbortHandle;
 
-use self::call::StruckCall;
+use self::call::InjectedCall;
 use crate::prelude::*;
 
 /// How many struck calls are remembered after their end, so that whoever asks knows them.
@@ -499,7 +499,7 @@ impl Channel for FaultyChannel {
             return self.inner.send(message);
         };
         if let Some((injection, token)) = self.strike(&message, id) {
-            StruckCall::start(&self.shared, &message, id, injection, token);
+            InjectedCall::start(&self.shared, &message, id, injection, token);
             return Ok(());
         }
         if message.method == "tools/list" && self.shared.injector.hides_any(Instant::now()) {

@@ -6,6 +6,7 @@ use mcprove_client::transport::Detail;
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
 /// report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// The server process could not be started.
     #[error("server failed to start: {0}")]

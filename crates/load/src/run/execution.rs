@@ -4,7 +4,7 @@ use mcprove_client::process::StderrLog;
 use mcprove_settings::message::setting as setting_name;
 use mcprove_settings::setting;
 use mcprove_settings::tree::check_toml;
-use mcprove_trace::contained::{contain, contain_call};
+use mcprove_trace::panic_guard::{contain, contain_call};
 use mcprove_trace::stream::{PlannedFaultsFact, TraceFile};
 
 use super::faults;
@@ -395,8 +395,6 @@ pub fn draw_seed() -> u64 {
 
 /// A number that nobody can foresee: a seed, or part of an id.
 pub fn draw() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
+    // Only a system without a source of randomness has none.
+    getrandom::u64().unwrap_or_default()
 }

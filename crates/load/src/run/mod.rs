@@ -95,7 +95,7 @@ fn to_json(report: &impl Serialize) -> String {
 /// assert_eq!(report.deadlock_count, 0);
 /// # });
 /// ```
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 #[must_use]
 pub struct Run {
     pub(crate) server: Server,

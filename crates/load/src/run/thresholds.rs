@@ -3,115 +3,94 @@
 use crate::prelude::*;
 use mcprove_score::threshold::Limits;
 
-/// Limits of a run; each that is set is checked at the end.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcprove_load::run::Thresholds;
-///
-/// let thresholds = Thresholds {
-///     p99_latency: Some(Duration::from_millis(500)),
-///     error_rate: Some(0.01),
-///     ..Default::default()
-/// };
-/// assert_eq!(thresholds.hang_timeout, Duration::from_secs(5));
-/// ```
-#[sparse]
-#[stored(Settings)]
-#[serde(default)]
-pub struct Thresholds {
-    /// Fail when the median latency is above this.
-    #[setting(flag = "p50", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p50_latency: Option<Duration>,
-    /// Fail when the 95th percentile is above this.
-    #[setting(flag = "p95", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p95_latency: Option<Duration>,
-    /// Fail when the 99th percentile is above this.
-    #[setting(flag = "p99", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p99_latency: Option<Duration>,
-    /// Fail when the 99.9th percentile is above this.
-    #[setting(flag = "p999", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p999_latency: Option<Duration>,
-    /// Fail when a larger share of calls fails; 0.01 is 1 %.
-    #[setting(kind = SHARE, otherwise = "none")]
-    pub error_rate: Option<f64>,
-    /// When a call counts as hung.
-    #[setting(default = "5s")]
-    #[serde(with = "seconds")]
-    pub hang_timeout: Duration,
-    /// How long a hung call may still answer late; after that it is a deadlock.
-    #[setting(kind = TIME_OR_ZERO, default = "10s")]
-    #[serde(with = "seconds")]
-    pub grace_period: Duration,
-    /// Fail when the server's memory grows by more, in MB.
-    #[setting(otherwise = "none; soak 50")]
-    pub memory_growth_mb: Option<f64>,
-    /// Limits for single tools, by name.
-    #[setting(otherwise = "none", flag = false)]
-    #[sparse]
-    pub tools: BTreeMap<String, ToolThresholds>,
+/// Limits with those that a run and a tool have in common.
+macro_rules! thresholds {
+    ($(#[$attribute:meta])* $name:ident { $($own:tt)* }) => {
+        $(#[$attribute])*
+        #[serde(default)]
+        pub struct $name {
+            /// Fail when the median latency is above this.
+            #[setting(flag = "p50", otherwise = "none")]
+            #[serde(with = "optional_seconds")]
+            pub p50_latency: Option<Duration>,
+            /// Fail when the 95th percentile is above this.
+            #[setting(flag = "p95", otherwise = "none")]
+            #[serde(with = "optional_seconds")]
+            pub p95_latency: Option<Duration>,
+            /// Fail when the 99th percentile is above this.
+            #[setting(flag = "p99", otherwise = "none")]
+            #[serde(with = "optional_seconds")]
+            pub p99_latency: Option<Duration>,
+            /// Fail when the 99.9th percentile is above this.
+            #[setting(flag = "p999", otherwise = "none")]
+            #[serde(with = "optional_seconds")]
+            pub p999_latency: Option<Duration>,
+            /// Fail when a larger share of calls fails; 0.01 is 1 %.
+            #[setting(kind = SHARE, otherwise = "none")]
+            pub error_rate: Option<f64>,
+            $($own)*
+        }
+
+        impl $name {
+            /// The limits of calls.
+            pub(crate) fn limits(&self) -> Limits {
+                Limits {
+                    p50_latency: self.p50_latency,
+                    p95_latency: self.p95_latency,
+                    p99_latency: self.p99_latency,
+                    p999_latency: self.p999_latency,
+                    error_rate: self.error_rate,
+                    ..Limits::default()
+                }
+            }
+        }
+    };
 }
 
-/// Limits for one tool.
-#[sparse]
-#[stored(Copy, Default, Settings)]
-#[serde(default)]
-pub struct ToolThresholds {
-    /// Fail when the median latency is above this.
-    #[setting(flag = "p50", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p50_latency: Option<Duration>,
-    /// Fail when the 95th percentile is above this.
-    #[setting(flag = "p95", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p95_latency: Option<Duration>,
-    /// Fail when the 99th percentile is above this.
-    #[setting(flag = "p99", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p99_latency: Option<Duration>,
-    /// Fail when the 99.9th percentile is above this.
-    #[setting(flag = "p999", otherwise = "none")]
-    #[serde(with = "optional_seconds")]
-    pub p999_latency: Option<Duration>,
-    /// Fail when a larger share of calls fails; 0.01 is 1 %.
-    #[setting(kind = SHARE, otherwise = "none")]
-    pub error_rate: Option<f64>,
+thresholds! {
+    /// Limits of a run; each that is set is checked at the end.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mcprove_load::run::Thresholds;
+    ///
+    /// let thresholds = Thresholds {
+    ///     p99_latency: Some(Duration::from_millis(500)),
+    ///     error_rate: Some(0.01),
+    ///     ..Default::default()
+    /// };
+    /// assert_eq!(thresholds.hang_timeout, Duration::from_secs(5));
+    /// ```
+    #[sparse]
+    #[stored(Settings)]
+    Thresholds {
+        /// When a call counts as hung.
+        #[setting(default = "5s")]
+        #[serde(with = "seconds")]
+        pub hang_timeout: Duration,
+        /// How long a hung call may still answer late; after that it is a deadlock.
+        #[setting(kind = TIME_OR_ZERO, default = "10s")]
+        #[serde(with = "seconds")]
+        pub grace_period: Duration,
+        /// Fail when the server's memory grows by more, in MB.
+        #[setting(otherwise = "none; soak 50")]
+        pub memory_growth_mb: Option<f64>,
+        /// Limits for single tools, by name.
+        #[setting(otherwise = "none", flag = false)]
+        #[sparse]
+        pub tools: BTreeMap<String, ToolThresholds>,
+    }
+}
+
+thresholds! {
+    /// Limits for one tool.
+    #[sparse]
+    #[stored(Copy, Default, Settings)]
+    ToolThresholds {}
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
         Self::initial()
-    }
-}
-
-impl Thresholds {
-    /// The limits for all calls together.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            p50_latency: self.p50_latency,
-            p95_latency: self.p95_latency,
-            p99_latency: self.p99_latency,
-            p999_latency: self.p999_latency,
-            error_rate: self.error_rate,
-            memory_growth_mb: self.memory_growth_mb,
-        }
-    }
-}
-
-impl ToolThresholds {
-    /// The limits for this tool.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
-            p50_latency: self.p50_latency,
-            p95_latency: self.p95_latency,
-            p99_latency: self.p99_latency,
-            p999_latency: self.p999_latency,
-            error_rate: self.error_rate,
-            memory_growth_mb: None,
-        }
     }
 }

@@ -5,9 +5,7 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::{Arg, Command, Error, FromArgMatches};
-use mcprove_load::config::sections::{
-    SECTIONS, TOOL_CALL, about, defaults, owners, scenario_settings,
-};
+use mcprove_load::config::sections::{SECTIONS, TOOL_CALL, defaults, owners, scenario_settings};
 use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::Thresholds;
@@ -328,8 +326,8 @@ fn scenario_flags() -> Vec<Flag> {
         let aliases = setting.aliases.iter().copied().filter(is_own).chain(own);
         let owners = owners(setting.name);
         let about = match owners.len() {
-            1..=OWNERS_MAX => format!("{} ({})", about(setting), owners.join(", ")),
-            _ => about(setting),
+            1..=OWNERS_MAX => format!("{} ({})", setting.about, owners.join(", ")),
+            _ => setting.about.to_owned(),
         };
         let default = match setting.name {
             "type" => "sustained".to_owned(),

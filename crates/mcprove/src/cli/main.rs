@@ -100,7 +100,7 @@ fn end_on_panic() {
             }
             None => default(info),
         }
-        if mcprove_trace::contained::is_contained() {
+        if mcprove_trace::panic_guard::is_contained() {
             return;
         }
         std::process::exit(if limit.is_some() {

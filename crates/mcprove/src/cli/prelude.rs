@@ -28,7 +28,7 @@ pub use mcprove_settings::error::ConfigErrors;
 pub use mcprove_settings::input;
 pub use mcprove_settings::printable::{escape_hidden, printable, printable_json};
 pub use mcprove_settings::quantity::parse_duration;
-pub use mcprove_settings::registry::nearest;
+pub use mcprove_settings::registry::{did_you_mean, nearest};
 pub use mcprove_settings::setting::{Setting, Settings};
 pub use mcprove_settings::whole_file::write_whole;
 pub use mcprove_suite::plan::Environment;

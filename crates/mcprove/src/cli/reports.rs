@@ -51,8 +51,7 @@ impl FromStr for ReportTarget {
                 .iter()
                 .map(|it| it.name())
                 .collect();
-            let near = nearest(names.iter().map(String::as_str), name);
-            let meant = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
+            let meant = did_you_mean(names.iter().map(String::as_str), name);
             let names = names.join(", ");
             return Err(format!(
                 "there is no report {name:?}{meant}; the formats are {names}"
@@ -102,9 +101,11 @@ impl ReportArguments {
         for ReportTarget { format, file } in &self.report {
             let name = format.name();
             if !ReportFormat::COMMON.contains(format) && !others.contains(format) {
+                let known = ReportFormat::COMMON.iter().chain(others);
+                let known: Vec<String> = known.map(|format| format.name()).collect();
                 return refuse(
                     format!("this report has no format {name}"),
-                    "the formats are terminal, markdown, html and json",
+                    format!("its formats are {}", known.join(", ")),
                 );
             }
             match (file, reports.printed) {

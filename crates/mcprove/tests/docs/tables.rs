@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcprove_check::negative_path;
 use mcprove_fault as fault;
-use mcprove_load::config::sections::{SECTIONS, about, defaults, owners};
+use mcprove_load::config::sections::{SECTIONS, defaults, owners};
 use mcprove_score::agent::{METRICS, Scope, metrics};
 use mcprove_score::gate::Matcher;
 use mcprove_servers::fixture::ENTRIES;
@@ -28,12 +28,7 @@ fn setting_table(title: &str, settings: &[&'static Setting], tables: &mut String
     .unwrap();
     let is_scenario = title == "[scenario]";
     for setting in settings {
-        let about = if is_scenario {
-            about(setting)
-        } else {
-            setting.about.to_owned()
-        };
-        let mut about = about.replace('|', "\\|");
+        let mut about = setting.about.replace('|', "\\|");
         let owners = if is_scenario {
             owners(setting.name)
         } else {

@@ -16,12 +16,12 @@ pub type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A way out.
 pub struct Lane {
-    output: Mutex<Way>,
+    output: Mutex<LaneOutput>,
     is_closed: SetOnce<()>,
     count: Arc<Count>,
 }
 
-struct Way {
+struct LaneOutput {
     output: Option<Output>,
     /// Whether what was written last has no line break at its end.
     is_within_line: bool,
@@ -30,13 +30,13 @@ struct Way {
 /// The way out, held by one who is within a line.
 pub struct LaneGuard<'a> {
     lane: &'a Lane,
-    way: MutexGuard<'a, Way>,
+    way: MutexGuard<'a, LaneOutput>,
 }
 
 impl Lane {
     pub fn new(output: Output, count: &Arc<Count>) -> Self {
         Self {
-            output: Mutex::new(Way {
+            output: Mutex::new(LaneOutput {
                 output: Some(output),
                 is_within_line: false,
             }),

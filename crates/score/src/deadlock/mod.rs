@@ -66,6 +66,7 @@ pub struct ProbedCall {
 
 /// The result of a deadlock probe.
 #[data]
+#[non_exhaustive]
 pub struct DeadlockReport {
     /// How far the probe came.
     pub outcome: ProbeOutcome,

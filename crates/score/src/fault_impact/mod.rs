@@ -44,7 +44,7 @@ type Span = (f64, f64);
 /// The calls that a fault struck.
 #[sparse(marked)]
 #[data(Default)]
-pub struct StruckCalls {
+pub struct FaultedCalls {
     /// How many it struck, those included that had no end.
     pub calls: u64,
     /// How many ended because of it, or in spite of it: the others are open, or count against the server.
@@ -171,7 +171,7 @@ pub struct FaultImpact {
     #[sparse]
     pub released_secs: Option<f64>,
     /// The calls that it struck.
-    pub struck: StruckCalls,
+    pub struck: FaultedCalls,
     /// Calls that met no fault, before it.
     pub before: ImpactPhase,
     /// During it.
@@ -234,7 +234,7 @@ pub struct FaultFacts {
     /// When the last call that it struck was let go.
     pub released_secs: Option<f64>,
     /// The calls that it struck.
-    pub struck: StruckCalls,
+    pub struck: FaultedCalls,
     /// Within how many seconds the server must be back.
     pub max_recovery_secs: Option<f64>,
     /// Whether other tools may suffer; without a word it is a warning if they do.

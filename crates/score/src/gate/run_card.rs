@@ -11,6 +11,7 @@ const FOUND_MAX: usize = 20;
 const FOUND_PER_METRIC: usize = 5;
 
 /// Where a metric puts what it computes of one run.
+#[derive(mcprove_settings::setting::Opaque)]
 pub struct RunCard<'a> {
     card: &'a mut Scorecard,
     about: &'static About,

@@ -11,6 +11,7 @@ use crate::prelude::*;
 /// What a limit is on.
 #[data(Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ThresholdKind {
     /// The median latency.
     P50Latency,

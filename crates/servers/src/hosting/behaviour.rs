@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 /// What becomes of a frame, before anybody looks whether it is a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Disposition {
     /// It is read and answered.
     Serve,
     /// It is dropped, and the next one is read.
@@ -16,10 +16,10 @@ pub enum Fate {
     Exit(u8),
 }
 
-/// What is called when the client cancels work that does not heed it.
+/// Called when the client cancels work that goes on regardless.
 pub type Shield = Box<dyn FnOnce() + Send>;
 
-/// The mind of a server.
+/// How a server answers.
 #[async_trait]
 pub trait Behaviour: Send + Sync + 'static {
     /// Who the server says it is, as an `Implementation` of the protocol.
@@ -81,8 +81,8 @@ pub trait Behaviour: Send + Sync + 'static {
     fn opened(&self) {}
 
     /// Decides what becomes of the bytes of a message or batch, in the order in which they arrive.
-    fn inspect(&self, _frame: &[u8]) -> Fate {
-        Fate::Serve
+    fn inspect(&self, _frame: &[u8]) -> Disposition {
+        Disposition::Serve
     }
 
     /// Whether reading stops for ever at this request, before it is answered.

@@ -99,6 +99,7 @@ pub fn kept_with(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + 'st
 }
 
 /// One request and the way back to whoever sent it.
+#[derive(Opaque)]
 pub struct Exchange {
     /// The request.
     pub request: Request,

@@ -64,6 +64,7 @@ pub enum Stderr {
 }
 
 /// One running server.
+#[derive(Opaque)]
 pub struct Host {
     /// The mode.
     pub(crate) behaviour: Arc<dyn Behaviour>,
@@ -86,12 +87,6 @@ pub struct Host {
     changes: broadcast::Sender<Change>,
     names: AtomicU64,
     name_keys: SignedState,
-}
-
-impl fmt::Debug for Host {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Host")
-    }
 }
 
 impl Host {
@@ -151,13 +146,13 @@ impl Host {
     pub(crate) async fn takes(&self, frame: &[u8]) -> bool {
         self.pass().await;
         match self.behaviour.inspect(frame) {
-            Fate::Serve => return true,
-            Fate::Ignore => {}
-            Fate::Stall => {
+            Disposition::Serve => return true,
+            Disposition::Ignore => {}
+            Disposition::Stall => {
                 self.stall();
                 self.pass().await;
             }
-            Fate::Exit(status) => self.exit(status).await,
+            Disposition::Exit(status) => self.exit(status).await,
         }
         false
     }

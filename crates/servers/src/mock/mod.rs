@@ -59,7 +59,7 @@ pub(crate) use self::{
 };
 
 /// What can be chosen besides what the server is.
-#[derive(Clone, Default)]
+#[derive(Opaque, Clone, Default)]
 pub struct Options {
     /// The eras that it speaks.
     pub eras: Eras,
@@ -74,7 +74,7 @@ pub struct Options {
 }
 
 /// A mock, ready to be served: as often as wanted, with one count of calls. Clones share it.
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 pub struct Mock {
     server: Arc<Server>,
     eras: Eras,

@@ -154,14 +154,8 @@ impl fmt::Debug for Answer {
 type AnswerFunction = dyn Fn(&Value) -> Result<String, String> + Send + Sync;
 
 /// A function from the arguments of a call to a text, or to the text of a failure (`isError`).
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 pub struct Function(pub(super) Arc<AnswerFunction>);
-
-impl fmt::Debug for Function {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Function")
-    }
-}
 
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use mcprove_arguments as arguments;
-use mcprove_trace::contained::contain_call;
+use mcprove_trace::panic_guard::contain_call;
 
 use crate::prelude::*;
 

@@ -217,8 +217,11 @@ impl Filling<'_, '_> {
         if !std::mem::replace(&mut variables.is_full, true) {
             let megabytes = FILLED_BYTES_MAX / 1024 / 1024;
             let message = format!("variables add more than {megabytes} MiB to the file");
-            self.reader
-                .problem(span, message, "let them stand for less");
+            self.reader.problem(
+                span,
+                message,
+                "use shorter values, or use them in fewer places",
+            );
         }
         false
     }

@@ -26,7 +26,7 @@ use crate::prelude::*;
 
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
-pub use mcprove_trace::contained::is_contained;
+pub use mcprove_trace::panic_guard::is_contained;
 pub use report::{
     Counts, Repeated, SUITE_REPORT_FORMAT, SuiteProblem, SuiteReport, TestKind, TestOutcome,
     TestReport,

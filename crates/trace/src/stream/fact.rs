@@ -45,7 +45,7 @@ pub trait Fact: Serialize + DeserializeOwned {
 
 /// A note has the name of a fact, and not its form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is no fact {name:?}: {reason}")]
+#[error("the note {name:?} does not have its form: {reason}")]
 pub struct FactError {
     /// The name.
     pub name: &'static str,

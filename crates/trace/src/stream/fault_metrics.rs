@@ -18,7 +18,7 @@ pub struct FaultMetrics {
     /// Calls that met no fault, by phase and stretch, and by tool.
     pub stretches: BTreeMap<(u16, u64), BTreeMap<String, TimeBucket>>,
     /// Calls that met one, by its name.
-    pub struck: BTreeMap<String, StruckMetrics>,
+    pub struck: BTreeMap<String, FaultedMetrics>,
     /// Connections that a fault ended and that are not remembered: calls that were lost with them count
     /// against the server.
     pub sessions_forgotten: u64,
@@ -28,7 +28,7 @@ pub struct FaultMetrics {
 
 /// The calls that one fault struck.
 #[derive(Debug, Clone, Default)]
-pub struct StruckMetrics {
+pub struct FaultedMetrics {
     /// When the first and the last was struck.
     pub struck_at: Option<(Duration, Duration)>,
     /// When the last of them ended, and no longer kept a client busy.
@@ -156,7 +156,7 @@ impl FaultMetrics {
         }
     }
 
-    pub(super) fn of(&mut self, fault: &str) -> &mut StruckMetrics {
+    pub(super) fn of(&mut self, fault: &str) -> &mut FaultedMetrics {
         self.struck.entry(fault.to_owned()).or_default()
     }
 
@@ -173,12 +173,12 @@ impl FaultMetrics {
     }
 
     /// The sum of a count over all faults.
-    pub fn sum(&self, count: impl Fn(&StruckMetrics) -> u64) -> u64 {
+    pub fn sum(&self, count: impl Fn(&FaultedMetrics) -> u64) -> u64 {
         self.struck.values().map(count).sum()
     }
 }
 
-impl StruckMetrics {
+impl FaultedMetrics {
     /// Calls that failed, without those that we gave up ourselves.
     pub fn failed(&self) -> u64 {
         failures(&self.errors)

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use super::faulted::{Attribution, FaultedCalls};
 use super::metrics::{Note, ProcessSample, SecondMetrics, SlowCall, nanoseconds};
-use super::struck::{Attribution, StruckCalls};
 use super::{Shard, SinkError};
 use crate::prelude::*;
 
@@ -77,7 +77,7 @@ impl Sink for MetricsSink {
             second: ((0, 0), SecondMetrics::default()),
             hung: BTreeSet::new(),
             rest: Metrics::default(),
-            struck: StruckCalls::new(self.has_faults.load(Ordering::Acquire)),
+            struck: FaultedCalls::new(self.has_faults.load(Ordering::Acquire)),
             has_faults: Arc::clone(&self.has_faults),
         })
     }
@@ -94,7 +94,7 @@ struct MetricsShard {
     hung: BTreeSet<RequestKey>,
     rest: Metrics,
     /// Calls that met a fault, which are counted apart.
-    struck: StruckCalls,
+    struck: FaultedCalls,
     has_faults: Arc<AtomicBool>,
 }
 

@@ -7,9 +7,9 @@
 
 mod fact;
 mod fault_metrics;
+mod faulted;
 mod metrics;
 mod metrics_sink;
-mod struck;
 mod trace_file;
 mod trace_line;
 
@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 use mcprove_settings::own_limits::LimitWatch;
 
-use crate::contained::contain_call;
+use crate::panic_guard::contain_call;
 use crate::prelude::*;
 
 pub use fact::*;
@@ -93,7 +93,7 @@ impl Failures {
 }
 
 /// The events of one run and the sinks over them.
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 pub struct EventStream {
     started: Instant,
     sinks: Vec<Arc<dyn Sink>>,
@@ -197,6 +197,7 @@ struct Slot {
 }
 
 /// One thread's way to emit events. Merges when it is dropped.
+#[derive(Opaque)]
 pub struct Recorder {
     started: Instant,
     observed: bool,

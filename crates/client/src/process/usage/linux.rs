@@ -9,7 +9,7 @@ use std::fs;
 use rustix::param::{clock_ticks_per_second, page_size};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::family::{Moment, Reading};
+use super::family::{FamilySample, Reading};
 use crate::prelude::*;
 use crate::process::Identity;
 use crate::process::stat::{Stat, processes};
@@ -54,7 +54,7 @@ impl Source {
     }
 
     /// All processes that may descend from a member, and the members, which `is_member` tells.
-    pub fn look(&mut self, is_member: impl Fn(u32) -> bool) -> Moment {
+    pub fn look(&mut self, is_member: impl Fn(u32) -> bool) -> FamilySample {
         let time = self.now();
         let before = std::mem::take(&mut self.seen);
         self.looks = self.looks.wrapping_add(1);
@@ -70,7 +70,7 @@ impl Source {
             }
             self.seen.insert(pid, inode);
         }
-        Moment { time, readings }
+        FamilySample { time, readings }
     }
 
     /// How many descriptors these processes have open; `None` if one does not let us know.

@@ -5,7 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
-use super::family::{Moment, Reading};
+use super::family::{FamilySample, Reading};
 use crate::prelude::*;
 use crate::process::Identity;
 
@@ -37,14 +37,14 @@ impl Source {
     pub fn forget_strangers(&mut self) {}
 
     /// All processes of the system that we may see.
-    pub fn look(&mut self, _: impl Fn(u32) -> bool) -> Moment {
+    pub fn look(&mut self, _: impl Fn(u32) -> bool) -> FamilySample {
         // Starts are told in seconds since 1970.
         let time = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.as_secs());
         self.refresh(ProcessesToUpdate::All);
         let readings = self.system.processes().values().map(read).collect();
-        Moment { time, readings }
+        FamilySample { time, readings }
     }
 
     #[expect(clippy::unused_self, reason = "Linux can tell")]

@@ -7,7 +7,7 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
-use mcprove_trace::contained::contain_call;
+use mcprove_trace::panic_guard::contain_call;
 use tokio::sync::Notify;
 
 use crate::prelude::*;
@@ -63,13 +63,8 @@ struct State {
 }
 
 /// Who is told of the first loss.
+#[derive(mcprove_settings::setting::Opaque)]
 struct Tell(Box<dyn FnOnce(Lost) + Send>);
-
-impl fmt::Debug for Tell {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Tell")
-    }
-}
 
 /// Rows that could not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]

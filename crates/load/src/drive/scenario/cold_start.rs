@@ -12,7 +12,7 @@ const WARMUP_PHASE: u16 = 2;
 /// A fresh process for each iteration: start, greet, first call, second call.
 #[data(Settings)]
 pub struct ColdStart {
-    /// How often the server is started.
+    /// How often it is repeated.
     #[setting(default = 5)]
     pub iterations: u32,
     /// Whether the first iteration is thrown away, for it warms the disk caches.

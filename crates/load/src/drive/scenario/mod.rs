@@ -79,6 +79,7 @@ macro_rules! scenarios {
         /// A scenario and its settings.
         #[data]
         #[serde(tag = "kind")]
+        #[non_exhaustive]
         pub enum ScenarioKind {
             $(#[doc = concat!("`", $name, "`")] $variant($type),)*
             /// One that another crate adds.

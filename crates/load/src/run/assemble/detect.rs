@@ -1,7 +1,7 @@
 //! What the detectors find in any run.
 
 use mcprove_score::{coverage, deadlock, generator, isolation};
-use mcprove_trace::contained::contain_call;
+use mcprove_trace::panic_guard::contain_call;
 
 use super::without_answer;
 use crate::drive::scenario::ProbeFact;

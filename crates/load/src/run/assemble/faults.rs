@@ -1,9 +1,9 @@
 //! What injected faults did: to the calls that they struck, and to those that they did not.
 
-use mcprove_score::fault_impact::{self, FaultFacts, StruckCalls, Timeline};
+use mcprove_score::fault_impact::{self, FaultFacts, FaultedCalls, Timeline};
 use mcprove_score::percentile::is_supported;
 use mcprove_trace::sparse::TimeBucket;
-use mcprove_trace::stream::StruckMetrics;
+use mcprove_trace::stream::FaultedMetrics;
 
 use crate::prelude::*;
 
@@ -13,7 +13,7 @@ impl RunFacts<'_> {
         let faults = &self.metrics.faults;
         let own = faults.sum(|struck| struck.servers_own);
         let lost = faults.sum(|struck| struck.calls_lost);
-        faults.sum(StruckMetrics::calls).saturating_sub(own) + lost
+        faults.sum(FaultedMetrics::calls).saturating_sub(own) + lost
     }
 
     /// What each fault did, and a verdict on it.
@@ -28,8 +28,8 @@ impl RunFacts<'_> {
             .verdicts
             .extend(impacts.iter().flat_map(fault_impact::verdicts));
         report.faults = Some(FaultsReport {
-            calls_struck: metrics.sum(StruckMetrics::calls),
-            calls_failed: metrics.sum(StruckMetrics::failed),
+            calls_struck: metrics.sum(FaultedMetrics::calls),
+            calls_failed: metrics.sum(FaultedMetrics::failed),
             calls_lost: metrics.sum(|struck| struck.calls_lost),
             servers_own: metrics.sum(|struck| struck.servers_own),
             connections_forgotten: metrics.sessions_forgotten,
@@ -186,13 +186,13 @@ impl RunFacts<'_> {
     }
 }
 
-fn struck_calls(struck: &StruckMetrics) -> StruckCalls {
+fn struck_calls(struck: &FaultedMetrics) -> FaultedCalls {
     let succeeded = struck.latency_ns.count();
     let p99 = struck.latency_ns.quantile(0.99);
     let mut errors = struck.errors.clone();
     errors.remove(&ErrorCategory::Cancelled);
     let milliseconds = |nanoseconds| float(nanoseconds) / 1e6;
-    StruckCalls {
+    FaultedCalls {
         calls: struck.calls(),
         ended: struck.ended(),
         failed: struck.failed(),

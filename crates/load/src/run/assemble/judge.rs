@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use mcprove_score::grade;
-use mcprove_score::threshold::{self, Measured};
+use mcprove_score::threshold::{self, Limits, Measured};
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
@@ -22,7 +22,11 @@ impl RunFacts<'_> {
             let calls = self.tools.get(tool).unwrap_or(&none);
             (measured_of(Some(tool.clone()), calls), limits.limits())
         });
-        for (measured, limits) in [(all, limits.limits())].into_iter().chain(tools) {
+        let of_all = Limits {
+            memory_growth_mb: limits.memory_growth_mb,
+            ..limits.limits()
+        };
+        for (measured, limits) in [(all, of_all)].into_iter().chain(tools) {
             let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref());
             report.threshold_violations.extend(evaluation.violations);
             let unjudged = evaluation.inconclusive.into_iter();

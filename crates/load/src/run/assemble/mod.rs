@@ -13,6 +13,7 @@ use crate::drive::scenario::Judging;
 use crate::prelude::*;
 
 /// What a report is made of: what was measured, and the facts that the run noted.
+#[derive(Opaque)]
 pub struct RunFacts<'a> {
     pub metrics: &'a Metrics,
     /// All tool calls, and those of the phases that count, together and by tool.

@@ -5,15 +5,14 @@ use crate::prelude::*;
 /// The longest value that is shown whole.
 const VALUE_CHARS_MAX: usize = 60;
 
-/// The knob that lists the tools that were called, and what stands between them.
+/// The tools that were called.
 const TOOLS: &str = "tools";
-const SEPARATOR: &str = ", ";
 
-/// What a run did, knob by knob.
-pub type Knobs = BTreeMap<String, String>;
+/// What a run did, setting by setting.
+pub type LoadSetup = BTreeMap<String, Vec<String>>;
 
 /// What the run of `report` did.
-pub fn knobs(report: &Report) -> Knobs {
+pub fn setup_of(report: &Report) -> LoadSetup {
     let mut kind = serde_json::to_value(&report.scenario_kind).unwrap_or_default();
     let own = kind
         .as_object_mut()
@@ -21,28 +20,26 @@ pub fn knobs(report: &Report) -> Knobs {
         .unwrap_or_default()
         .into_iter()
         .filter(|(name, _)| name != "kind");
-    let tools: Vec<&str> = report.tools.keys().map(String::as_str).collect();
     let common = [
         ("scenario", report.scenario_kind.name().into()),
         ("sessions", report.sessions.into()),
         ("rate", report.rate.into()),
-        (TOOLS, tools.join(SEPARATOR).into()),
     ]
     .map(|(name, value)| (name.to_owned(), value));
-    own.chain(common)
-        .map(|(name, value)| {
-            let text = match value {
-                Value::String(text) => text,
-                value => value.to_string(),
-            };
-            (name.trim_end_matches("_secs").to_owned(), text)
-        })
-        .collect()
+    let settings = own.chain(common).map(|(name, value)| {
+        let text = match value {
+            Value::String(text) => text,
+            value => value.to_string(),
+        };
+        (name.trim_end_matches("_secs").to_owned(), vec![text])
+    });
+    let tools = report.tools.keys().cloned().collect();
+    settings.chain([(TOOLS.to_owned(), tools)]).collect()
 }
 
-/// The knobs that make the load what it is. Runs that differ in one of them, or in the scenario,
-/// say nothing about which server is better; other knobs are only worth a warning.
-const LOAD_KNOBS: &[&str] = &["scenario", "rate", "sessions", TOOLS];
+/// The settings that make the load what it is. Runs that differ in one of them, or in the scenario,
+/// say nothing about which server is better; other settings are only worth a warning.
+const LOAD_SETTINGS: &[&str] = &["scenario", "rate", "sessions", TOOLS];
 
 /// What the sides did differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +51,7 @@ pub struct Differences {
 }
 
 /// What the sides did differently; none if nothing.
-pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences> {
+pub fn differences(baseline: &[LoadSetup], current: &[LoadSetup]) -> Option<Differences> {
     let names: BTreeSet<&str> = baseline
         .iter()
         .chain(current)
@@ -68,7 +65,7 @@ pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences>
             before != now || (before.len() > 1 && *name != TOOLS)
         })
         .collect();
-    // Knobs of different scenarios are different by nature.
+    // Settings of different scenarios are different by nature.
     let told = match different.iter().find(|name| **name == "scenario") {
         Some(scenario) => vec![*scenario],
         None => different,
@@ -79,7 +76,7 @@ pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences>
     let texts: Vec<String> = told
         .iter()
         .map(|name| {
-            let between = if *name == TOOLS { SEPARATOR } else { " or " };
+            let between = if *name == TOOLS { ", " } else { " or " };
             let text = |setups| join(&values(setups, name), between);
             let (before, now) = (text(baseline), text(current));
             format!("{name} is {before} in the baseline and {now} in the current runs")
@@ -89,21 +86,16 @@ pub fn differences(baseline: &[Knobs], current: &[Knobs]) -> Option<Differences>
         warning: format!("not like for like: {}", texts.join("; ")),
         is_other_load: told
             .iter()
-            .any(|name| LOAD_KNOBS.contains(name) || name.contains("concurrent")),
+            .any(|name| LOAD_SETTINGS.contains(name) || name.contains("concurrent")),
     })
 }
 
-fn values<'a>(setups: &'a [Knobs], name: &str) -> BTreeSet<Option<&'a str>> {
-    let values = setups
-        .iter()
-        .map(|setup| setup.get(name).map(String::as_str));
-    if name == TOOLS {
-        let lists = values.flatten();
-        return lists
-            .flat_map(|list| list.split(SEPARATOR).map(Some))
-            .collect();
-    }
-    values.collect()
+fn values<'a>(setups: &'a [LoadSetup], name: &str) -> BTreeSet<Option<&'a str>> {
+    let of = |setup: &'a LoadSetup| match setup.get(name) {
+        Some(values) => values.iter().map(|it| Some(it.as_str())).collect(),
+        None => vec![None],
+    };
+    setups.iter().flat_map(of).collect()
 }
 
 fn join(values: &BTreeSet<Option<&str>>, between: &str) -> String {
@@ -124,10 +116,10 @@ mod tests {
 
     const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
-    fn setup(scenario: Scenario, sessions: u32) -> Knobs {
+    fn setup(scenario: Scenario, sessions: u32) -> LoadSetup {
         let mut report = Report::empty(scenario.kind);
         report.sessions = sessions;
-        knobs(&report)
+        setup_of(&report)
     }
 
     #[test]

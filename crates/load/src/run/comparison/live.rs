@@ -52,7 +52,7 @@ pub type ComparisonHandler = Arc<dyn Fn(&ComparisonProgress<'_>) + Send + Sync>;
 /// assert_eq!(report.comparison.runs, (2, 2));
 /// # });
 /// ```
-#[derive(Clone)]
+#[derive(Opaque, Clone)]
 #[must_use]
 pub struct Comparer {
     /// What is done, by side.

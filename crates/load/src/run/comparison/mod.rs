@@ -249,7 +249,7 @@ impl ComparisonReport {
 #[derive(Default)]
 struct Gathered {
     runs: Vec<ComparedRun>,
-    setups: Vec<comparability::Knobs>,
+    setups: Vec<comparability::LoadSetup>,
     /// What the first run did not call.
     skipped: Vec<SkippedTool>,
 }
@@ -266,7 +266,7 @@ impl Gathered {
         if self.runs.is_empty() {
             self.skipped.clone_from(&report.skipped_tools);
         }
-        self.setups.push(comparability::knobs(report));
+        self.setups.push(comparability::setup_of(report));
         self.runs.push(run.clone());
         run
     }

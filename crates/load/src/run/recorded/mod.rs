@@ -1,7 +1,7 @@
 //! What a recording amounts to: calls, latency and errors by tool, and the faults that struck.
 
 use mcprove_recording::{ENDED, Origin, STARTED};
-use mcprove_trace::stream::StrikeFact;
+use mcprove_trace::stream::{SinkError, StrikeFact};
 
 use crate::prelude::*;
 
@@ -96,11 +96,26 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
     let mut last = Duration::ZERO;
     // How many have begun and not ended; two processes may write one recording.
     let mut open = 0_u32;
+    let (mut origin, mut faults) = (None, BTreeMap::<(String, String, String), u64>::new());
     let end = reader.read_into(&metrics, |line, event, _| {
         last = last.max(event.at);
+        let wrong = |reason: &dyn fmt::Display| SinkError {
+            sink: "recording",
+            reason: reason.to_string(),
+            events: 0,
+        };
         match line.name() {
-            Some(STARTED) => open += 1,
+            Some(STARTED) => {
+                open += 1;
+                let read = serde_json::from_str(line.data()).map_err(|error| wrong(&error))?;
+                origin.get_or_insert(read);
+            }
             Some(ENDED) => open = open.saturating_sub(1),
+            Some(StrikeFact::NAME) => {
+                let strike = StrikeFact::parse(line.data()).map_err(|error| wrong(&error))?;
+                let key = (strike.fault, strike.kind, strike.tool.unwrap_or_default());
+                *faults.entry(key).or_default() += 1;
+            }
             _ => {}
         }
         Ok(false)
@@ -109,18 +124,6 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
         return Err(reader.wrong(reason).into());
     }
     let metrics = metrics.snapshot();
-    let origin = metrics
-        .notes_of(STARTED)
-        .next()
-        .and_then(|note| serde_json::from_str(&note.data).ok());
-    let mut faults = BTreeMap::<(String, String, String), u64>::new();
-    // Other tools may write other faults: what is none of ours is none.
-    for note in metrics.notes_of(StrikeFact::NAME) {
-        if let Ok(strike) = StrikeFact::parse(&note.data) {
-            let key = (strike.fault, strike.kind, strike.tool.unwrap_or_default());
-            *faults.entry(key).or_default() += 1;
-        }
-    }
     let faults = faults.into_iter();
     let faults = faults.map(|((fault, kind, tool), calls)| RecordedFault {
         fault,

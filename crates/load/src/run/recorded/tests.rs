@@ -27,3 +27,30 @@ fn a_recording_that_was_gone_on_with_is_one() {
     let report = read_recording(&path).unwrap();
     assert_eq!((report.total.calls, report.is_whole), (3, false));
 }
+
+#[test]
+fn a_note_without_its_form_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.jsonl");
+    let whole = include_str!("../../../../../examples/score/recorded.jsonl");
+    std::fs::write(&path, whole).unwrap();
+    assert!(!read_recording(&path).unwrap().faults.is_empty());
+    for note in [STARTED, StrikeFact::NAME] {
+        let is_it = |line: &str| line.contains(&format!("\"name\":\"{note}\""));
+        let at = whole.lines().position(is_it).unwrap();
+        let changed = |(index, line): (usize, &str)| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            if index == at {
+                line["data"] = json!([1]);
+            }
+            format!("{line}\n")
+        };
+        let text: String = whole.lines().enumerate().map(changed).collect();
+        std::fs::write(&path, text).unwrap();
+        let error = read_recording(&path).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("calls.jsonl:{}: ", at + 1)),
+            "{error}"
+        );
+    }
+}

@@ -25,6 +25,8 @@ pub use parts::*;
 #[sparse]
 #[in_seconds]
 #[data]
+#[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct Report {
     /// The format: `metrics.v1`.
     pub schema: String,
@@ -53,7 +55,7 @@ pub struct Report {
     /// Whether the run passed: no threshold violated, no critical finding, something succeeded.
     pub(crate) passed: bool,
     /// Passed, failed, or not enough evidence.
-    pub outcome: RunOutcome,
+    pub(crate) outcome: RunOutcome,
     /// Whether the run was interrupted, or ended before its time.
     pub partial: bool,
     /// Whether it was interrupted or killed.
@@ -209,6 +211,19 @@ details!(
 fn is_gate(verdict: &Verdict) -> bool {
     let detector = verdict.detector.as_str();
     verdict.limit().is_some() || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+}
+
+/// With the outcome that its verdicts have now, whoever added one.
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(&self.clone().conclude(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Report {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer)
+    }
 }
 
 fn path_is_empty(path: &Path) -> bool {

@@ -107,6 +107,7 @@ pub struct ProcessStats {
 
 /// One tool's share of the run.
 #[data]
+#[non_exhaustive]
 pub struct ToolReport {
     /// Calls that ended.
     pub count: u64,
@@ -120,6 +121,7 @@ pub struct ToolReport {
 #[sparse]
 #[in_seconds]
 #[data]
+#[non_exhaustive]
 pub struct PhaseReport {
     /// Its name.
     pub name: String,

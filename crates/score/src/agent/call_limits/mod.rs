@@ -242,6 +242,7 @@ fn violation(
 }
 
 /// The metric `call_limits`.
+#[derive(Debug)]
 pub struct CallLimits;
 
 impl Metric for CallLimits {

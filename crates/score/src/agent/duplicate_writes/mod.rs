@@ -65,6 +65,7 @@ pub struct DuplicateWritesBlock {
 }
 
 /// The metric `duplicate_writes`.
+#[derive(Debug)]
 pub struct DuplicateWrites;
 
 impl Metric for DuplicateWrites {

@@ -154,6 +154,7 @@ fn penalty(waste: u64) -> f64 {
 }
 
 /// The metric `golden_path`.
+#[derive(Debug)]
 pub struct GoldenPath;
 
 impl Metric for GoldenPath {

@@ -138,6 +138,7 @@ impl LoopsReport {
 }
 
 /// The metric `loops`.
+#[derive(Debug)]
 pub struct Loops;
 
 impl Metric for Loops {

@@ -12,6 +12,7 @@ const FAILED: &str = "narrative.claimed_but_failed";
 const PASSED: &str = "narrative.gate_passed";
 
 /// The metric `narrative`.
+#[derive(Debug)]
 pub struct Narrative;
 
 impl Metric for Narrative {

@@ -76,6 +76,7 @@ pub fn score_orchestration(run: &AgentRun) -> OrchestrationReport {
 }
 
 /// The metric `orchestration`.
+#[derive(Debug)]
 pub struct Orchestration;
 
 impl Metric for Orchestration {

@@ -126,6 +126,7 @@ impl PermissionsReport {
 }
 
 /// The metric `permissions`.
+#[derive(Debug)]
 pub struct Permissions;
 
 impl Metric for Permissions {

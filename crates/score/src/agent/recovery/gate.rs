@@ -182,7 +182,7 @@ fn ending(run: &AgentRun) -> &'static str {
         Some(StopReason::ToolCallBudget) => "the run used up its tool calls (tool_call_budget)",
         Some(StopReason::TimeBudget) => "the run used up its time (time_budget)",
         Some(StopReason::Error) => "the run ended in an error",
-        None => "nobody knows how the run ended",
+        None => "how the run ended is unknown",
     }
 }
 
@@ -195,15 +195,40 @@ fn milliseconds(time: u64) -> String {
 /// What cannot be judged of one run under the block.
 pub fn errors(run: &AgentRun, recovery: &RunRecovery) -> Vec<ScoreError> {
     let mut errors: Vec<ScoreError> = unknown_end(run, recovery).into_iter().collect();
-    errors.extend(recovery.unsettled.first().map( | call |{
-let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
-let untold = &call.untold;
-let(why, hint) = match(call.left_ms, call.watched_ms){
-(Some(left), _) => (format!("the client gave no sign that it noticed until it left {} after the call began, when the timeout budget was used up: it may have noticed in time, or not", milliseconds(left)), "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks".to_owned()), (None, Some(watched)) => (format!("the recording ends {} after the call began, before the timeout budget is used up", milliseconds(watched)), "record until the client is done, or lower max_detection_ms".to_owned()), (None, None) => (format!("the trace does not have its {untold}, so that nobody knows what it did"), format!("add {untold} to the mark in faults, or detected_ms and recovered_ms by a real clock"))}
-;
-ScoreError::new(HANG, sentence!("{met}, and {why}"), hint)}
-));
+    errors.extend(recovery.unsettled.first().map(|call| {
+        let met = met(run, call.call_index, call.fault.as_deref(), call.kind);
+        let (why, hint) = unsettled(call);
+        ScoreError::new(HANG, sentence!("{met}, and {why}"), hint)
+    }));
     errors
+}
+
+/// Why it is unknown whether the agent noticed in time, and what to do.
+fn unsettled(call: &UnsettledCall) -> (String, String) {
+    let untold = &call.untold;
+    match (call.left_ms, call.watched_ms) {
+        (Some(left), _) => (
+            format!(
+                "the client gave no sign that it noticed until it left {} after the call began, when the \
+                 timeout budget was used up",
+                milliseconds(left)
+            ),
+            "use a client that cancels what it gives up (notifications/cancelled), raise max_detection_ms beyond \
+             that time, or score the trace of the agent itself, with detected_ms and recovered_ms in its marks"
+                .to_owned(),
+        ),
+        (None, Some(watched)) => (
+            format!(
+                "the recording ends {} after the call began, before the timeout budget is used up",
+                milliseconds(watched)
+            ),
+            "record until the client is done, or lower max_detection_ms".to_owned(),
+        ),
+        (None, None) => (
+            format!("the trace does not have its {untold}, so what it did is unknown"),
+            format!("add {untold} to the mark in faults, or detected_ms and recovered_ms by a real clock"),
+        ),
+    }
 }
 
 fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {

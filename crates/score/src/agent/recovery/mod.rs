@@ -138,6 +138,7 @@ pub fn meets_recovery_budget(report: &RecoveryReport, max_recovery_ms: u64) -> b
 }
 
 /// The metric `recovery`.
+#[derive(Debug)]
 pub struct Recovery;
 
 impl Metric for Recovery {

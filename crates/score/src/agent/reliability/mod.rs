@@ -149,6 +149,7 @@ fn unbiased_curve(passes: u64, runs: u64) -> Vec<f64> {
 }
 
 /// The metric `reliability`.
+#[derive(Debug)]
 pub struct Reliability;
 
 impl Metric for Reliability {

@@ -76,6 +76,7 @@ pub fn spread(scores: &[f64]) -> Option<Spread> {
 }
 
 /// The metric `stability`.
+#[derive(Debug)]
 pub struct Stability;
 
 impl Metric for Stability {

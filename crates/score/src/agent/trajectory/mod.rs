@@ -221,6 +221,7 @@ fn compare(
 }
 
 /// The metric `trajectory`.
+#[derive(Debug)]
 pub struct Trajectory;
 
 impl Metric for Trajectory {

@@ -223,6 +223,7 @@ fn broken(
 }
 
 /// The metric `trajectory_axes`.
+#[derive(Debug)]
 pub struct TrajectoryAxes;
 
 impl Metric for TrajectoryAxes {

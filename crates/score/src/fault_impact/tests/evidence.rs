@@ -133,7 +133,7 @@ fn no_evidence_is_no_proof_that_others_do_not_suffer() {
         assert_eq!(gate.outcome, Outcome::Inconclusive);
     };
     let unstruck = FaultFacts {
-        struck: StruckCalls::default(),
+        struck: FaultedCalls::default(),
         ..strict.clone()
     };
     gate(&unstruck, &even);

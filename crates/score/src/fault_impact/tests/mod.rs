@@ -56,9 +56,9 @@ fn facts() -> FaultFacts {
         kind: "slow".to_owned(),
         tool: Some("search".to_owned()),
         window: Some((4.0, 6.0)),
-        struck: StruckCalls {
+        struck: FaultedCalls {
             calls: 80,
-            ..StruckCalls::default()
+            ..FaultedCalls::default()
         },
         ..FaultFacts::default()
     }
@@ -217,7 +217,7 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
         assert_eq!(verdict(&judge(&gated, &[], &even)).detector, RECOVERY_GATE);
     }
     let unstruck = FaultFacts {
-        struck: StruckCalls::default(),
+        struck: FaultedCalls::default(),
         window: None,
         ..facts()
     };

@@ -396,11 +396,6 @@ fn known() -> String {
     names.join(", ")
 }
 
-/// `; did you mean "contains"?`, where one of these is close.
-fn did_you_mean(known: impl Iterator<Item = &'static str>, name: &str) -> String {
-    nearest(known, name).map_or_else(String::new, |close| format!("; did you mean {close:?}?"))
-}
-
 fn needs(what: &str, given: &Value, hint: impl Into<Message>) -> MatcherError {
     MatcherError::new(format!("it needs {what}, not {}", short(given)), hint)
 }

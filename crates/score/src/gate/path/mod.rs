@@ -259,11 +259,15 @@ fn no_element(index: usize, before: &str, is: &Message, first: &Value) -> (Messa
         let hint = "an index needs a list; to a key a path leads as .key or [\"key\"]";
         return (sentence!("{message}, not a list"), hint.into());
     };
-    let hint = match items.len(){
-0 if before == "tool_calls" =>{
-"no tool was called; write tool_calls.length with exact: 0 where that is right, and tool_calls[*].name with contains, or a trajectory block, for calls that may be missing".into()}
-0 => "the list is empty".into(), length => sentence!("indices count from 0, so the last one is {}", length- 1)}
-;
+    let hint = match items.len() {
+        0 if before == "tool_calls" => {
+            "no tool was called; write tool_calls.length with exact: 0 where that is right, and \
+             tool_calls[*].name with contains, or a trajectory block, for calls that may be missing"
+                .into()
+        }
+        0 => "the list is empty".into(),
+        length => sentence!("indices count from 0, so the last one is {}", length - 1),
+    };
     (message, hint)
 }
 

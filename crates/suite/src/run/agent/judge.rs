@@ -186,7 +186,7 @@ fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFa
     let reason = run.stop_reason();
     let what = match reason {
         Some(StopReason::Completed) => return None,
-        None => "nobody knows how the run ended; look at its trace".to_owned(),
+        None => "how the run ended is unknown; look at its trace".to_owned(),
         Some(StopReason::TurnBudget) => format!(
             "the agent was not done after {}; look for a loop in its trace, or raise max_turns",
             phrase::count(u64::from(budget.turns), "answer")

@@ -66,7 +66,7 @@ async fn execute(
             let path = directory.map(|directory| directory.path().display().to_string());
             report.details = path.map(|path| path.replace('\\', "/"));
         }
-        Err(error) if options.stop.is_running() => return Err(unmade(&error, &test.server)),
+        Err(error) if options.stop.is_running() => return Err(setup_error(&error, &test.server)),
         Err(_) => report.errors = vec![broken_off()],
     }
     Ok(())
@@ -105,7 +105,7 @@ fn engine(
         }))
 }
 
-fn unmade(error: &RunError, server: &str) -> TestError {
+fn setup_error(error: &RunError, server: &str) -> TestError {
     let Diagnostic { message, hint } = error.diagnostic();
     let message = message.fixed(Spelling::Yaml);
     let message = match error {

@@ -8,7 +8,7 @@ use super::{agent, load, secrets, tool};
 use crate::prelude::*;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use mcprove_trace::contained::contain;
+use mcprove_trace::panic_guard::contain;
 use std::pin::Pin;
 
 /// Why a test was not run after another failed.

@@ -28,7 +28,7 @@ pub struct Reading {
 
 /// The members, and all that may have become members since the last look.
 #[derive(Debug, Default)]
-pub struct Moment {
+pub struct FamilySample {
     /// When looking began.
     pub time: u64,
     pub readings: Vec<Reading>,
@@ -79,7 +79,7 @@ impl Family {
     }
 
     /// Takes notice of `moment`; returns the members that live.
-    pub fn update(&mut self, moment: Moment) -> Vec<Reading> {
+    pub fn update(&mut self, moment: FamilySample) -> Vec<Reading> {
         let found = self.find_members(moment.readings);
         let by_pid: FxHashMap<u32, Identity> = found
             .iter()

@@ -33,7 +33,7 @@ fn family() -> Family {
 /// The ids of the members that live, after a look at `time`.
 fn look(family: &mut Family, time: u64, readings: &[Reading]) -> Vec<u32> {
     let readings = readings.to_vec();
-    let living = family.update(Moment { time, readings });
+    let living = family.update(FamilySample { time, readings });
     let mut pids: Vec<_> = living.iter().map(|reading| reading.identity.pid).collect();
     pids.sort_unstable();
     pids

@@ -13,7 +13,7 @@ pub struct FilterArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub since: Option<SystemTime>,
 
-    /// Requests that came at this time or before it; a date is its first moment here too
+    /// Requests that came at this time or before it; a date means its midnight
     #[arg(long, value_name = "TIME", value_parser = parse_moment)]
     pub until: Option<SystemTime>,
 

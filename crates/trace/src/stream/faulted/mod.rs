@@ -13,20 +13,20 @@ const SESSIONS_MAX: usize = 100_000;
 
 /// What a thread knows of faults.
 #[derive(Default)]
-pub struct StruckCalls {
+pub struct FaultedCalls {
     /// Whether the run has faults at all.
     pub is_watching: bool,
     /// A call that a fault struck, and that counts as any other from now on: what became of it is none of
     /// the fault's doing. Its tool and its tag; its request was not counted yet.
     pub returned: Option<(String, CallTag)>,
     /// Calls under way that were struck.
-    calls: FxHashMap<RequestKey, StruckCall>,
+    calls: FxHashMap<RequestKey, FaultedRequest>,
     /// Sessions whose connection a fault ended, and the fault.
     sessions: FxHashMap<u32, String>,
 }
 
 /// A call under way that a fault struck.
-struct StruckCall {
+struct FaultedRequest {
     fault: String,
     tool: String,
     /// What the fault can do; one of an unknown kind can do anything.
@@ -48,7 +48,7 @@ pub enum Attribution {
     Server,
 }
 
-impl StruckCall {
+impl FaultedRequest {
     fn of(note: StrikeFact) -> Self {
         let held_ms = note.held_ms.or(note.delay_ms).unwrap_or_default();
         let held = Duration::try_from_secs_f64(held_ms / 1e3).unwrap_or(Duration::MAX);
@@ -68,7 +68,7 @@ impl StruckCall {
     }
 }
 
-impl StruckCalls {
+impl FaultedCalls {
     /// Of a run with faults or without, as far as is known.
     pub fn new(is_watching: bool) -> Self {
         Self {
@@ -199,7 +199,7 @@ impl StruckCalls {
         owner
     }
 
-    fn give_back(&mut self, call: StruckCall, metrics: &mut FaultMetrics, at: Duration) {
+    fn give_back(&mut self, call: FaultedRequest, metrics: &mut FaultMetrics, at: Duration) {
         let struck = metrics.of(&call.fault);
         struck.servers_own += 1;
         struck.release(at);
@@ -223,7 +223,7 @@ impl StruckCalls {
                     session: strike.session,
                     id: strike.request_id,
                 };
-                self.calls.insert(request, StruckCall::of(strike));
+                self.calls.insert(request, FaultedRequest::of(strike));
             }
             SessionEndedByFaultFact::NAME => {
                 let ended = SessionEndedByFaultFact::parse(data)?;
