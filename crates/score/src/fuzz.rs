@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(verdict.outcome, Outcome::Pass);
         assert_eq!(
             verdict.sentence,
-            "The server survives all bad input: 1 rejected, 0 accepted, 2 dropped that nobody waits for."
+            "The server survives all bad input: 1 rejected, 0 accepted, 2 ignored."
         );
     }
 

@@ -74,17 +74,17 @@ fn find(pair: (Option<&Value>, Option<&Value>), is_part: bool, path: &str, place
     if places.is_full() {
         return;
     }
-    let mut add = |expected: &Value, actual: Option<&Value>, words: String| {
+    let mut add = |expected: &Value, actual: Option<&Value>, words: Message| {
         places.add(path, expected.clone(), actual, words);
     };
     let (expected, actual) = match pair {
         (Some(expected), Some(actual)) => (expected, actual),
         (Some(expected), None) => {
-            let words = format!("expected {}, but it is missing", short(expected));
+            let words = sentence!("expected {}, but it is missing", short(expected));
             return add(expected, None, words);
         }
         (None, actual) => {
-            let words = format!(
+            let words = sentence!(
                 "expected nothing, got {}",
                 short(actual.unwrap_or(&Value::Null))
             );
@@ -113,13 +113,13 @@ fn find(pair: (Option<&Value>, Option<&Value>), is_part: bool, path: &str, place
         (Value::Array(expected), Value::Array(items)) => {
             for part in missing(expected, items) {
                 let (holds, got) = (holds_it(part), short(actual));
-                let words = format!("expected an element of its own that {holds}, got {got}");
+                let words = sentence!("expected an element of its own that {holds}, got {got}");
                 add(part, Some(actual), words);
             }
         }
         (Value::String(_), Value::String(_)) if is_part => {
             let (holds, got) = (holds_it(expected), short(actual));
-            let words = format!("expected a text that {holds}, got {got}");
+            let words = sentence!("expected a text that {holds}, got {got}");
             add(expected, Some(actual), words);
         }
         _ => add(expected, Some(actual), expected_got(expected, actual)),
@@ -127,12 +127,12 @@ fn find(pair: (Option<&Value>, Option<&Value>), is_part: bool, path: &str, place
 }
 
 /// `contains "x"` of what can be in something, else `is 5`.
-pub fn holds_it(part: &Value) -> String {
+pub fn holds_it(part: &Value) -> Message {
     match part {
         Value::String(_) | Value::Array(_) | Value::Object(_) => {
-            format!("contains {}", short(part))
+            sentence!("contains {}", short(part))
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => format!("is {}", short(part)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => sentence!("is {}", short(part)),
     }
 }
 
@@ -229,7 +229,7 @@ impl Places {
 }
 
 /// `expected …, got …`; long texts from shortly before their first difference.
-fn expected_got(expected: &Value, actual: &Value) -> String {
+fn expected_got(expected: &Value, actual: &Value) -> Message {
     if let (Value::String(one), Value::String(other)) = (expected, actual) {
         let common = common_chars(one, other);
         if common > COMMON_CHARS_MAX {
@@ -237,7 +237,7 @@ fn expected_got(expected: &Value, actual: &Value) -> String {
                 let tail: String = text.chars().skip(common - CONTEXT_CHARS).collect();
                 format!("…{}", short(&Value::String(tail)))
             };
-            return format!(
+            return sentence!(
                 "expected {}, got {}, which differs from character {} on",
                 from(one),
                 from(other),
@@ -245,7 +245,7 @@ fn expected_got(expected: &Value, actual: &Value) -> String {
             );
         }
     }
-    format!("expected {}, got {}", short(expected), short(actual))
+    sentence!("expected {}, got {}", short(expected), short(actual))
 }
 
 /// A value as JSON, on one line and cut where it gets long.

@@ -165,12 +165,12 @@ fn a_fault_without_its_settings_is_an_error_under_the_block() {
         [
             (
                 Some(0),
-                "call 1 (`fetch`) met `f` (slow), and the trace does not have its delay_ms, so that nobody knows what it did".to_owned(),
+                "call 1 (`fetch`) met `f` (slow), and the trace does not have its delay_ms, so what it did is unknown".to_owned(),
                 "add delay_ms to the mark in faults, or detected_ms and recovered_ms by a real clock".to_owned()
             ),
             (
                 Some(1),
-                "call 2 (`search`) met `f` (recover_after), and the trace does not have its failures, so that nobody knows what it did".to_owned(),
+                "call 2 (`search`) met `f` (recover_after), and the trace does not have its failures, so what it did is unknown".to_owned(),
                 "add failures to the mark in faults, or detected_ms and recovered_ms by a real clock".to_owned()
             ),
         ]
