@@ -142,7 +142,7 @@ impl Message {
         self.0.iter().any(|part| part.words() == Some(value))
     }
 
-    /// Whether another sentence, as a whole or not, is among those that it was made of.
+    /// Whether it contains another sentence, part by part; the capital and the full stop of that one do not count.
     pub fn includes(&self, other: &Self) -> bool {
         let is_same = |(one, other): (&Part, &Part)| match (one.words(), other.words()) {
             (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),

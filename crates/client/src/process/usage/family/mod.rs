@@ -78,9 +78,9 @@ impl Family {
         self.members.contains_key(&pid)
     }
 
-    /// Takes notice of `moment`; returns the members that live.
-    pub fn update(&mut self, moment: FamilySample) -> Vec<Reading> {
-        let found = self.find_members(moment.readings);
+    /// Takes notice of `sample`; returns the members that live.
+    pub fn update(&mut self, sample: FamilySample) -> Vec<Reading> {
+        let found = self.find_members(sample.readings);
         let by_pid: FxHashMap<u32, Identity> = found
             .iter()
             .map(|(reading, _)| (reading.identity.pid, reading.identity))
@@ -108,7 +108,7 @@ impl Family {
             }
         }
         self.members = members;
-        self.last_look = Some(moment.time);
+        self.last_look = Some(sample.time);
         living
     }
 
