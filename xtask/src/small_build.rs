@@ -11,7 +11,9 @@ use crate::workspace::Workspace;
 /// How many crates of others the smallest build may take.
 const CRATES_MAX: usize = 120;
 /// The features of the library; the first has none.
-const FEATURES: [&str; 7] = ["", "tls", "ws", "html", "suite", "agent", "lab"];
+const FEATURES: [&str; 9] = [
+    "", "schema", "eval", "tls", "ws", "html", "suite", "agent", "lab",
+];
 
 pub fn run(workspace: &Workspace) -> Result<()> {
     step("small build", "crates without any feature", || {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::crates::Crates;
@@ -46,10 +46,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     ];
     run_step("clippy", cargo(&clippy))?;
     small_build::run(workspace)?;
-    check_windows(workspace)?;
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    check_windows(workspace, in_ci)?;
     schema::run(workspace, &schema::Options::default())?;
     docs::run(workspace)?;
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
         run_step(
             "doctests",
@@ -108,11 +108,12 @@ fn changed_files(workspace: &Workspace) -> Result<Vec<String>> {
 }
 
 /// The program is for Windows too. Its C parts need a compiler for it.
-fn check_windows(workspace: &Workspace) -> Result<()> {
+fn check_windows(workspace: &Workspace, in_ci: bool) -> Result<()> {
     const TARGET: &str = "x86_64-pc-windows-gnu";
     let mut compiler = workspace.command("x86_64-w64-mingw32-gcc");
     if !has_target(workspace, TARGET) || !succeeds(compiler.arg("--version")) {
         let how = "`rustup target add` and mingw-w64 make it possible";
+        ensure!(!in_ci, "windows: {TARGET} is not installed ({how})");
         announce(
             "windows",
             &format!("{TARGET} is not installed, not checked ({how})"),

@@ -4,7 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 
 use percent_encoding::percent_decode_str;
 
-use super::validation::compile_pattern;
+use super::validation::{compile_pattern, find_failure};
 use crate::prelude::*;
 
 /// Keywords that refer to another schema.
@@ -108,7 +108,7 @@ impl<'schema> Document<'schema> {
             .entry(pattern)
             .or_insert_with(|| compile_pattern(pattern))
             .as_ref()
-            .is_some_and(|validator| validator.is_valid(&Value::from(text)))
+            .is_some_and(|validator| find_failure(validator, &text.into()).is_none())
     }
 
     /// Follows a `$ref`. Nothing outside of the document is ever looked at.

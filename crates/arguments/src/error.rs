@@ -16,6 +16,9 @@ pub enum ArgumentsError {
         /// What is wrong there.
         reason: String,
     },
+    /// It takes a part of the library that was not built.
+    #[error("{0} needs the feature `schema` of mcprove, which is not built")]
+    NotBuilt(String),
     /// The schema itself exceeds a limit.
     #[error("the schema has {what} beyond the limit of {limit}; give the arguments by hand")]
     SchemaTooLarge {

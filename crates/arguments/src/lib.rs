@@ -2,7 +2,7 @@
 //!
 //! The tool list comes before; what is made here is sent as the `arguments` of `tools/call`. A
 //! value is made from the schema place by place, then judged by a validator. Where it fails, the
-//! place that failed is made anew in another way, within limits. Nothing is ever fetched.
+//! place that failed is made again in another way, within limits. Nothing is ever fetched.
 
 mod compound;
 mod cost;
@@ -12,13 +12,20 @@ mod folder;
 pub mod limits;
 mod meaning;
 mod number;
+#[cfg(feature = "schema")]
 mod pattern;
 mod place;
 mod prelude;
 mod requirements;
 mod search;
 mod text;
+#[cfg(any(test, not(feature = "schema")))]
+#[cfg_attr(feature = "schema", allow(dead_code, reason = "tested together"))]
+mod unchecked;
+#[cfg(feature = "schema")]
 mod validation;
+#[cfg(not(feature = "schema"))]
+use {unchecked as pattern, unchecked as validation};
 
 pub use error::ArgumentsError;
 pub use folder::Folder;
@@ -27,6 +34,9 @@ pub use meaning::is_safeguard;
 use cost::Cost;
 
 use crate::prelude::*;
+
+/// Whether values can be checked against schemas.
+pub const CAN_CHECK: bool = cfg!(feature = "schema");
 
 /// What to choose where the schema leaves a choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -134,7 +144,21 @@ pub struct SchemaCheck(Validator);
 impl SchemaCheck {
     /// Checks and compiles a schema.
     pub fn new(schema: &Value) -> Result<Self> {
-        prepare(schema).map(Self)
+        if CAN_CHECK {
+            prepare(schema).map(Self)
+        } else {
+            Self::strict(schema)
+        }
+    }
+
+    /// Compiles a schema in which nothing refers elsewhere.
+    pub fn strict(schema: &Value) -> Result<Self> {
+        validation::compile_strict(schema).map(Self)
+    }
+
+    /// Where `value` does not fit, and why, one by one.
+    pub fn failures<'v>(&'v self, value: &'v Value) -> impl Iterator<Item = (String, String)> {
+        validation::failures(&self.0, value)
     }
 
     /// Where and why `value` does not fit; none if it does.

@@ -54,15 +54,11 @@ pub enum Origin {
     Suggested,
 }
 
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|listed| listed == word)
-}
-
 /// Whether a yes or no keeps a tool from writing: `dry_run`, `no_delete`, `check_only`.
 pub fn is_safeguard(name: &str) -> bool {
     let words = tokens(name);
-    let is_first = |list| words.first().is_some_and(|word| is_in(list, word));
-    let is_last = |list| words.last().is_some_and(|word| is_in(list, word));
+    let is_first = |list| words.first().is_some_and(|word| has_word(list, word));
+    let is_last = |list| words.last().is_some_and(|word| has_word(list, word));
     let is_read_only = words.windows(2).any(|pair| pair == ["read", "only"]);
     is_first(SAFEGUARDS)
         || is_read_only
@@ -86,9 +82,9 @@ impl Meaning {
         let [before @ .., last] = words.as_slice() else {
             return Self::Other;
         };
-        let is_number = is_in("id ids number numbers identifier", last);
+        let is_number = has_word("id ids number numbers identifier", last);
         let last = match before.last() {
-            Some(word) if is_number && is_in(PROCESSES, word) => word,
+            Some(word) if is_number && has_word(PROCESSES, word) => word,
             _ => last,
         };
         let lists = [
@@ -101,7 +97,7 @@ impl Meaning {
         ];
         lists
             .into_iter()
-            .find(|(list, _)| is_in(list, last))
+            .find(|(list, _)| has_word(list, last))
             .map_or(Self::Other, |(_, meaning)| meaning)
     }
 

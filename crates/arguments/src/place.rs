@@ -239,29 +239,25 @@ impl<'work, 'schema> Making<'work, 'schema> {
     ) -> Result<Vec<Form>> {
         let place = &requirements.place;
         let values = match kind {
-            JsonType::Object => return Ok((0..self.variants).map(Form::Object).collect()),
-            JsonType::Array => return Ok((0..self.variants).map(Form::Array).collect()),
-            JsonType::Integer | JsonType::Number => {
-                match Meaning::of(requirements).numbers(self.variants) {
-                    Some(mut numbers) => {
-                        numbers.retain(|value| number::is_within(requirements, value));
-                        numbers
-                    }
-                    None if kind == JsonType::Integer => {
-                        number::integers(requirements, self.variants)
-                    }
-                    None => number::numbers(requirements, self.variants),
+            "object" => return Ok((0..self.variants).map(Form::Object).collect()),
+            "array" => return Ok((0..self.variants).map(Form::Array).collect()),
+            "integer" | "number" => match Meaning::of(requirements).numbers(self.variants) {
+                Some(mut numbers) => {
+                    numbers.retain(|value| number::is_within(requirements, value));
+                    numbers
                 }
-            }
-            JsonType::Boolean if place.rsplit('/').next().is_some_and(is_safeguard) => {
+                None if kind == "integer" => number::integers(requirements, self.variants),
+                None => number::numbers(requirements, self.variants),
+            },
+            "boolean" if place.rsplit('/').next().is_some_and(is_safeguard) => {
                 vec![true.into()]
             }
-            JsonType::Boolean => {
+            "boolean" => {
                 let first = self.rotate(place, 2) == 1;
                 vec![first.into(), (!first).into()]
             }
-            JsonType::Null => vec![Value::Null],
-            JsonType::String => {
+            "null" => vec![Value::Null],
+            _ => {
                 let meaning = Meaning::of(requirements);
                 let is_asked = || requirements.texts(text::SHAPES).next().is_some();
                 let is_plain = matches!(meaning, Meaning::Other | Meaning::Command);

@@ -1,6 +1,5 @@
 //! What most files of this crate use: JSON and schemas, the limits, and what is asked of a place.
 
-pub use jsonschema::{JsonType, Validator};
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::words::tokens;
 
@@ -10,4 +9,5 @@ pub use crate::error::{ArgumentsError, Result};
 pub use crate::limits::*;
 pub use crate::pattern::Pattern;
 pub use crate::place::{Carriers, Making};
-pub use crate::requirements::Requirements;
+pub use crate::requirements::{JsonType, Requirements};
+pub use crate::validation::Validator;

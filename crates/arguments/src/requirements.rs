@@ -8,15 +8,12 @@
 
 use crate::prelude::*;
 
+/// A type of JSON Schema, by its name.
+pub type JsonType = &'static str;
+
 /// Every type, the most telling argument first.
 const TYPES: [JsonType; 7] = [
-    JsonType::String,
-    JsonType::Integer,
-    JsonType::Number,
-    JsonType::Boolean,
-    JsonType::Object,
-    JsonType::Array,
-    JsonType::Null,
+    "string", "integer", "number", "boolean", "object", "array", "null",
 ];
 
 /// What one place has to satisfy.
@@ -199,13 +196,17 @@ impl<'schema> Requirements<'schema> {
 
     /// Whether a listed or suggested value may stand here.
     pub fn admits(&self, value: &Value) -> bool {
-        let is_of_type = |kind: &JsonType| match kind {
-            JsonType::Integer => {
-                value.is_i64()
-                    || value.is_u64()
-                    || value.as_f64().is_some_and(|number| number.fract() == 0.0)
+        let is_of_type = |kind: &JsonType| match (*kind, value) {
+            ("integer", Value::Number(number)) => {
+                number.as_f64().is_some_and(|it| it.fract() == 0.0)
             }
-            kind => *kind == JsonType::from(value),
+            ("number", Value::Number(_))
+            | ("string", Value::String(_))
+            | ("boolean", Value::Bool(_))
+            | ("object", Value::Object(_))
+            | ("array", Value::Array(_))
+            | ("null", Value::Null) => true,
+            _ => false,
         };
         let types = self.types.as_ref();
         types.is_none_or(|types| types.iter().any(is_of_type))
@@ -221,13 +222,11 @@ impl<'schema> Requirements<'schema> {
         let types: Vec<JsonType> = names
             .iter()
             .filter_map(Value::as_str)
-            .filter_map(|name| name.parse().ok())
+            .filter_map(|name| TYPES.into_iter().find(|known| *known == name))
             .collect();
         let both = |one: JsonType, other: &JsonType| match (one, *other) {
             (one, other) if one == other => Some(one),
-            (JsonType::Integer, JsonType::Number) | (JsonType::Number, JsonType::Integer) => {
-                Some(JsonType::Integer)
-            }
+            ("integer", "number") | ("number", "integer") => Some("integer"),
             _ => None,
         };
         self.types = Some(match self.types.take() {
@@ -240,25 +239,30 @@ impl<'schema> Requirements<'schema> {
     }
 }
 
-/// The type that a keyword is about, for schemas that name none.
+/// The keywords that are about a type, for schemas that name none.
+const HINTS: [(JsonType, &str); 4] = [
+    (
+        "object",
+        "properties required additionalProperties patternProperties minProperties propertyNames",
+    ),
+    (
+        "string",
+        "minLength maxLength pattern format contentEncoding contentMediaType",
+    ),
+    (
+        "number",
+        "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
+    ),
+    (
+        "array",
+        "items prefixItems minItems maxItems uniqueItems contains",
+    ),
+];
+
+/// The type that a keyword is about.
 fn hinted(keyword: &str) -> Option<JsonType> {
-    Some(match keyword {
-        "properties"
-        | "required"
-        | "additionalProperties"
-        | "patternProperties"
-        | "minProperties"
-        | "propertyNames" => JsonType::Object,
-        "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
-        | "contentMediaType" => JsonType::String,
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
-            JsonType::Number
-        }
-        "items" | "prefixItems" | "minItems" | "maxItems" | "uniqueItems" | "contains" => {
-            JsonType::Array
-        }
-        _ => return None,
-    })
+    let mut hints = HINTS.iter();
+    Some(hints.find(|(_, keywords)| has_word(keywords, keyword))?.0)
 }
 
 /// A count as schemas write it: `3` or `3.0`.

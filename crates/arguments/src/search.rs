@@ -59,8 +59,7 @@ fn is_asking(name: &str, schema: &Value) -> bool {
     let words = tokens(name);
     let last = words.last().map(String::as_str);
     let said = tokens(schema["description"].as_str().unwrap_or_default());
-    last.is_some_and(|last| ASKING.split_whitespace().any(|word| word == last))
-        && !words.iter().chain(&said).any(is_write)
+    last.is_some_and(|last| has_word(ASKING, last)) && !words.iter().chain(&said).any(is_write)
 }
 
 /// Optional properties that may carry a token, those without a default first.

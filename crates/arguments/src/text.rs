@@ -115,7 +115,7 @@ static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_st
 fn template(list: &str, format: &str) -> Option<String> {
     let rows = LISTS.lines(list).iter();
     let mut rows = rows.filter_map(|row| row.rsplit_once(' '));
-    let (_, text) = rows.find(|(names, _)| names.split(' ').any(|name| name == format))?;
+    let (_, text) = rows.find(|(names, _)| has_word(names, format))?;
     Some(text.replace("{address}", ADDRESS))
 }
 

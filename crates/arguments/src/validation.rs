@@ -1,5 +1,6 @@
 //! The judge of what was made: the `jsonschema` crate, kept off the network.
 
+pub use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError};
 use mcprove_settings::json_schema::{self, Remote};
@@ -34,10 +35,31 @@ pub fn compile(schema: &Value) -> Result<Validator> {
             }
         }
     }
-    Err(ArgumentsError::InvalidSchema {
-        place: error.instance_path().as_str().to_owned(),
-        reason: shorten(&error.to_string(), REASON_CHARACTERS_MAX),
-    })
+    Err(invalid(&error))
+}
+
+/// Compiles a schema in which nothing refers elsewhere.
+pub fn compile_strict(schema: &Value) -> Result<Validator> {
+    json_schema::compile(schema, None, Remote::Refused).map_err(|error| invalid(&error))
+}
+
+fn invalid(error: &ValidationError<'_>) -> ArgumentsError {
+    let (place, reason) = described(error);
+    ArgumentsError::InvalidSchema { place, reason }
+}
+
+/// Where an error is, and what it is.
+fn described(error: &ValidationError<'_>) -> (String, String) {
+    let reason = shorten(&error.to_string(), REASON_CHARACTERS_MAX);
+    (error.instance_path().as_str().to_owned(), reason)
+}
+
+/// Where a value fails, and why, one by one.
+pub fn failures<'v>(
+    validator: &'v Validator,
+    value: &'v Value,
+) -> impl Iterator<Item = (String, String)> {
+    validator.iter_errors(value).map(|error| described(&error))
 }
 
 /// A remote part that is not needed does no harm; where it is needed, the walk before the validation

@@ -23,7 +23,7 @@ pub struct Item {
     pub ran_out: bool,
     /// What was found.
     pub found: String,
-    /// How to mend it.
+    /// How to fix it.
     pub fix: Option<Message>,
     /// Lines that show it, such as the server's stderr.
     #[sparse]

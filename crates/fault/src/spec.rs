@@ -313,7 +313,10 @@ fn check_own(setting: &Setting, value: &Value) -> Result<(), String> {
     if is_right {
         return Ok(());
     }
-    Err(format!("must be a {}", setting.kind.describe()))
+    Err(format!(
+        "must be a {}, not {value}",
+        setting.kind.describe()
+    ))
 }
 
 fn ordinals(value: &Value) -> Result<Ordinals, String> {

@@ -46,7 +46,8 @@ use mcprove_trace::AgentTrace;
 use crate::prelude::*;
 
 /// A format that is understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Shown)]
+#[shown(name)]
 pub enum Format {
     /// `agent-trace.v1`.
     AgentTrace,
@@ -102,12 +103,6 @@ const FORMATS: [(&str, &str); Format::ALL.len()] = [
     ),
     ("trace", "a recording of mcprove (trace.jsonl)"),
 ];
-
-impl fmt::Display for Format {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
-    }
-}
 
 /// What was read.
 #[derive(Debug, Clone, PartialEq)]

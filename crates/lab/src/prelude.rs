@@ -17,13 +17,12 @@ pub use mcprove_servers::hosting::{
     Identity, LogLevel, META_CLIENT, META_VERSION, MISSING_CAPABILITY, Malformed, Outcome, Refusal,
     Request, SignedState, Stderr, TurnedAway, Unauthorised, Watch, async_trait, healthy, lock,
 };
-pub use mcprove_settings::secret::Redactor;
+pub use mcprove_settings::{schemars, secret::Redactor, setting::JsonSchema};
 pub use mcprove_trace::{
     BoxFuture, ErrorCategory,
     protocol::{Era, Revision},
 };
 pub use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_from_iter};
-pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};
 

@@ -22,7 +22,7 @@ pub fn listed(lab: &Lab) -> Vec<Value> {
         }
     }
     if lab.own_audit().is_some() {
-        let text = "The latest requests and what came of them, the newest first.";
+        let text = "The latest requests and their outcomes, the newest first.";
         listed.push(resource(AUDIT_URI, "audit", text));
     }
     listed

@@ -118,7 +118,7 @@ impl State {
         1
     }
 
-    /// Begins to count the attempts under a key anew.
+    /// Begins to count the attempts under a key again.
     pub fn forget_attempts(&self, key: &str) {
         let mut attempts = lock(&self.attempts);
         if attempts.counts.remove(key).is_some() {
@@ -159,7 +159,7 @@ mod tests {
         }
         assert_eq!(state.write("one more", None), Err(Full));
         assert_eq!(state.attempt("0"), 2);
-        // The oldest makes room, and begins anew when it comes again.
+        // The oldest makes room, and begins again when it comes again.
         assert_eq!(state.attempt("one more"), 1);
         assert_eq!(state.attempt("one more"), 2);
         assert_eq!(state.attempt("1"), 2);

@@ -1,4 +1,4 @@
-//! From a request and what came of it to a row of the audit.
+//! From a request and its outcome to a row of the audit.
 
 use std::time::Instant;
 

@@ -23,10 +23,12 @@
 //! |---|---|
 //! | `tls` | addresses with `https://` and `wss://` |
 //! | `ws` | WebSocket |
+//! | `schema` | values are checked against JSON Schemas: results, generated arguments, what a mock is called with |
+//! | `eval` | scoring what an agent did: [`eval`]; has `schema` |
 //! | `html` | `report.html` |
-//! | `suite` | suites, cassettes, the proxy, configs in TOML and YAML: [`run_suites`] |
+//! | `suite` | suites, cassettes, the proxy, configs in TOML and YAML: [`run_suites`]; has `eval` |
 //! | `agent` | agents in suites; has `suite` and `tls` |
-//! | `lab` | the server with known failures and its audit, which needs SQLite: [`lab`] |
+//! | `lab` | the server with known failures and its audit, which needs SQLite: [`lab`]; has `schema` |
 //! | `cli` (default) | the program, with all of these |
 //!
 //! Where a name is not here, it is internal: the crates `mcprove-*` are the parts of this one, and change with it.
@@ -332,9 +334,9 @@ pub use mcprove_score::deadlock::DeadlockReport;
 ///
 /// let run = Run::new(InMemory::fixture("normal").unwrap(), Scenario::sustained().rate(-1.0));
 /// let Err(RunError::Config(problem)) = run.execute().await else { panic!() };
-/// let Diagnostic { message, hint } = problem;
-/// let hint: Option<Message> = hint;
-/// println!("{}; {}", message.rendered(), hint.unwrap().rendered());
+/// let Diagnostic { message, hint, .. } = problem;
+/// let hint: Message = hint;
+/// println!("{}; {}", message.rendered(), hint.rendered());
 /// # });
 /// ```
 #[doc(inline)]
@@ -505,6 +507,7 @@ pub use mcprove_load::run::Comparer;
 pub use mcprove_load::run::RunDirectory;
 
 /// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
+#[cfg(feature = "eval")]
 pub mod eval {
     pub use mcprove_import::import;
     pub use mcprove_score::agent as metrics;

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcprove::{InMemory, LoadFault, Mock, MockOptions, MockSpec, Request, Session, ToolSpec};
+use mcprove::{
+    InMemory, LoadFault, Mock, MockOptions, MockSpec, Request, Session, ToolSpec, UserError,
+};
 use mcprove_client::server::Server;
 use mcprove_load::drive::scenario::{Ramp, Spike, Sustained};
 use mcprove_load::drive::{Scenario, ScenarioKind, Stop, ToolCall};
@@ -110,10 +112,7 @@ async fn every_error_of_a_run_has_its_variant() {
     let server = listen("normal").await;
     let error = run(&server, sustained().tool("ecko")).execute().await;
     let error = error.unwrap_err();
-    assert!(
-        error.to_string().contains("did you mean \"echo\""),
-        "{error}"
-    );
+    assert_eq!(error.hint(), "did you mean \"echo\"?");
     let error = run(&server, sustained())
         .with_output_dir("/dev/null/nowhere".into())
         .execute()

@@ -1,5 +1,5 @@
-//! Going on with a recording that is there: a client that starts its server anew starts the one who records
-//! anew too, and what it does then belongs to the same story.
+//! Going on with a recording that is there: a client that starts its server again starts the one who records
+//! again too, and what it does then belongs to the same story.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};

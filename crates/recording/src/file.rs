@@ -39,7 +39,7 @@ pub struct Origin {
     pub started_at_ms: u64,
     /// What decides random choices, where there are any.
     pub seed: Option<u64>,
-    /// The faults, as after `--fault`.
+    /// The faults, one line each.
     #[sparse]
     pub faults: Vec<String>,
     /// The version of mcprove.

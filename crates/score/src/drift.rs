@@ -78,7 +78,7 @@ pub fn verdict(report: &DriftReport) -> Verdict {
         Outcome::Inconclusive => Verdict::inconclusive(
             "latency_drift",
             format!(
-                "{} after the warm-up {} too few to tell whether calls get slower.",
+                "{} after the warm-up {} not enough to see whether calls get slower.",
                 counted(points, "interval"),
                 are(points)
             ),

@@ -23,12 +23,12 @@
 //! assert_eq!(summarize(&[true, true, true, false]).decay_curve, [100, 100, 100, 31]);
 //! ```
 
-pub use crate::agent::golden_path::score_golden_path;
+pub use crate::agent::golden_path::{GoldenPathBlock, score_golden_path};
 pub use crate::agent::recovery::{
     self, RecoveryObservation, RecoveryReport, meets_recovery_budget, score_recovery,
 };
 pub use crate::agent::reliability::{
     self, ReliabilityError, ReliabilitySummary, confidence_band, recommend_runs, summarize,
 };
-pub use crate::agent::trajectory::validate_trace;
+pub use crate::agent::trajectory::{TrajectoryBlock, validate_trace};
 pub use mcprove_import::tool_calls_from_envelope;

@@ -23,8 +23,7 @@ pub enum Answer {
 }
 
 /// How a payload ended.
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum FuzzOutcome {
     /// Refused with an error.
     Rejected,

@@ -13,6 +13,7 @@
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
+#[cfg_attr(not(feature = "eval"), expect(unused_imports))]
 mod prelude;
 pub mod verdict;
 
@@ -35,9 +36,13 @@ pub mod fuzz;
 pub mod race;
 pub mod spike_recovery;
 
+#[cfg(feature = "eval")]
 pub mod agent;
+#[cfg(feature = "eval")]
 mod english;
+#[cfg(feature = "eval")]
 pub mod eval;
+#[cfg(feature = "eval")]
 pub mod gate;
 
 pub mod coverage;
@@ -46,7 +51,9 @@ pub mod grade;
 pub mod interpret;
 pub mod threshold;
 
+#[cfg(feature = "eval")]
 mod matching;
+#[cfg(feature = "eval")]
 pub mod report;
 #[cfg(test)]
 mod testing;

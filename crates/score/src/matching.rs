@@ -107,14 +107,6 @@ fn move_along(
     amount
 }
 
-/// How many characters two texts begin with in common.
-pub fn common_chars(one: &str, other: &str) -> usize {
-    one.chars()
-        .zip(other.chars())
-        .take_while(|(a, b)| a == b)
-        .count()
-}
-
 /// The places on the left, of `left`, that cannot all have a partner of their own among the `right`
 /// on the right; empty when all can. One that fits as many as there are on the left gets one whatever
 /// the others take, and is left out: at most `left²` pairs are kept, however many are on the right.

@@ -10,7 +10,8 @@ pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{
-    Message, assignment, code, name as quoted, names as quoted_names, sentence, setting, tee_stderr,
+    Diagnostic, DiagnosticResult, Message, UserError, assignment, code, name as quoted,
+    names as quoted_names, sentence, setting, tee_stderr,
 };
 pub use mcprove_settings::number::{
     count, finite, float, float_len, mean, median, ratio, share, truncated, truncated_len,
@@ -19,10 +20,14 @@ pub use mcprove_settings::phrase::{
     self, are, count as counted, decimal, milliseconds, percent, places as named_places, were,
     whole,
 };
-pub use mcprove_settings::reader::{Reader, Section};
+pub use mcprove_settings::reader::{Reader, Section, meant};
 pub use mcprove_settings::registry::{did_you_mean, nearest};
-pub use mcprove_settings::setting::{Setting, SettingType, Settings, data, sparse, stored};
+pub use mcprove_settings::schemars;
+pub use mcprove_settings::setting::{
+    JsonSchema, Setting, SettingType, Settings, Shown, choice, data, sparse, stored,
+};
 pub use mcprove_settings::table::{self, Row, map_schema};
+pub use mcprove_settings::text::has_word;
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::canonical::{Identity, first_equal};
 pub use mcprove_trace::word_lists::WordLists;
@@ -31,19 +36,22 @@ pub use mcprove_trace::{
     AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
     StopReason, ToolCall, ToolResult, canonical,
 };
-pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};
 
-pub(crate) use crate::agent::tool_name::{Fit, Tool, ToolName, tool_of};
-pub use crate::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
-pub(crate) use crate::agent::{METRICS, first_of, metrics, with_own};
-pub use crate::compare::proportion::{rise_at_least, wilson};
-pub use crate::gate::{
-    Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, MatcherError, Path,
-    PathError, RunCard, RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard, Step,
+#[cfg(feature = "eval")]
+pub(crate) use crate::agent::{
+    About, AnyMetric, Case, METRICS, Metric, Need, Scope, Target, first_of, metrics,
+    tool_name::{Fit, Tool, ToolName, tool_of},
+    with_own,
 };
-pub use crate::matching::common_chars;
+pub use crate::compare::proportion::{rise_at_least, wilson};
+#[cfg(feature = "eval")]
+pub use crate::gate::{
+    Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, Path, RunCard,
+    RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard, Step,
+};
 pub use crate::percentile;
+pub use crate::race::common_chars;
 pub use crate::regression::{SAMPLES_MIN, Trend};
 pub use crate::verdict::{Outcome, Severity, Verdict};

@@ -8,8 +8,7 @@
 use crate::prelude::*;
 
 /// How a detector ended.
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// The target holds.
     Pass,
@@ -31,8 +30,7 @@ impl Outcome {
 }
 
 /// How much a finding matters.
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; the severity of whatever is no finding.
     Info,

@@ -24,7 +24,6 @@ pub use hyper::{
 pub use mcprove_recording::Recording;
 pub use mcprove_settings::{
     error::ConfigErrors,
-    json_schema::{Remote, compile},
     reader::{Reader, Warning},
     setting::{Opaque, Settings},
     text::shorten,

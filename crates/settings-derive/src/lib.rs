@@ -81,15 +81,51 @@ pub fn derive_opaque(input: TokenStream) -> TokenStream {
     debug.into()
 }
 
+/// `Display` as the text that a method returns: `#[shown(name)]`.
+#[proc_macro_derive(Shown, attributes(shown))]
+pub fn derive_shown(input: TokenStream) -> TokenStream {
+    let DeriveInput { ident, attrs, .. } = syn::parse_macro_input!(input);
+    let mut lists = attrs.iter().filter_map(|it| it.meta.require_list().ok());
+    let method = lists.find(|it| it.path.is_ident("shown"));
+    let method = method.map(|it| &it.tokens);
+    let display = quote! {
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                formatter.write_str(&self.#method())
+            }
+        }
+    };
+    display.into()
+}
+
 /// A type that holds data: it is printed, cloned, compared, written, read back to an equal value, and has a schema.
 /// What else it derives stands in brackets.
 #[proc_macro_attribute]
 pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
     let more = Tokens::from(more);
-    stored(quote!(::schemars::JsonSchema, #more).into(), item)
+    stored(
+        quote!(::mcprove_settings::setting::JsonSchema, #more).into(),
+        item,
+    )
 }
 
-/// The same without a schema.
+/// What stands in for the schema where schemas are not built.
+#[proc_macro_derive(NoSchema, attributes(schemars))]
+pub fn derive_no_schema(_: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
+/// The same for a choice among names, which are written in `snake_case`.
+#[proc_macro_attribute]
+pub fn choice(more: TokenStream, item: TokenStream) -> TokenStream {
+    let item = Tokens::from(item);
+    data(
+        more,
+        quote!(#[serde(rename_all = "snake_case")] #item).into(),
+    )
+}
+
+/// The same as `data` without a schema.
 #[proc_macro_attribute]
 pub fn stored(more: TokenStream, item: TokenStream) -> TokenStream {
     let (more, item) = (Tokens::from(more), Tokens::from(item));
@@ -223,15 +259,15 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
                 fn read(
                     &mut self,
                     index: usize,
-                    reader: &mut ::mcprove_settings::reader::Reader<'_>,
-                    field: &::mcprove_settings::tree::Field,
+                    reader: &mut #root::reader::Reader<'_>,
+                    field: &#root::tree::Field,
                 ) {
                     match index {
                         #(#read)*
                         _ => {}
                     }
                 }
-                fn write(&self, index: usize) -> Option<::mcprove_settings::tree::Data> {
+                fn write(&self, index: usize) -> Option<#root::tree::Data> {
                     match index {
                         #(#write,)*
                         _ => Option::None,

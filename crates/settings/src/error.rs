@@ -296,13 +296,10 @@ impl fmt::Display for ConfigErrors {
 /// The first of them.
 impl From<ConfigErrors> for Diagnostic {
     fn from(errors: ConfigErrors) -> Self {
-        errors.0.into_iter().next().map_or_else(
-            || Message::default().into(),
-            |error| Self {
-                message: error.message,
-                hint: error.hint,
-            },
-        )
+        let first = errors.0.into_iter().next();
+        first.map_or_else(Self::default, |error| {
+            Self::new(error.message, error.hint.unwrap_or_default())
+        })
     }
 }
 

@@ -1,5 +1,5 @@
 //! How a JSON Schema is compiled, here and by whoever uses this crate: formats are checked, patterns
-//! have limits, and nothing is ever fetched. Compiling is a large piece of code that Rust makes anew in
+//! have limits, and nothing is ever fetched. Compiling is a large piece of code that Rust makes again in
 //! each crate that asks for it, so that one place keeps the program small.
 
 use crate::prelude::*;

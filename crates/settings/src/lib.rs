@@ -12,9 +12,16 @@
 // The derived code names this crate as others do.
 extern crate self as mcprove_settings;
 
+/// What derives JSON Schemas, where they are built.
+#[cfg(feature = "schema")]
+pub use schemars;
+#[cfg(not(feature = "schema"))]
+pub mod schemars {}
+
 pub mod error;
 pub mod hash;
 pub mod input;
+#[cfg(feature = "schema")]
 pub mod json_schema;
 pub mod kind;
 pub mod loss;

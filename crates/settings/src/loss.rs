@@ -30,8 +30,7 @@ pub struct Loss {
 }
 
 /// How much of a file is missing.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum Missing {
     /// All of it.
     File,

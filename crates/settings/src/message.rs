@@ -9,9 +9,10 @@ use crate::own_limits::OwnLimit;
 use crate::phrase;
 
 /// A sentence for users.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, JsonSchema)]
+#[schemars(transparent, inline)]
 #[must_use]
-pub struct Message(Vec<Part>);
+pub struct Message(#[schemars(with = "String")] Vec<Part>);
 
 /// A part of a sentence.
 #[derive(Clone, PartialEq, Eq)]
@@ -346,78 +347,83 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-impl JsonSchema for Message {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Message".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
-    }
-}
-
-/// What is reported to a user: what happened, and what to try.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What is reported to a user: where, what happened, and what to try. `Display` is what happened; what to try is
+/// [`UserError::hint`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.sentence().rendered())]
 pub struct Diagnostic {
+    /// Where in what was given: `all_of[1].regex`; empty for the whole of it.
+    pub place: String,
     /// What happened.
     pub message: Message,
-    /// What to try.
-    pub hint: Option<Message>,
+    /// What to try; empty where there is nothing to say.
+    pub hint: Message,
 }
+
+/// What is made, or what is reported instead.
+pub type DiagnosticResult<T = ()> = Result<T, Diagnostic>;
 
 impl Diagnostic {
     /// With what to try.
     pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            hint: Some(hint.into()),
+            hint: hint.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, inside something: `not`, `[1]`.
+    pub fn inside(mut self, outer: &str) -> Self {
+        let is_joined = self.place.is_empty() || self.place.starts_with('[');
+        let dot = if is_joined { "" } else { "." };
+        self.place = format!("{outer}{dot}{}", self.place);
+        self
+    }
+
+    /// What happened, with its place.
+    pub fn sentence(&self) -> Message {
+        match self.place.as_str() {
+            "" => self.message.clone(),
+            place => sentence!("{place}: {}", self.message),
         }
     }
 }
 
 impl<M: Into<Message>> From<M> for Diagnostic {
     fn from(message: M) -> Self {
-        Self {
-            message: message.into(),
-            hint: None,
-        }
+        Self::new(message, "")
     }
 }
 
 /// An error as a user is told it. Any error can have a hint, and an exit code for the command that ends with it.
 pub trait UserError: fmt::Display {
+    /// The error that it only passes on: what it does not say itself is that one's.
+    fn inner(&self) -> Option<&dyn UserError> {
+        None
+    }
     /// What happened.
-    fn text(&self) -> String {
-        self.to_string()
+    fn text(&self) -> Message {
+        self.inner()
+            .map_or_else(|| self.to_string().into(), UserError::text)
     }
     /// What to try; empty where there is nothing to say.
     fn hint(&self) -> Message {
-        Message::default()
+        self.inner().map(UserError::hint).unwrap_or_default()
     }
     /// The exit code: 2, unless it is a finding about a server or an interrupt.
     fn exit_code(&self) -> u8 {
-        2
+        self.inner().map_or(2, UserError::exit_code)
     }
     /// What the server wrote to stderr.
-    #[expect(
-        clippy::unnecessary_literal_bound,
-        reason = "others have a text of their own"
-    )]
     fn stderr(&self) -> &str {
-        ""
+        self.inner().map_or("", UserError::stderr)
     }
 }
 
 impl UserError for Diagnostic {
-    fn text(&self) -> String {
-        self.message.rendered()
-    }
     fn hint(&self) -> Message {
-        self.hint.clone().unwrap_or_default()
+        self.hint.clone()
     }
 }
 
@@ -431,17 +437,6 @@ impl UserError for std::io::Error {
         limit.map_or_else(Message::default, |limit| {
             sentence!("{limit}: {}", limit.hint())
         })
-    }
-}
-
-/// What happened, then what to try.
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message.rendered())?;
-        match &self.hint {
-            Some(hint) => write!(formatter, "; {}", hint.rendered()),
-            None => Ok(()),
-        }
     }
 }
 

@@ -21,8 +21,7 @@ pub struct OwnLimit {
 }
 
 /// What a process can run out of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum LimitedResource {
     /// Open files, sockets and pipes of this process.
     Descriptors,

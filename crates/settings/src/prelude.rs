@@ -9,7 +9,6 @@ pub use std::path::{Path, PathBuf};
 pub use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 pub use std::time::Duration;
 
-pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::{Map, Value, json};
 
@@ -20,6 +19,8 @@ pub use crate::private_file;
 pub use crate::quantity::{parse_duration, parse_size, write_duration};
 pub use crate::reader::{Reader, Section};
 pub use crate::registry::nearest;
-pub use crate::setting::{Fallback, Setting, Settings, data};
-pub use crate::text::shorten;
+#[cfg(feature = "schema")]
+pub use crate::schemars;
+pub use crate::setting::{Fallback, JsonSchema, Setting, Settings, choice, data};
+pub use crate::text::{has_word, shorten};
 pub use crate::tree::{Data, Document, Field, Node};

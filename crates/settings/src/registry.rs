@@ -66,9 +66,14 @@ pub enum RegistryError {
 /// ```
 pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryError> {
     let mut settings = T::initial();
+    set_given(&mut settings, given)?;
+    Ok(settings)
+}
+
+fn set_given(settings: &mut dyn Settings, given: &Map<String, Value>) -> Result<(), RegistryError> {
     let document = Document::empty("settings");
     for (name, value) in given {
-        let (index, setting) = find_named(T::declared(), Setting::names, name)?;
+        let (index, setting) = find_named(settings.table(), Setting::names, name)?;
         let mut reader = Reader::new(&document);
         settings.read(index, &mut reader, &Field::new(name, value.clone().into()));
         reader.finish().map_err(|_| RegistryError::WrongType {
@@ -79,7 +84,7 @@ pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryErro
                 .to_owned(),
         })?;
     }
-    Ok(settings)
+    Ok(())
 }
 
 /// Finds an entry by name, taking `-` for `_`.

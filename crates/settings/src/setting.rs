@@ -28,8 +28,13 @@
 //! assert!(errors.contains("`concurrent` must be a whole number from 1 to 100000, not 0"));
 //! ```
 
+#[cfg(not(feature = "schema"))]
+pub use mcprove_settings_derive::NoSchema as JsonSchema;
+#[cfg(feature = "schema")]
+pub use schemars::JsonSchema;
+
 pub use mcprove_settings_derive::{
-    Opaque, PublicSettings, Settings, data, in_seconds, sparse, stored,
+    Opaque, PublicSettings, Settings, Shown, choice, data, in_seconds, sparse, stored,
 };
 
 use crate::kind;

@@ -1,5 +1,10 @@
 //! Texts for people, made from what a server sent.
 
+/// Whether a word is one of a list, which has spaces between.
+pub fn has_word(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|own| own == word)
+}
+
 /// The first `max` characters, with an ellipsis where something was left out.
 pub fn shorten(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {

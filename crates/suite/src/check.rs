@@ -12,7 +12,7 @@ use crate::prelude::*;
 /// The name of the format.
 pub const VALIDATION_FORMAT: &str = "validation.v1";
 
-/// What `mcprove validate --json` prints.
+/// The files that were checked, and what is wrong with them.
 #[data(Eq)]
 #[schemars(title = "validation.v1")]
 pub struct Validation {
@@ -57,8 +57,7 @@ pub struct Problem {
 }
 
 /// What a file is.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum FileKind {
     /// A suite.
     Suite,

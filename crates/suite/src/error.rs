@@ -2,32 +2,6 @@
 
 use crate::prelude::*;
 
-/// Why a test cannot be carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{}", message.rendered())]
-pub struct TestError {
-    /// What happened.
-    pub message: Message,
-    /// What to try.
-    pub hint: Message,
-}
-
-impl TestError {
-    /// With what to try.
-    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-impl UserError for TestError {
-    fn hint(&self) -> Message {
-        self.hint.clone()
-    }
-}
-
 impl UserError for FillError {
     fn hint(&self) -> Message {
         match self {
@@ -41,25 +15,14 @@ impl UserError for FillError {
 
 impl FillError {
     /// That this cannot be filled in.
-    pub fn of(&self, what: impl fmt::Display) -> TestError {
-        TestError::new(sentence!("{what}: {self}"), self.hint())
+    pub fn of(&self, what: impl fmt::Display) -> Diagnostic {
+        Diagnostic::new(sentence!("{what}: {self}"), self.hint())
     }
 }
 
-impl From<FillError> for TestError {
+impl From<FillError> for Diagnostic {
     fn from(error: FillError) -> Self {
         Self::new(error.to_string(), error.hint())
-    }
-}
-
-/// As the report of a test has it.
-impl From<TestError> for ScoreError {
-    fn from(TestError { message, hint }: TestError) -> Self {
-        Self {
-            message,
-            hint,
-            ..Self::default()
-        }
     }
 }
 

@@ -24,5 +24,4 @@ pub mod traces;
 pub use check::{
     CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, check_empty_folder,
 };
-pub use error::TestError;
 pub use recognise::{Recognised, recognise_file};

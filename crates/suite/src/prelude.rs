@@ -28,7 +28,7 @@ pub use mcprove_settings::message::{Spelling, assignment};
 pub use mcprove_settings::number::count;
 pub use mcprove_settings::phrase;
 pub use mcprove_settings::printable::{escape_hidden, printable, printable_json};
-pub use mcprove_settings::reader::{Reader, Section, Warning, near};
+pub use mcprove_settings::reader::{Reader, Section, Warning, meant, near};
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_settings::secret::{REDACTED, fits, redact_arguments, redact_urls};
 pub use mcprove_settings::setting::{Setting, SettingType, Settings, fill};

@@ -215,8 +215,7 @@ pub struct Retry {
 }
 
 /// Why a run ended.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum StopReason {
     /// The agent was done.
     Completed,
@@ -266,8 +265,7 @@ pub struct Turn {
 }
 
 /// What a server answered behind a fault.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum RealAnswer {
     /// A success: the call was executed.
     Success,

@@ -12,7 +12,8 @@ use crate::prelude::*;
 /// assert_eq!(ErrorCategory::from_code(-32000), ErrorCategory::ServerError);
 /// assert_eq!(ErrorCategory::from_code(42), ErrorCategory::ServerError);
 /// ```
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
+#[data(Copy, Eq, PartialOrd, Ord, Hash, Shown)]
+#[shown(name)]
 pub enum ErrorCategory {
     /// No answer within the hang threshold, but one before the grace period ended.
     Hang,
@@ -103,12 +104,6 @@ impl ErrorCategory {
                 "the call was cancelled before it was answered; run again to finish it".into()
             }
         }
-    }
-}
-
-impl fmt::Display for ErrorCategory {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use mcprove_settings::registry::nearest;
+use mcprove_settings::registry::did_you_mean;
 
 use crate::prelude::*;
 
@@ -77,7 +77,7 @@ macro_rules! fault_kinds {
         #[derive(
             Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
         )]
-        #[serde(rename_all = "snake_case")]
+                #[serde(rename_all = "snake_case")]
         pub enum FaultKind {
             $($(#[$attribute])* $kind,)*
         }
@@ -239,9 +239,7 @@ impl<'de> Deserialize<'de> for FaultKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         name.parse().map_err(|()| {
-            let hint = nearest(fault_names(), &name)
-                .map(|close| format!("; did you mean {close:?}?"))
-                .unwrap_or_default();
+            let hint = did_you_mean(fault_names(), &name);
             serde::de::Error::custom(format!("no fault is called {name:?}{hint}"))
         })
     }

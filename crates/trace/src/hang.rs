@@ -25,8 +25,7 @@ impl Default for HangLimits {
 }
 
 /// How much of a server is stuck.
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum DeadlockKind {
     /// The tool is stuck; the server still answers.
     ToolStuck,

@@ -1,7 +1,6 @@
 //! A piece of JSON that is kept as the text that it came in until somebody looks into it: a trace
 //! of a million calls fits into memory, where a million trees would not.
 
-use schemars::{Schema, SchemaGenerator};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 
@@ -22,9 +21,11 @@ const NULL: &str = "null";
 /// assert_eq!(arguments, Json::from(json!({"b": 1.0, "a": 2})));
 /// assert!(Json::default().is_null());
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, JsonSchema)]
+#[schemars(transparent, inline)]
 pub struct Json(
     /// The text; empty for null, so that a million results that nobody knows take no memory.
+    #[schemars(with = "Value")]
     Box<str>,
 );
 
@@ -101,20 +102,6 @@ impl<'de> Deserialize<'de> for Json {
 
 /// How deep values may nest: less than the parser allows.
 const DEPTH_MAX: usize = 120;
-
-impl JsonSchema for Json {
-    fn schema_name() -> Cow<'static, str> {
-        "Json".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        true.into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -11,20 +11,22 @@ pub use std::time::{Duration, Instant, SystemTime};
 
 pub use mcprove_settings::loss::{Loss, Losses, Missing};
 pub use mcprove_settings::message::{
-    Diagnostic, Message, UserError, sentence, setting, tee_stderr,
+    Diagnostic, DiagnosticResult, Message, UserError, sentence, setting, tee_stderr,
 };
 pub use mcprove_settings::number::float;
 pub use mcprove_settings::own_limits::OwnLimit;
 pub use mcprove_settings::private_file;
 pub use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
+pub use mcprove_settings::schemars;
 pub use mcprove_settings::secret::Redactor;
-pub use mcprove_settings::setting::{Opaque, data, sparse, stored};
+pub use mcprove_settings::setting::{JsonSchema, Opaque, Shown, choice, data, sparse, stored};
 pub use mcprove_settings::sync::lock;
-pub use mcprove_settings::text::shorten;
-pub use schemars::JsonSchema;
+pub use mcprove_settings::text::{has_word, shorten};
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::value::RawValue;
 pub use serde_json::{Map, Value, json};
 
-pub use crate::stream::{CallMetrics, EventStream, Fact, FactError, Metrics, MetricsSink, Sink};
+pub use crate::stream::{
+    CallMetrics, EventStream, Fact, FactError, FactResult, Metrics, MetricsSink, Sink,
+};
 pub use crate::{BoxFuture, CallFailure, CallTag, ErrorCategory, Event, EventKind, RequestKey};

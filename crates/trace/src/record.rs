@@ -85,6 +85,6 @@ pub struct RecordError(serde_json::Error);
 impl TraceRecord {
     /// Reads one line.
     pub fn parse(line: &str) -> Result<Self, RecordError> {
-        serde_json::from_str(line).map_err(RecordError)
+        serde_json::from_slice(line.as_bytes()).map_err(RecordError)
     }
 }

@@ -60,8 +60,50 @@ pub enum ProbeError {
     #[error("no temporary folder can be made: {0}")]
     Folder(io::Error),
     /// The probe was interrupted before the server had answered.
-    #[error("interrupted before the server had answered")]
+    #[error("interrupted")]
     Interrupted,
+}
+
+impl UserError for ProbeError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        match self {
+            Self::Connect(error) => Some(error),
+            Self::OwnLimit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    fn hint(&self) -> Message {
+        match self {
+            Self::List { error, .. } => match error.category() {
+                ErrorCategory::Malformed if !error.is_oversized() => {
+                    "each tool needs a name, and each page another cursor, until one has none"
+                        .into()
+                }
+                category => category.hint(),
+            },
+            Self::Folder(_) => {
+                "check the permissions of the temporary folder, or set TMPDIR".into()
+            }
+            _ => self.inner().map(UserError::hint).unwrap_or_default(),
+        }
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self {
+            // The server was reached: that it does not list its tools is a finding.
+            Self::List { .. } => 1,
+            Self::Interrupted => 130,
+            _ => self.inner().map_or(2, UserError::exit_code),
+        }
+    }
+
+    fn stderr(&self) -> &str {
+        match self {
+            Self::List { stderr, .. } => stderr,
+            _ => self.inner().map_or("", UserError::stderr),
+        }
+    }
 }
 
 /// How far a probe has come.

@@ -46,8 +46,7 @@ pub struct ProbeReport {
 }
 
 /// What a probe comes to.
-#[data(Copy, Default, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Default, Eq)]
 pub enum ProbeOutcome {
     /// A call succeeded, and nothing is wrong.
     Passed,
@@ -93,7 +92,7 @@ pub struct Finding {
 pub struct ToolHealth {
     /// The tool's name.
     pub name: String,
-    /// What came of the call.
+    /// The outcome of the call.
     pub outcome: ToolOutcome,
     /// How long it took; null when it was not called.
     pub duration_ms: Option<f64>,
@@ -107,9 +106,8 @@ pub struct ToolHealth {
     pub may_write: bool,
 }
 
-/// What came of calling a tool.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+/// The outcome of calling a tool.
+#[choice(Copy, Eq)]
 pub enum ToolOutcome {
     /// It answered with a result.
     Ok,

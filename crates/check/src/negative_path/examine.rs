@@ -117,9 +117,9 @@ async fn first_session(
 
 /// A contract that was broken.
 struct Broken {
-    /// What was expected, and what came of it, in short.
+    /// What was expected, and its outcome, in short.
     breach: Breach,
-    /// What came of it, with what the server said.
+    /// Its outcome, with what the server said.
     full: String,
     /// What was as it should be.
     before: &'static str,

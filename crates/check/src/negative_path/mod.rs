@@ -98,7 +98,7 @@ impl Probe {
     }
 }
 
-/// What came of all probes of a tool.
+/// The outcome of all probes of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NegativePathReport {
     /// Each probe, in the order in which they were made.
@@ -108,14 +108,14 @@ pub struct NegativePathReport {
     pub is_ping_unanswered: bool,
 }
 
-/// What came of one probe.
+/// The outcome of one probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeReport {
     /// The probe.
     pub probe: Probe,
-    /// What came of it.
+    /// Its outcome.
     pub verdict: Verdict,
-    /// Of one that failed what was expected, and what came of it.
+    /// Of one that failed what was expected, and its outcome.
     pub breach: Option<Breach>,
     /// Of one that failed the same as the verdict says, without a word of what the server said.
     pub unquoted: Option<String>,
@@ -128,11 +128,11 @@ pub struct ProbeReport {
 pub struct Breach {
     /// What must come of the bad request.
     pub expected: &'static str,
-    /// What came of it: `the tool accepted it`.
+    /// Its outcome: `the tool accepted it`.
     pub found: &'static str,
 }
 
-/// What came of a probe.
+/// The outcome of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The contract was kept.

@@ -13,7 +13,7 @@ static LISTS: LazyLock<WordLists> = LazyLock::new(|| WordLists::parse(include_st
 
 /// Whether a word is in a list: words with spaces between them, or the name of a list of the file.
 pub fn is_in(list: &str, word: &str) -> bool {
-    LISTS.has(list, word) || list.split(' ').any(|listed| listed == word)
+    LISTS.has(list, word) || has_word(list, word)
 }
 
 /// Whether a word is in the list that belongs to another word: `changes:format`.

@@ -419,7 +419,7 @@ impl Core {
         Request::new("initialize").params(&params)
     }
 
-    /// Agrees anew after the server forgot our session (HTTP 404).
+    /// Agrees again after the server forgot our session (HTTP 404).
     pub async fn initialize_again(self: &Arc<Self>, revision: Revision) -> Result<(), CallError> {
         let channel = self.channel().map_err(CallError::unsent)?;
         channel.set_revision(None);

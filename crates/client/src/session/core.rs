@@ -269,7 +269,7 @@ impl Core {
         request.timeout.unwrap_or(self.options.call_timeout)
     }
 
-    /// What came of call `id`, if anything yet.
+    /// The outcome of call `id`, if anything yet.
     pub fn poll_call(&self, id: u64, waker: &Waker) -> Poll<Result<Reply, CallError>> {
         let mut state = self.lock();
         let Entry::Occupied(mut entry) = state.waiting.entry(id) else {

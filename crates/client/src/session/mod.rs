@@ -82,7 +82,7 @@ pub struct Session {
     facts: ServerFacts,
     warnings: Vec<String>,
     tools: lists::ToolRules,
-    /// Held while a forgotten session is agreed on anew, so that it happens once.
+    /// Held while a forgotten session is agreed on again, so that it happens once.
     renewal: Mutex<u64>,
 }
 
@@ -169,7 +169,7 @@ impl Session {
     }
 
     /// Sends a request and waits for its answer. A session that the server has forgotten (HTTP
-    /// 404) is agreed on anew, once.
+    /// 404) is agreed on again, once.
     pub async fn request(&self, request: &Request) -> Result<Reply, CallError> {
         let generation = *self.renewal.lock().await;
         match self.request_once(request).await {

@@ -9,8 +9,7 @@ const KEPT_MAX: usize = 100;
 const MESSAGE_CHARACTERS_MAX: usize = 500;
 
 /// A kind of protocol violation.
-#[stored(Copy, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord)]
 pub enum ViolationKind {
     /// Something that is no JSON, such as a log line on stdout.
     Noise,

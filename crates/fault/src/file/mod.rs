@@ -8,7 +8,7 @@ mod schema;
 use std::ops::Range;
 
 use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, near, suggestion};
+use mcprove_settings::reader::{Reader, meant, near, suggestion};
 use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 
 use crate::prelude::*;
@@ -257,7 +257,7 @@ fn read_table(
     for field in fields {
         let name = field.name.replace('-', "_");
         if !known.contains(&name.as_str()) {
-            let hint = || suggestion(&known, &field.name).into();
+            let hint = || suggestion(&known, &field.name);
             reader.unknown_key(field, label.clone(), hint);
         } else if name == "target" {
             for field in target(reader, field) {
@@ -324,8 +324,7 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
             (Some((kind, _)), _) if kind.parse::<FaultKind>().is_ok() => {
                 sentence!("write `kind: {kind}` and its settings, or the whole line without `kind`")
             }
-            (_, Some(close)) => sentence!("did you mean {close:?}?"),
-            _ => the_kinds.into(),
+            (_, close) => meant(close, the_kinds),
         };
         let message = format!("no fault is called {:?}", shorten(name, SHOWN_MAX));
         reader.problem(&field.value.span, message, hint);

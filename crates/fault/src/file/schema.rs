@@ -3,14 +3,13 @@
 //! It is made from the table of kinds, and takes what the reader takes.
 
 use mcprove_settings::table::spellings;
-use schemars::{Schema, json_schema};
 
 use super::FAULTS_MAX;
 use crate::prelude::*;
 
 /// The schema.
-pub fn schema() -> Schema {
-    json_schema!({
+pub fn schema() -> Value {
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Faults",
         "description": "Faults in a file, in YAML or TOML: a map with `faults`, or the list.",

@@ -337,7 +337,7 @@ fn too_many_faults_are_refused() {
 
 #[test]
 fn the_schema_takes_what_the_reader_takes() {
-    let validator = jsonschema::validator_for(schema().as_value()).unwrap();
+    let validator = jsonschema::validator_for(&schema()).unwrap();
     let json = |text: &str| -> Value {
         let document = Document::from_yaml(text, "x").unwrap();
         document.root.to_json().unwrap()

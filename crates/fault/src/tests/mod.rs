@@ -360,27 +360,33 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         ),
         ("", r#"no fault is called """#),
         ("hang:5", "hang takes nothing after a colon"),
-        ("slow:1s", "delay_ms must be a whole number, 0 to 86400000"),
-        ("slow:-5", "delay_ms must be a whole number, 0 to 86400000"),
+        (
+            "slow:1s",
+            r#"delay_ms must be a whole number, 0 to 86400000, not "1s""#,
+        ),
+        (
+            "slow:-5",
+            "delay_ms must be a whole number, 0 to 86400000, not -5",
+        ),
         (
             "slow:99999999999",
-            "delay_ms must be a whole number, 0 to 86400000",
+            "delay_ms must be a whole number, 0 to 86400000, not 99999999999",
         ),
         ("flaky:1.5", "rate must be a number from 0 to 1"),
         ("flaky:NaN", "rate must be a number from 0 to 1"),
         (
             "http-status:200",
-            "status must be a whole number, 400 to 599",
+            "status must be a whole number, 400 to 599, not 200",
         ),
         ("hang,calls=1,calls=2", "calls is given twice"),
         ("flaky:0.3,rate=0.9", "rate is given twice"),
         (
             "oversized:10MB",
-            "bytes must be a whole number, 0 to 1073741824",
+            r#"bytes must be a whole number, 0 to 1073741824, not "10MB""#,
         ),
         (
             "oversized:2000000000",
-            "bytes must be a whole number, 0 to 1073741824",
+            "bytes must be a whole number, 0 to 1073741824, not 2000000000",
         ),
         (
             "jitter:50-10",

@@ -104,7 +104,7 @@ impl UnknownKeys {
             return;
         };
         if self.schema.is_null() {
-            self.schema = schemars::schema_for!(AgentTraceFile).into();
+            self.schema = mcprove_settings::schemars::schema_for!(AgentTraceFile).into();
         }
         let known = &self.schema["$defs"][name]["properties"];
         let known: Vec<&str> = known

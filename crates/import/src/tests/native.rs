@@ -274,7 +274,8 @@ fn absent_arguments_are_none_and_null_is_unknown() {
 /// The published schema takes what is read: a trace, and one run alone.
 #[test]
 fn the_schema_accepts_what_is_read() {
-    let schema = serde_json::to_value(schemars::schema_for!(AgentTraceFile)).unwrap();
+    let schema =
+        serde_json::to_value(mcprove_settings::schemars::schema_for!(AgentTraceFile)).unwrap();
     let validator = compile(&schema, None, Remote::Refused).unwrap();
     let run = json!({"tool_calls": [{"name": "a"}], "faults": [
         {"call_index": 0, "kind": "hang", "detected_ms": -5, "recovered_ms": 3200.0}]});

@@ -5,7 +5,6 @@
 
 use mcprove_settings::kind::{self, properties, table_schema};
 use mcprove_settings::setting::Elsewhere;
-use schemars::Schema;
 
 use super::sections::{SECTIONS, TOOL_CALL, TYPE, defaults, owners, scenario_settings};
 use super::settings::faults_schema;
@@ -13,13 +12,13 @@ use crate::drive::scenario::{ENTRIES, Entry};
 use crate::prelude::*;
 
 /// The schema.
-pub fn schema() -> Schema {
+pub fn schema() -> Value {
     let mut properties = sections();
     if let Some(server) = properties.get_mut("server") {
         let choice = json!([{ "required": ["command"] }, { "required": ["url"] }]);
         insert(server, "anyOf", choice);
     }
-    schemars::json_schema!({
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "LoadConfig",
         "description": "The configuration of a load run of mcprove, in TOML or YAML.",

@@ -5,7 +5,7 @@ use mcprove_client::transport::MAX_FRAME;
 use mcprove_fault::file::{Item, list_schema, read_list};
 use mcprove_settings::kind::properties;
 use mcprove_settings::message::section as table;
-use mcprove_settings::reader::near;
+use mcprove_settings::reader::{meant, near};
 
 use super::sections::SECTIONS;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings, scenario, server};
@@ -228,10 +228,8 @@ fn check_limited_tools(reader: &mut Reader<'_>, limits: &Section<'_>, scenario: 
     for tool in tools.into_iter().flatten() {
         if !called.contains(&tool.name.as_str()) {
             let message = format!("the scenario does not call {:?}", tool.name);
-            let hint = near(&called, &tool.name).map_or_else(
-                || format!("it calls {}", called.join(", ")),
-                |close| format!("did you mean {close:?}?"),
-            );
+            let otherwise = format!("it calls {}", called.join(", "));
+            let hint = meant(near(&called, &tool.name), otherwise);
             reader.problem(&tool.span, message, hint);
         }
     }

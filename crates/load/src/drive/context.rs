@@ -404,7 +404,7 @@ impl RunContext {
     }
 
     /// Lists the tools, and notes them for the coverage.
-    pub async fn list_tools(&self, session: &Session) -> Result<Vec<Tool>, RunError> {
+    pub async fn list_tools(&self, session: &Session) -> RunResult<Vec<Tool>> {
         let tools = session
             .list_tools()
             .await
@@ -414,7 +414,7 @@ impl RunContext {
     }
 
     /// Notes the tools for the coverage. A limit or a fault for a tool that is not among them is a mistake.
-    pub fn learn_tools(&self, session: &Session, tools: &[Tool]) -> Result<(), RunError> {
+    pub fn learn_tools(&self, session: &Session, tools: &[Tool]) -> RunResult {
         if let Some(strict) = &self.strict {
             strict.learn(tools, session.facts().revision);
         }
@@ -448,11 +448,7 @@ impl RunContext {
     }
 
     /// What to call, made ready: the tools that were named, or all that may be called.
-    pub fn prepare(
-        &self,
-        session: &Session,
-        tools: &[Tool],
-    ) -> Result<Vec<PreparedCall>, RunError> {
+    pub fn prepare(&self, session: &Session, tools: &[Tool]) -> RunResult<Vec<PreparedCall>> {
         self.prepared(session, tools)?.collect()
     }
 
@@ -461,7 +457,7 @@ impl RunContext {
         &self,
         session: &Session,
         tools: &[Tool],
-    ) -> Result<impl Iterator<Item = Result<PreparedCall, RunError>>, RunError> {
+    ) -> RunResult<impl Iterator<Item = Result<PreparedCall, RunError>>> {
         let calls = calls_for(self, tools)?.into_iter();
         Ok(calls.map(move |call| PreparedCall::new(self, session, tools, &call)))
     }

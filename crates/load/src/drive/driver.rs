@@ -18,7 +18,7 @@ const ALONE_CALLS_MAX: usize = 400;
 pub const ALONE_TIME: Duration = Duration::from_secs(1);
 
 /// What a driver reports when its sessions are open: what can be called, if it was to find out.
-pub type Ready = Result<Option<Mixes>, RunError>;
+pub type Ready = RunResult<Option<Mixes>>;
 
 /// What a driver found about whose replies were whose.
 #[stored(Copy)]

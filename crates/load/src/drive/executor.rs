@@ -18,11 +18,7 @@ const UNCOUNTED_FROM: u64 = 1 << 38;
 
 /// Makes the mixes that a load's phases use, once a session is open.
 pub type MakeMixes = Box<
-    dyn for<'a> FnOnce(
-            &'a RunContext,
-            &'a Session,
-            &'a [Tool],
-        ) -> BoxFuture<'a, Result<Mixes, RunError>>
+    dyn for<'a> FnOnce(&'a RunContext, &'a Session, &'a [Tool]) -> BoxFuture<'a, RunResult<Mixes>>
         + Send,
 >;
 
@@ -32,7 +28,7 @@ pub type MakeMixes = Box<
 pub struct LoadEndedFact {
     pub in_flight: u64,
     pub at: Duration,
-    /// What came of the schedule of an open load.
+    /// The outcome of the schedule of an open load.
     #[serde(flatten)]
     pub paced: PacerStats,
     /// Calls that faults with a rate could not tell from earlier ones.
@@ -54,8 +50,8 @@ pub struct LoadPlan {
     pub rate_limit: Option<u32>,
 }
 
-/// Carries out `plan`; events tell what came of it.
-pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> Result<(), RunError> {
+/// Carries out `plan`; events tell its outcome.
+pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     let load = &context.scenario.load;
     let sessions = load.sessions.max(1);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

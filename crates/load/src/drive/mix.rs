@@ -3,6 +3,8 @@
 use crate::prelude::*;
 use mcprove_arguments as arguments;
 use mcprove_arguments::Choice;
+use mcprove_settings::reader::meant;
+use mcprove_settings::registry::nearest;
 use mcprove_trace::decision::decide_share;
 
 /// How many tools are listed when none may be called.
@@ -11,10 +13,8 @@ const LEFT_OUT_MAX: usize = 100;
 /// Something is called by a name that no tool has.
 pub fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
-    let hint = match mcprove_settings::registry::nearest(names, name) {
-        Some(near) => sentence!("did you mean {near:?}?"),
-        None => sentence!("`mcprove probe` with the same server shows its tools"),
-    };
+    let otherwise = sentence!("`mcprove probe` with the same server shows its tools");
+    let hint = meant(nearest(names, name), otherwise);
     RunError::Config(Diagnostic::new(what, hint))
 }
 
@@ -72,11 +72,12 @@ impl PreparedCall {
         session: &Session,
         tools: &[Tool],
         call: &ToolCall,
-    ) -> Result<Self, RunError> {
+    ) -> RunResult<Self> {
         let tool = find(tools, &call.name)?;
         let token = context.tokens.token(0);
         let is_generated = call.args.is_null();
         let arguments = if is_generated {
+            check_folder(context)?;
             make_arguments(context, tool, &token).map_err(|reason| {
                 let message = format!("no arguments can be made for {:?}: {reason}", tool.name);
                 let hint = sentence!("give them with {}", setting("args"));
@@ -104,14 +105,16 @@ impl PreparedCall {
     }
 }
 
+/// Fails where nothing of ours is left to make the folder of generated paths with.
+fn check_folder(context: &SharedRun) -> RunResult {
+    let limit = context.folder().err().and_then(OwnLimit::of);
+    limit.map_or(Ok(()), |limit| Err(limit.into()))
+}
+
 /// Arguments of a tool, or why none can be made.
 fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
-    let folder = context.folder().map_err(|error| {
-        let limit =
-            OwnLimit::of(error).map(|limit| format!("{limit}; {}", limit.hint().rendered()));
-        let why = limit.unwrap_or_else(|| error.to_string());
-        format!("no temporary folder can be made: {why}")
-    })?;
+    let folder = context.folder();
+    let folder = folder.map_err(|error| format!("no temporary folder can be made: {error}"))?;
     let choice = Choice {
         token: Some(token.to_owned()),
         // The first choice of every enum: what a server offers first is the least likely to fail.
@@ -122,7 +125,7 @@ fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value
 }
 
 /// The tool of that name.
-pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
+pub fn find<'a>(tools: &'a [Tool], name: &str) -> RunResult<&'a Tool> {
     tools
         .iter()
         .find(|tool| tool.name == name)
@@ -130,28 +133,29 @@ pub fn find<'a>(tools: &'a [Tool], name: &str) -> Result<&'a Tool, RunError> {
 }
 
 /// What to call: what was asked for, or every tool that may be called.
-pub fn calls_for(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, RunError> {
+pub fn calls_for(context: &SharedRun, tools: &[Tool]) -> RunResult<Vec<ToolCall>> {
     let named = &context.scenario.tool_calls;
     for call in named {
         find(tools, &call.name)?;
     }
     if named.is_empty() {
-        free_calls(context, tools).map_err(RunError::Config)
+        free_calls(context, tools)
     } else {
         Ok(named.clone())
     }
 }
 
 /// A call of every tool that may be called without being named, or why there is none.
-pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, Diagnostic> {
+pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> RunResult<Vec<ToolCall>> {
     if tools.is_empty() {
-        return Err(Diagnostic::new(
+        return Err(RunError::Config(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
             sentence!(
                 "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)"
             ),
-        ));
+        )));
     }
+    check_folder(context)?;
     let token = context.tokens.token(0);
     let allowance = context.allowance();
     let (mut calls, mut left_out) = (Vec::new(), Vec::new());
@@ -162,7 +166,7 @@ pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> Result<Vec<ToolCall>, 
         }
     }
     if calls.is_empty() {
-        return Err(nothing_free(&left_out));
+        return Err(RunError::Config(nothing_free(&left_out)));
     }
     Ok(calls)
 }
@@ -205,7 +209,7 @@ impl Mix {
         session: &Session,
         tools: &[Tool],
         calls: &[ToolCall],
-    ) -> Result<Self, RunError> {
+    ) -> RunResult<Self> {
         let patterns: Vec<Pattern> = calls
             .iter()
             .map(|call| Pattern {
@@ -225,7 +229,7 @@ impl Mix {
         session: &Session,
         tools: &[Tool],
         patterns: &[Pattern],
-    ) -> Result<Self, RunError> {
+    ) -> RunResult<Self> {
         let mut ready = Vec::new();
         let mut bounds = Vec::new();
         let mut sum = 0.0;
@@ -306,10 +310,10 @@ mod tests {
         assert_eq!(refused.as_deref(), Some("destructiveHint is true"));
         let unmade = why_not(&tool(r#"{"name":"get"}"#), &Allowance::default(), unmade);
         assert_eq!(unmade.as_deref(), Some("no arguments"));
-        let text = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]).to_string();
-        assert!(
-            text.contains("named:\n  a (x)\n  b (y)\n; name one"),
-            "{text}"
-        );
+        let refused = nothing_free(&["a (x)".to_owned(), "b (y)".to_owned()]);
+        let text = refused.message.rendered();
+        assert!(text.ends_with("named:\n  a (x)\n  b (y)\n"), "{text}");
+        let hint = refused.hint.rendered();
+        assert!(hint.starts_with("name one"), "{hint}");
     }
 }

@@ -40,13 +40,13 @@ use crate::prelude::*;
 pub(crate) fn spawn_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<std::thread::JoinHandle<T>, RunError> {
+) -> RunResult<std::thread::JoinHandle<T>> {
     let thread = std::thread::Builder::new().name(name.to_owned());
     thread.spawn(work).map_err(RunError::of_thread)
 }
 
 /// A runtime for the thread that it is made on.
-pub(crate) fn thread_runtime() -> Result<tokio::runtime::Runtime, RunError> {
+pub(crate) fn thread_runtime() -> RunResult<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build().map_err(RunError::of_thread)
 }

@@ -64,7 +64,7 @@ impl Pacer {
         self.spans.get(after.saturating_sub(1))
     }
 
-    /// When slot `number` is due, since the start. Computed anew for each, so that nothing adds up.
+    /// When slot `number` is due, since the start. Computed for each, so that nothing adds up.
     pub fn due(&self, number: u64) -> Duration {
         self.span(number)
             .map_or(Duration::MAX, |span| span.due(number))

@@ -21,7 +21,7 @@ pub struct Arrival {
     pub place: Arc<()>,
 }
 
-/// What came of it.
+/// Its outcome.
 #[stored(Copy, Default)]
 pub struct PacerStats {
     /// Slots that were due.
@@ -32,7 +32,7 @@ pub struct PacerStats {
     pub missed: u64,
 }
 
-/// Sends calls when they are due, until the load ends; tells what came of it.
+/// Sends calls when they are due, until the load ends; tells its outcome.
 pub fn keep(job: &Job, drivers: &[mpsc::Sender<Arrival>]) -> PacerStats {
     let mut stats = PacerStats::default();
     let load = &job.context.scenario.load;

@@ -17,7 +17,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Samples the processes of a run every `interval`, and once more at the end.
-    pub fn start(context: &RunContext, interval: Duration) -> Result<Self, RunError> {
+    pub fn start(context: &RunContext, interval: Duration) -> RunResult<Self> {
         let is_over = Arc::new(AtomicBool::new(false));
         let ending = Arc::clone(&is_over);
         let context = context.for_thread();

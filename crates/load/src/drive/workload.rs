@@ -126,8 +126,7 @@ pub fn check_weights(
 }
 
 /// What happens when a step of a [`Pattern`] fails.
-#[data(Copy, Default, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Default, Eq)]
 pub enum ErrorBehavior {
     /// The next step is taken.
     #[default]
@@ -152,8 +151,7 @@ impl SettingType for ErrorBehavior {
 }
 
 /// One step of a [`Pattern`].
-#[data]
-#[serde(rename_all = "snake_case")]
+#[choice]
 pub enum Step {
     /// A tool is called; its weight does not matter here.
     Call(ToolCall),

@@ -51,7 +51,7 @@ fn compared(comparison: &Comparison, [baseline, current]: [Vec<String>; 2]) -> D
         Change::Inconclusive => (
             Tone::Unclear,
             "INCONCLUSIVE",
-            format!("not enough to tell: {names}"),
+            format!("not enough runs for {names}"),
         ),
     };
     let single = if comparison.single_run {

@@ -1,4 +1,4 @@
-//! The directory of a run: what is in it, and the runs that there are.
+//! The directory of a run: what is in it, and saved runs.
 
 use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};

@@ -40,6 +40,31 @@ pub enum RunError {
     Internal(String),
 }
 
+/// What a run is, or why it could not be done.
+pub type RunResult<T = ()> = Result<T, RunError>;
+
+impl UserError for RunError {
+    fn text(&self) -> Message {
+        match self {
+            Self::ServerStderr(_) => "the server ended before it could be used".into(),
+            Self::ServerExit(Some(code)) => format!("the server exited with code {code}").into(),
+            Self::ServerExit(None) => "the server was killed by a signal".into(),
+            _ => self.diagnostic().message,
+        }
+    }
+
+    fn hint(&self) -> Message {
+        self.diagnostic().hint
+    }
+
+    fn stderr(&self) -> &str {
+        match self {
+            Self::ServerStderr(said) => said,
+            _ => "",
+        }
+    }
+}
+
 impl RunError {
     /// What happened, and what to try next.
     pub fn diagnostic(&self) -> Diagnostic {
@@ -50,11 +75,20 @@ impl RunError {
                 let message = own.message.clone();
                 (message.after("initialize handshake failed: "), &own.hint)
             }
-            Self::Io(error) => (error.to_string().into(), &None),
-            _ => (self.to_string().into(), &None),
+            Self::Io(error) => (error.to_string().into(), &Message::default()),
+            _ => (self.to_string().into(), &Message::default()),
         };
-        let limit = self.own_limit().map(|limit| limit.hint());
-        let hint = own.clone().or(limit).unwrap_or_else(|| self.common_hint());
+        let hint = match self.own_limit() {
+            _ if !own.is_empty() => own.clone(),
+            Some(limit) => sentence!(
+                "{} ({}, {}, {})",
+                limit.hint(),
+                setting("sessions"),
+                setting("concurrent"),
+                setting("max_in_flight")
+            ),
+            None => self.common_hint(),
+        };
         Diagnostic::new(message, hint)
     }
 

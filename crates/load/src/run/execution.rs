@@ -37,8 +37,8 @@ impl Fact for CalibrationFact {
     const NAME: &'static str = "calibration";
 }
 
-/// What came of a run, and where its files are: there may be some of one that came to nothing.
-pub async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirectory>) {
+/// The outcome of a run, and where its files are: there may be some of one that came to nothing.
+pub async fn execute(mut run: Run) -> (RunResult<Report>, Option<RunDirectory>) {
     // Once, for every sink and session.
     let server = &run.server;
     let redactor = run.session.redactor.take();
@@ -50,7 +50,7 @@ pub async fn execute(mut run: Run) -> (Result<Report, RunError>, Option<RunDirec
     (outcome, directory)
 }
 
-async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> Result<Report, RunError> {
+async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> RunResult<Report> {
     check(run)?;
     let header = new_header(run);
     let metrics = Arc::new(MetricsSink::new());
@@ -195,7 +195,7 @@ fn new_header(run: &Run) -> Header {
     }
 }
 
-fn write_config(run: &Run, directory: &RunDirectory) -> Result<(), RunError> {
+fn write_config(run: &Run, directory: &RunDirectory) -> RunResult {
     let Some(config) = &run.config else {
         return Ok(());
     };
@@ -234,7 +234,7 @@ fn discard(directory: &RunDirectory) {
     }
 }
 
-fn check(run: &Run) -> Result<(), RunError> {
+fn check(run: &Run) -> RunResult {
     faults::check(&run.faults, &run.scenario.kind, &run.server.transport)?;
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
@@ -254,6 +254,12 @@ fn check(run: &Run) -> Result<(), RunError> {
         &run.thresholds,
     ] {
         setting::check(settings).map_err(|errors| RunError::Config(errors.into()))?;
+    }
+    if load.strict && !mcprove_arguments::CAN_CHECK {
+        return Err(RunError::Config(Diagnostic::new(
+            sentence!("{} needs the feature `schema`", setting_name("strict")),
+            "add it to the features of mcprove in Cargo.toml",
+        )));
     }
     let calls = match load.rate {
         Some(_) => load.max_in_flight,
@@ -282,7 +288,7 @@ fn make_context(
     directory: Option<&RunDirectory>,
     stop: Stop,
     losses: &Losses,
-) -> Result<RunContext, RunError> {
+) -> RunResult<RunContext> {
     let mut options = run.session.clone();
     options.losses = losses.clone();
     let own = run.scenario.kind.as_type().hang_limits();
@@ -322,7 +328,7 @@ fn make_context(
 async fn on_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, RunError> {
+) -> RunResult<T> {
     let (tell, told) = oneshot::channel();
     spawn_thread(name, move || tell.send(work()).is_ok())?;
     told.await
@@ -347,7 +353,7 @@ fn sample_interval(kind: &ScenarioKind) -> Duration {
 }
 
 /// Lets the scenario act.
-async fn act(context: &RunContext) -> Result<(), RunError> {
+async fn act(context: &RunContext) -> RunResult {
     let scenario = &context.scenario;
     if let Some(plan) = scenario.kind.as_type().plan(&scenario.load)? {
         return execute_plan(context, plan).await;
@@ -357,7 +363,7 @@ async fn act(context: &RunContext) -> Result<(), RunError> {
 }
 
 /// Lets a scenario take its steps, on a runtime of its own.
-fn take_steps(context: &RunContext) -> Result<(), RunError> {
+fn take_steps(context: &RunContext) -> RunResult {
     let runtime = thread_runtime()?;
     // Should the run be killed, its trace tells what there was.
     let handing_over = async {

@@ -222,7 +222,7 @@ impl Run {
     }
 
     /// Does it.
-    pub async fn execute(self) -> Result<Report, RunError> {
+    pub async fn execute(self) -> RunResult<Report> {
         self.execute_in_directory().await.map(|(report, _)| report)
     }
 
@@ -233,7 +233,7 @@ impl Run {
     }
 
     /// Does it, and tells where the files are, also those of a run that came to nothing.
-    pub async fn execute_and_keep(self) -> (Result<Report, RunError>, Option<RunDirectory>) {
+    pub async fn execute_and_keep(self) -> (RunResult<Report>, Option<RunDirectory>) {
         execution::execute(self).await
     }
 }

@@ -21,7 +21,7 @@ pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result
 #[derive(Debug)]
 pub struct Failure {
     message: String,
-    hint: Option<String>,
+    hint: String,
     stderr: String,
     code: ExitCode,
 }
@@ -30,7 +30,7 @@ impl Failure {
     /// A failure with what to try next.
     pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
-            hint: Some(hint.into().rendered()),
+            hint: hint.into().rendered(),
             ..Self::plain(message)
         }
     }
@@ -39,7 +39,7 @@ impl Failure {
     fn plain(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            hint: None,
+            hint: String::new(),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
@@ -77,12 +77,6 @@ impl Failure {
         &self.message
     }
 
-    /// Shows the end of the server's stderr too.
-    pub fn with_stderr(mut self, stderr: &str) -> Self {
-        stderr.clone_into(&mut self.stderr);
-        self
-    }
-
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
         // What a reader of files says is many lines, each made printable, and says "error" itself.
@@ -98,8 +92,8 @@ impl Failure {
                 let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
             }
         }
-        if let Some(hint) = &self.hint {
-            let _ = writeln!(text, "hint: {}", printable(hint, MESSAGE_MAX));
+        if !self.hint.is_empty() {
+            let _ = writeln!(text, "hint: {}", printable(&self.hint, MESSAGE_MAX));
         }
         terminal::print_error(&text);
         self.code
@@ -108,16 +102,15 @@ impl Failure {
 
 impl<E: UserError> From<E> for Failure {
     fn from(error: E) -> Self {
-        let hint = error.hint().rendered();
         Self {
-            hint: Some(hint).filter(|hint| !hint.is_empty()),
+            hint: error.hint().rendered(),
             stderr: error.stderr().to_owned(),
             code: match error.exit_code() {
                 1 => ExitCode::Finding,
                 130 => ExitCode::Interrupted,
                 _ => ExitCode::CouldNotRun,
             },
-            ..Self::plain(error.text())
+            ..Self::plain(error.text().rendered())
         }
     }
 }

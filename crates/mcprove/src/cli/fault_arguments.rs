@@ -12,7 +12,7 @@ seed=7, name=TEXT, after commas. The first fault that strikes a call decides.
 A hang ends after ten minutes.";
 
 /// Every kind of fault with its settings, and how to aim it. No line is longer than 80 columns, so that
-/// nothing has to be broken anew.
+/// nothing has to be broken again.
 pub fn kinds_of_faults() -> String {
     let mut help = String::from("Faults, as after --fault:\n");
     for kind in kinds() {

@@ -33,22 +33,34 @@ const ALSO_REPLACED: [(&str, &str); 4] = [
     ("rate_limit", "rate"),
 ];
 
-/// The flag of a setting, as messages print it.
+/// The flag of a setting, as messages print it: by the name that was typed.
 pub fn flag_of(name: &str) -> Option<String> {
     let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
+    let setting = settings.find(|it| it.has_name(name));
     let flag = match name {
         "tool_call" => "tool",
         "headers" => "header",
         "faults" => "fault",
-        name if OWN_FLAGS.split(' ').any(|own| own == name) => name,
-        name => match settings.find(|it| it.has_name(name))?.flag {
+        name if has_word(OWN_FLAGS, name) => name,
+        name => match setting?.flag {
             Some(flag) => flag,
             // One that stands for it in another table is accepted by this name too.
             None if ALSO_REPLACED.iter().any(|(_, own)| *own == name) => name,
             None => return None,
         },
     };
-    Some(format!("--{}", flag.replace('_', "-")))
+    let others = ALSO_REPLACED.iter().filter(|(one, _)| *one == name);
+    let names = setting.into_iter().flat_map(Setting::names);
+    let mut names = names.chain(others.map(|(_, other)| *other)).map(dashed);
+    let typed = names.find(|name| {
+        let is_it = |word: std::ffi::OsString| {
+            word.to_str()
+                .and_then(|it| it.split('=').next()?.strip_prefix("--"))
+                == Some(name)
+        };
+        std::env::args_os().any(is_it)
+    });
+    Some(format!("--{}", typed.unwrap_or_else(|| dashed(flag))))
 }
 
 /// A setting as a flag.

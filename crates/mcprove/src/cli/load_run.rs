@@ -75,7 +75,7 @@ pub fn show(report: &Report, directory: Option<&RunDirectory>, reports: &Reports
         drawn(&document(report, files), &report.to_json(), format, style)
     });
     if let Some(limit) = report.own_limit() {
-        ran_out_in_load(limit).report();
+        Failure::from(RunError::OwnLimit(limit)).report();
     }
 }
 
@@ -90,27 +90,10 @@ pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
     ])
 }
 
-/// The failure of a load for which mcprove itself ran out of a resource.
-fn ran_out_in_load(limit: OwnLimit) -> Failure {
-    let hint = limit.hint().rendered();
-    let flags = "--sessions, --concurrent, --max-in-flight";
-    Failure::new(limit.to_string(), format!("{hint} ({flags})"))
-}
-
 /// A run that could not be done, told to the user.
-pub fn describe(error: &RunError, was_interrupted: bool) -> Failure {
+pub fn describe(error: RunError, was_interrupted: bool) -> Failure {
     if was_interrupted {
         return Failure::interrupted();
     }
-    if let Some(limit) = error.own_limit() {
-        return ran_out_in_load(limit);
-    }
-    match error {
-        RunError::ServerStderr(stderr) => Failure::new(
-            "the server ended before it could be used",
-            "run the command by hand; `mcprove doctor` shows what it says",
-        )
-        .with_stderr(stderr),
-        error => Failure::from(error.diagnostic()),
-    }
+    error.into()
 }

@@ -28,13 +28,14 @@ pub use mcprove_settings::error::ConfigErrors;
 pub use mcprove_settings::input;
 pub use mcprove_settings::printable::{escape_hidden, printable, printable_json};
 pub use mcprove_settings::quantity::parse_duration;
+pub use mcprove_settings::reader::meant;
 pub use mcprove_settings::registry::{did_you_mean, nearest};
 pub use mcprove_settings::setting::{Setting, Settings};
 pub use mcprove_settings::whole_file::write_whole;
 pub use mcprove_suite::plan::Environment;
 pub use mcprove_suite::run::{CassetteMode, LAST_FAILED_FILE, SuiteList, SuiteReport};
 pub use mcprove_suite::traces::Traces;
-pub use mcprove_suite::{FileKind, Recognised, TestError, gates, recognise_file};
+pub use mcprove_suite::{FileKind, Recognised, gates, recognise_file};
 pub use mcprove_trace::prelude::*;
 
 pub use crate::exit::ExitCode;

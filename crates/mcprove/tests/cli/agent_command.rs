@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use mcprove::Diagnostic;
 use mcprove_client::server::Server;
 use mcprove_load::config::SessionSettings;
 use mcprove_score::agent::recovery::observe_run;
 use mcprove_score::gate::Gates;
 use mcprove_servers::mock::{MockSpec, ToolSpec};
 use mcprove_settings::error::Place;
-use mcprove_suite::TestError;
 use mcprove_suite::agent::command::{CommandContext, CommandRun, run_once};
 use mcprove_suite::plan::{
     AgentTestPlan, Budget, CommandPlan, Driver, Environment, Reach, ServerPlan, TestHead,
@@ -85,7 +85,7 @@ impl Agent {
         Self::new(python, &[&script.to_string_lossy()])
     }
 
-    fn run(self, servers: &[ServerPlan]) -> Result<CommandRun, TestError> {
+    fn run(self, servers: &[ServerPlan]) -> Result<CommandRun, Diagnostic> {
         let command = CommandPlan {
             program: self.program,
             args: self.args,
@@ -133,7 +133,7 @@ impl Agent {
     }
 }
 
-fn told(error: &TestError) -> String {
+fn told(error: &Diagnostic) -> String {
     format!("error: {error}\nhint: {}\n", error.hint.rendered())
 }
 

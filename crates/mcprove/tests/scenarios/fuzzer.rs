@@ -135,9 +135,8 @@ async fn an_unknown_payload_is_an_error_with_a_suggestion() {
     let server = Server::http("http://127.0.0.1:9/mcp");
     let error = run(server, fuzzer(&["deep_nestin"])).execute().await;
     match error {
-        Err(RunError::Config(text)) => {
-            let text = text.to_string();
-            assert!(text.contains("did you mean \"deep_nesting\"?"), "{text}");
+        Err(RunError::Config(error)) => {
+            assert_eq!(error.hint, "did you mean \"deep_nesting\"?");
         }
         other => panic!("{other:?}"),
     }

@@ -9,7 +9,7 @@ use crate::prelude::*;
 pub fn standard_input() -> Box<dyn AsyncRead + Send + Unpin> {
     #[cfg(target_os = "linux")]
     {
-        // Opened anew, so that only this description of the pipe does not block.
+        // Opened again, so that only this description of the pipe does not block.
         let pipe = tokio::net::unix::pipe::OpenOptions::new().open_receiver("/proc/self/fd/0");
         if let Ok(pipe) = pipe {
             return Box::new(pipe);

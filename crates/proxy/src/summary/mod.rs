@@ -1,4 +1,4 @@
-//! What came of it: the calls that passed, the faults that struck, and what the client did next after
+//! Its outcome: the calls that passed, the faults that struck, and what the client did next after
 //! each. A pure function of what was seen.
 //!
 //! What a client did next is looked for among the calls of its session that came after it had the last
@@ -74,8 +74,7 @@ pub struct SeenCalls {
 }
 
 /// What a client did after a call that a fault struck.
-#[data(Copy, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord)]
 pub enum NextStep {
     /// It made the same call again.
     Retried,
@@ -139,7 +138,7 @@ pub struct StruckTool {
     pub calls: u64,
 }
 
-/// What came of it.
+/// Its outcome.
 #[data]
 pub struct CallSummary {
     /// Calls of tools.

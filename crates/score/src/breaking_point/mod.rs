@@ -86,8 +86,7 @@ fn known_steps(steps: &[Step]) -> Vec<Step> {
 }
 
 /// In which way a server stops coping.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum BreakingKind {
     /// Calls fail.
     Errors,

@@ -80,8 +80,7 @@ pub struct CompareLimits {
 }
 
 /// How the current runs relate to the baseline.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum Change {
     /// Worse.
     Regressed,

@@ -260,7 +260,7 @@ impl Collector {
         }
     }
 
-    /// Begins anew: what came before only said how much of it there is.
+    /// Begins again: what came before only said how much of it there is.
     fn clear(&mut self) {
         let is_negative = self.phrase.is_negative;
         *self = Self::begun();

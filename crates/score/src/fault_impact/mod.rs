@@ -121,8 +121,7 @@ pub struct ToolImpact {
 }
 
 /// Whether the server was after a fault what it was before it.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum Recovery {
     /// It was back within the run.
     Back,
@@ -133,8 +132,7 @@ pub enum Recovery {
 }
 
 /// Why it cannot be said whether all was back.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum OpenReason {
     /// Too few calls before the fault to compare with.
     FewBefore,

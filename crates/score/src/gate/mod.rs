@@ -1,4 +1,4 @@
-//! Gates: what a score must be, and what came of it.
+//! Gates: what a score must be, and its outcome.
 //!
 //! A gates file, or an agent of a suite, has [`Gates`]: blocks that switch a metric on, each with
 //! its settings and the [`Expectation`]s over its targets. [`score`] computes every metric, puts
@@ -19,8 +19,8 @@ mod scorecard;
 
 pub use block::*;
 pub use evaluate::judge;
-pub use matcher::{Answer, Difference, Matcher, MatcherError};
-pub use path::{Path, PathError, Step};
+pub use matcher::{Answer, Difference, Matcher};
+pub use path::{Path, Step};
 pub use result::*;
 pub use run_card::RunCard;
 pub use score::*;

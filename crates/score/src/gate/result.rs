@@ -1,8 +1,8 @@
-//! Which gates there are, and what came of each: what a report tells only of those that did not hold.
+//! Which gates there are, and the outcome of each: what a report tells only of those that did not hold.
 
 use crate::prelude::*;
 
-/// A gate, and what came of it.
+/// A gate, and its outcome.
 #[derive(Debug, Clone, Default)]
 pub struct GateResult<'a> {
     /// The block that gates it.
@@ -26,7 +26,7 @@ pub struct GateResults<'a> {
     pub other_errors: Vec<&'a ScoreError>,
 }
 
-/// What came of every gate.
+/// The outcome of every gate.
 pub fn gate_results<'a>(gates: Option<&'a Gates>, report: &'a ScoreReport) -> GateResults<'a> {
     let mut results = GateResults::default();
     for block in gates.into_iter().flat_map(Gates::blocks) {

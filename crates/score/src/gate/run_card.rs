@@ -112,7 +112,7 @@ impl RunCard<'_> {
         }
     }
 
-    /// Tells what was found, in a whole sentence that names the call; nothing is gated on it. Only the first few
+    /// Tells what was found, in a whole sentence that names the call; there are no gates on it. Only the first few
     /// are kept.
     pub fn tell(&mut self, sentence: impl Into<Message>) {
         if let Some(run) = self.targets() {
@@ -137,7 +137,7 @@ impl RunCard<'_> {
         }
     }
 
-    /// Notes what was found, for programs; nothing is gated on it.
+    /// Notes what was found, for programs; there are no gates on it.
     pub fn detail(&mut self, report: impl Serialize) {
         let name = self.about.name.to_owned();
         if let (Some(run), Ok(report)) = (self.targets(), serde_json::to_value(report)) {

@@ -14,7 +14,7 @@ use crate::prelude::*;
 /// let trace = import(text).unwrap().trace;
 /// let report = score(&trace, &Gates::default());
 /// assert_eq!(report.targets["narrative.claimed_but_absent"], 1);
-/// assert!(report.passed, "nothing is gated");
+/// assert!(report.passed, "no gates");
 /// ```
 pub fn score(trace: &AgentTrace, gates: &Gates) -> ScoreReport {
     score_with_notes(trace, gates, METRICS, &|_| true)

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-/// What came of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
+/// The outcome of scoring a trace: what `mcprove score --json` prints (format `score.v1`).
 #[sparse]
 #[data(Default)]
 pub struct ScoreReport {
@@ -123,6 +123,22 @@ impl std::fmt::Display for ScoreError {
 
 impl std::error::Error for ScoreError {}
 
+impl UserError for ScoreError {
+    fn hint(&self) -> Message {
+        self.hint.clone()
+    }
+}
+
+impl From<Diagnostic> for ScoreError {
+    fn from(error: Diagnostic) -> Self {
+        Self {
+            message: error.sentence(),
+            hint: error.hint,
+            ..Self::default()
+        }
+    }
+}
+
 impl ScoreError {
     /// An error about `target`.
     pub fn new(
@@ -132,9 +148,7 @@ impl ScoreError {
     ) -> Self {
         Self {
             target: Some(target.into()),
-            message: message.into(),
-            hint: hint.into(),
-            ..Self::default()
+            ..Diagnostic::new(message, hint).into()
         }
     }
 
@@ -288,7 +302,7 @@ impl Scorecard {
         }
     }
 
-    /// What came of it all.
+    /// Its outcome all.
     pub fn into_report(self) -> ScoreReport {
         ScoreReport {
             passed: self.found.failures.is_empty() && self.found.errors.is_empty(),

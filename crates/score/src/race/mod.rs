@@ -15,8 +15,7 @@ pub const EXAMPLE_CHARS_MAX: usize = 200;
 const CONTEXT_CHARS: usize = 40;
 
 /// What the replies say.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum RaceOutcome {
     /// Every concurrent reply equals the baseline.
     Consistent,
@@ -154,6 +153,14 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         "failures",
     ];
     verdict.numbers_of(report, &names)
+}
+
+/// How many characters two texts begin with in common.
+pub fn common_chars(one: &str, other: &str) -> usize {
+    one.chars()
+        .zip(other.chars())
+        .take_while(|(a, b)| a == b)
+        .count()
 }
 
 #[cfg(test)]

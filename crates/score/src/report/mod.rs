@@ -21,7 +21,7 @@ const NOTES_MAX: usize = 20;
 /// A trace that was scored.
 #[derive(Debug, Clone, Copy)]
 pub struct Scored<'a> {
-    /// What came of it.
+    /// Its outcome.
     pub report: &'a ScoreReport,
     /// What it was held to; `None` where nothing was given.
     pub gates: Option<&'a Gates>,
@@ -198,7 +198,7 @@ const SCHEMA: &str = "score.v1";
 pub struct ScoreDocument<'a> {
     /// The version of this format: `score.v1`.
     pub schema: String,
-    /// What came of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub report: &'a ScoreReport,
 }

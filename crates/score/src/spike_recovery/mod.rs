@@ -93,8 +93,7 @@ pub struct SpikeInput {
 }
 
 /// In which way a server does not recover.
-#[data(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum Aftermath {
     /// More calls fail than before.
     Errors,

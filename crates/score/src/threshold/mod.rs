@@ -9,8 +9,8 @@
 use crate::prelude::*;
 
 /// What a limit is on.
-#[data(Copy, Eq, PartialOrd, Ord, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, PartialOrd, Ord, Hash, Shown)]
+#[shown(name)]
 #[non_exhaustive]
 pub enum ThresholdKind {
     /// The median latency.
@@ -38,12 +38,6 @@ impl ThresholdKind {
             Self::ErrorRate => "error_rate",
             Self::MemoryGrowthMb => "memory_growth_mb",
         }
-    }
-}
-
-impl std::fmt::Display for ThresholdKind {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 

@@ -3,17 +3,13 @@
 use std::cell::LazyCell;
 use std::sync::atomic::AtomicUsize;
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{ValidationError, Validator};
-use mcprove_arguments as arguments;
+use mcprove_arguments::{self as arguments, SchemaCheck};
 use mcprove_trace::panic_guard::contain_call;
 
 use crate::prelude::*;
 
 /// How many problems of arguments one answer names.
 const PROBLEMS_MAX: usize = 5;
-/// How much of a problem is told.
-const PROBLEM_CHARACTERS_MAX: usize = 300;
 
 /// Why a mock cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +25,7 @@ pub enum MockError {
 pub struct Tool {
     pub name: String,
     pub listed: Value,
-    input: Validator,
+    input: SchemaCheck,
     rules: Vec<ReadyRule>,
     otherwise: Otherwise,
     /// What the output schema asks for, made once.
@@ -50,16 +46,8 @@ impl Tool {
     pub fn new(spec: &ToolSpec) -> Result<Self, MockError> {
         let name = spec.name().to_owned();
         let compiled = |key: &str, schema: &Value| {
-            compile(schema, None, Remote::Refused).map_err(|error| {
-                let problem = shorten(&error.to_string(), PROBLEM_CHARACTERS_MAX);
-                let place = match error.instance_path().to_string() {
-                    place if place.is_empty() => place,
-                    place => format!(", at {place}"),
-                };
-                MockError::Schema(format!(
-                    "`{key}` of tool {name:?} is not a JSON Schema{place}: {problem}"
-                ))
-            })
+            SchemaCheck::strict(schema)
+                .map_err(|error| MockError::Schema(format!("`{key}` of tool {name:?}: {error}")))
         };
         let all = json!({ "type": "object" });
         let input = spec.listed.get("inputSchema").unwrap_or(&all);
@@ -102,12 +90,8 @@ impl Tool {
 
     /// What is wrong with the arguments, for the model that made them to correct.
     fn problem(&self, arguments: &Value) -> Option<String> {
-        let problems: Vec<String> = self
-            .input
-            .iter_errors(arguments)
-            .take(PROBLEMS_MAX)
-            .map(|error| describe(&error))
-            .collect();
+        let failures = self.input.failures(arguments).take(PROBLEMS_MAX);
+        let problems: Vec<String> = failures.map(describe).collect();
         (!problems.is_empty()).then(|| {
             format!(
                 "Invalid arguments for {}: {}",
@@ -185,15 +169,8 @@ impl Tool {
 }
 
 /// What is wrong with an argument, by its name.
-fn describe(error: &ValidationError<'_>) -> String {
-    let problem = match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            format!("missing required argument {name:?}")
-        }
-        _ => shorten(&error.to_string(), PROBLEM_CHARACTERS_MAX),
-    };
-    match error.instance_path().to_string().strip_prefix('/') {
+fn describe((place, problem): (String, String)) -> String {
+    match place.strip_prefix('/') {
         Some(path) => format!("argument {:?}: {problem}", path.replace('/', ".")),
         None => problem,
     }

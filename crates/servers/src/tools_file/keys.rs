@@ -4,8 +4,6 @@
 //! The schema cannot say all that the reader checks (what is a template, that schemas compile), and knows the spellings
 //! of the protocol and with `_`.
 
-use schemars::{Schema, json_schema};
-
 use crate::prelude::*;
 
 /// Every key there is.
@@ -68,11 +66,11 @@ pub(super) fn section(name: &str) -> &'static Section {
 }
 
 /// The schema of a tools file, for editors and other programs.
-pub fn schema() -> Schema {
+pub fn schema() -> Value {
     let file = json!({ "$ref": "#/$defs/file" });
     let tables = KEYS.sections.iter();
     let tables = tables.map(|section| (section.name.clone(), section.schema()));
-    json_schema!({
+    json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Tools file",
         "description": "What `mcprove mock` serves, in YAML, JSON or TOML.",

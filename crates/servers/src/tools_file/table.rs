@@ -1,6 +1,6 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
-use mcprove_settings::reader::near;
+use mcprove_settings::reader::{meant, near};
 
 use super::keys::{Key, Section, is_same, section};
 use crate::prelude::*;
@@ -79,11 +79,8 @@ impl<'n> Table<'n> {
         let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
         let close = near(&lower, &field.name.replace(['_', '-'], ""));
         let close = close.and_then(|close| names.iter().find(|name| name.to_lowercase() == close));
-        let hint = match close {
-            Some(close) => format!("did you mean {close:?}?"),
-            None => format!("known: {}", names.join(", ")),
-        };
-        reader.unknown_key(field, self.label.clone(), || hint.into());
+        let hint = meant(close, format!("known: {}", names.join(", ")));
+        reader.unknown_key(field, self.label.clone(), || hint);
     }
 
     /// The entry of this name.

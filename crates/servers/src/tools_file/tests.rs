@@ -107,7 +107,7 @@ pageSize: 0
     let found = problems(text);
     let expected = [
         "1:1 unknown key \"nmae\" in the file; did you mean \"name\"?",
-        "4:45 `inputSchema` is not a JSON Schema: ",
+        "4:45 `inputSchema`: the schema is invalid",
         "5:15 a whole result has `content` or `structuredContent`; write a text",
         "6:5 two tools are called \"a\"; give one",
         "8:9 response 1 of tool `a` needs one of `response`, `error` and `sequence`; add",

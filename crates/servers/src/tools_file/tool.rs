@@ -1,13 +1,11 @@
 //! Tools, and what they answer: texts, whole results, errors, one after the other.
 
+use mcprove_arguments::{ArgumentsError, SchemaCheck};
 use mcprove_fault::FAILURE_CODE;
 
 use super::keys::is_same;
 use super::table::{Table, check_template, json as json_of, scalar_text};
 use crate::prelude::*;
-
-/// How much of what is wrong with a schema is told.
-const PROBLEM_MAX: usize = 300;
 
 /// A tool; one that a server listed may have keys that are not known.
 pub fn read(
@@ -51,10 +49,12 @@ pub fn read(
 }
 
 fn check_schema(reader: &mut Reader<'_>, field: &Field, schema: &Value) {
-    if let Err(error) = compile(schema, None, Remote::Refused) {
-        let place = at(&field.value, &error.instance_path().to_string());
-        let problem = shorten(&error.to_string(), PROBLEM_MAX);
-        let message = format!("`{}` is not a JSON Schema: {problem}", field.name);
+    if let Err(error) = SchemaCheck::strict(schema) {
+        let place = match &error {
+            ArgumentsError::InvalidSchema { place, .. } => at(&field.value, place),
+            _ => &field.value,
+        };
+        let message = format!("`{}`: {error}", field.name);
         let hint = "see https://json-schema.org; nothing is fetched, so `$ref` can only point into the schema";
         reader.problem(&place.span, message, hint);
     }

@@ -247,7 +247,7 @@ impl<'d> Reader<'d> {
                 continue;
             }
             self.unknown_key(field, label.clone(), || {
-                advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name).into())
+                advice(&field.name).unwrap_or_else(|| suggestion(known, &field.name))
             });
         }
         Section {
@@ -333,9 +333,17 @@ fn is_abbreviated(known: &str, name: &str) -> bool {
             .all(|letter| letters.any(|other| other == letter))
 }
 
+/// The hint after a name that is not known: a close one, or something else to try.
+pub fn meant(close: Option<impl fmt::Debug>, otherwise: impl Into<Message>) -> Message {
+    close.map_or_else(
+        || otherwise.into(),
+        |close| format!("did you mean {close:?}?").into(),
+    )
+}
+
 /// The nearest known name, or all of them.
-pub fn suggestion(known: &[&str], name: &str) -> String {
-    near(known, name).map_or_else(|| one_of(known), |close| format!("did you mean {close:?}?"))
+pub fn suggestion(known: &[&str], name: &str) -> Message {
+    meant(near(known, name), one_of(known))
 }
 
 #[cfg(test)]

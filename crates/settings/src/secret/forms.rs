@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use super::REDACTED;
 use super::words::is_of_formats;
-use super::{REDACTED, has_word};
 use crate::prelude::*;
 
 /// A shorter value of a variable is no secret: it would be found everywhere.

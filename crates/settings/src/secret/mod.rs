@@ -12,8 +12,6 @@ mod spelling;
 mod stream;
 mod words;
 
-use regex::{Match, Regex};
-
 use known::replaced;
 
 use crate::prelude::*;
@@ -77,11 +75,6 @@ pub fn is_secret_name(name: &str) -> bool {
     ends_with_secret
         || has_session_id && lower != SESSION_HEADER
         || words.iter().any(|word| has_word(WHOLE_SECRET_WORDS, word))
-}
-
-/// Whether a word is one of a list, which has spaces between.
-fn has_word(list: &str, word: &str) -> bool {
-    list.split(' ').any(|own| own == word)
 }
 
 /// Whether a text begins as the tokens of common services do.
@@ -162,14 +155,19 @@ fn shifted(ranges: Vec<Range<usize>>, by: usize) -> impl Iterator<Item = Range<u
 
 /// Where the secrets are in a text that may hold a whole command line, or addresses.
 fn in_text(text: &str) -> Vec<Range<usize>> {
-    static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\S+").expect("a pattern"));
-    let words: Vec<Match<'_>> = WORD.find_iter(text).collect();
+    let mut at = 0;
+    let words = text.split_inclusive(char::is_whitespace).map(|piece| {
+        let begin = at;
+        at += piece.len();
+        (begin, piece.trim_end())
+    });
+    let words: Vec<(usize, &str)> = words.filter(|(_, word)| !word.is_empty()).collect();
     if words.len() < 2 {
         return in_pair(text).map_or_else(|| in_address(text), |value| vec![value]);
     }
-    let found = in_words(words.iter().map(Match::as_str)).zip(&words);
+    let found = in_words(words.iter().map(|(_, word)| *word)).zip(&words);
     found
-        .flat_map(|(found, word)| shifted(found, word.start()))
+        .flat_map(|(found, (begin, _))| shifted(found, *begin))
         .collect()
 }
 

@@ -46,7 +46,7 @@ pub enum WireErrorKind {
     Timeout,
     /// What another try would not change: the answer is larger than any that is read, or a recording has no answer to
     /// this request.
-    Final(TestError),
+    Final(Diagnostic),
 }
 
 /// The way to a provider: the network, or a recording.

@@ -52,5 +52,5 @@ pub trait Toolbox: Send + Sync {
 
     /// Calls one; an error is that a recording has no such call. A server that hangs, dies or talks nonsense gives an answer that is an error, as an
     /// agent would see it.
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>>;
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, DiagnosticResult<ToolAnswer>>;
 }

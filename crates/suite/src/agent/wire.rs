@@ -23,7 +23,7 @@ pub struct LiveWire {
 
 impl LiveWire {
     /// The way to this model. Nothing is sent yet. What is taken from the environment is a secret from now on.
-    pub fn new(plan: &ModelPlan, environment: &Environment) -> Result<Self, TestError> {
+    pub fn new(plan: &ModelPlan, environment: &Environment) -> DiagnosticResult<Self> {
         let entry = provider::entry(plan.provider);
         let told = match &plan.base_url {
             Some(base) => Some(environment.fill(base).map_err(|error| {
@@ -44,7 +44,7 @@ impl LiveWire {
         headers.extend((entry.headers)(key.as_deref()));
         let post =
             Post::new(&url(entry, &base), &headers, ANSWER_BYTES_MAX).map_err(|failure| {
-                TestError::new(
+                Diagnostic::new(
                     failure.to_string(),
                     "give base_url as in http://127.0.0.1:11434/v1, without a key in it",
                 )
@@ -79,7 +79,7 @@ impl LiveWire {
 
 fn failed(failure: &Failure) -> WireErrorKind {
     match failure.detail {
-        Detail::Oversized { .. } => WireErrorKind::Final(TestError::new(
+        Detail::Oversized { .. } => WireErrorKind::Final(Diagnostic::new(
             format!(
                 "the answer of the model provider is larger than {ANSWER_BYTES_MAX} bytes, and more is not read"
             ),
@@ -110,7 +110,7 @@ fn key(
     entry: &Entry,
     environment: &Environment,
     is_own: bool,
-) -> Result<Option<String>, TestError> {
+) -> DiagnosticResult<Option<String>> {
     let variable = plan.api_key_env.as_deref();
     if variable.is_none() && !is_own && plan.base_url.is_some() {
         return Ok(None);
@@ -118,7 +118,7 @@ fn key(
     let name = variable.unwrap_or(entry.api_key_env);
     let key = environment.get(name).filter(|key| !key.trim().is_empty());
     if key.is_none() && (variable.is_some() || is_own) {
-        return Err(TestError::new(
+        return Err(Diagnostic::new(
             format!(
                 "there is no key for the model {}: {name} is not set",
                 plan.model

@@ -182,7 +182,7 @@ fn check_gates(reader: &mut Reader<'_>, section: &Section<'_>, gates: &Gates, ru
             && about.runs_min > 1
             && is_one
         {
-            let message = sentence!("`{}` needs at least two runs, and there is one", about.name);
+            let message = sentence!("`{}` needs 2 runs, got 1", about.name);
             reader.problem(&field.span, message, sentence!("add `runs: 5`"));
         }
     }

@@ -80,12 +80,12 @@ pub fn is_known(
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
     let is_there = names.contains(&name);
     if !is_there {
-        let hint = match (near(&names, name), kind) {
-            (Some(close), _) => sentence!("did you mean {close:?}?"),
-            (None, _) if !names.is_empty() => sentence!("the {kind}s are {}", names.join(", ")),
-            (None, "server") => sentence!("name it under `servers`: there are none"),
-            (None, _) => sentence!("describe it under `{kind}s`: there are none"),
+        let otherwise = match kind {
+            _ if !names.is_empty() => sentence!("the {kind}s are {}", names.join(", ")),
+            "server" => sentence!("name it under `servers`: there are none"),
+            _ => sentence!("describe it under `{kind}s`: there are none"),
         };
+        let hint = meant(near(&names, name), otherwise);
         let message = format!("no {kind} is called {:?}", shorten(name, SHOWN_MAX));
         reader.problem(span, message, hint);
     }

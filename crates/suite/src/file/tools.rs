@@ -8,7 +8,7 @@ use super::settings::ToolTestSettings;
 use crate::gates::expectations_of;
 use crate::prelude::*;
 use mcprove_client::session::options::CALL_TIMEOUT;
-use mcprove_score::gate::{Path, ScoreError, Step};
+use mcprove_score::gate::{Path, Step};
 
 const LABEL: &str = "a test of `tools`";
 
@@ -75,15 +75,15 @@ pub fn resolve(target: &str) -> Resolved {
         known if BEGINNINGS.contains(&known) => format!("{family}{rest}"),
         _ => {
             let close = near(&BEGINNINGS, first).map(str::to_owned);
-            return Err(unknown(target, close, || {
-                let known = BEGINNINGS.join(", ");
-                format!("a target begins with one of {known}, such as result.content[0].text")
-            }));
+            let known = BEGINNINGS.join(", ");
+            let otherwise =
+                format!("a target begins with one of {known}, such as result.content[0].text");
+            return Err(unknown(target, close, otherwise));
         }
     };
     let path = Path::parse(&spelled).map_err(|error| {
         let shown = shorten(target, SHOWN_MAX);
-        let ScoreError { message, hint, .. } = error.about(target);
+        let Diagnostic { message, hint, .. } = error;
         (sentence!("{shown:?} is not a path: {message}"), hint)
     })?;
     match (family.as_str(), path.steps().get(1)) {
@@ -149,19 +149,13 @@ fn within(target: &str, family: &str, step: &Step, known: &[&str]) -> Resolved {
         return Ok(target.to_owned());
     }
     let close = near(known, name).map(|close| format!("{family}.{close}"));
-    Err(unknown(target, close, || {
-        format!("known: {family}.{}", known.join(&format!(", {family}.")))
-    }))
+    let otherwise = format!("known: {family}.{}", known.join(&format!(", {family}.")));
+    Err(unknown(target, close, otherwise))
 }
 
 /// That there is no such target, and what may be meant.
-fn unknown(
-    target: &str,
-    close: Option<String>,
-    known: impl FnOnce() -> String,
-) -> (Message, Message) {
-    let hint = close.map_or_else(known, |close| format!("did you mean {close:?}?"));
+fn unknown(target: &str, close: Option<String>, otherwise: String) -> (Message, Message) {
     let target = shorten(target, SHOWN_MAX);
     let message = sentence!("a tool test has no target {target:?}");
-    (message, hint.into())
+    (message, meant(close, otherwise))
 }

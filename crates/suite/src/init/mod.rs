@@ -73,6 +73,26 @@ pub enum DraftError {
     Unreadable(#[from] ConfigErrors),
 }
 
+impl UserError for DraftError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        match self {
+            Self::Probe(error) => Some(error),
+            Self::Unreadable(_) => None,
+        }
+    }
+
+    fn hint(&self) -> Message {
+        match self {
+            Self::Probe(error) => error.hint(),
+            Self::Unreadable(_) => {
+                "please report this, with what the server answers to tools/list; \
+                 write the suite by hand meanwhile"
+                    .into()
+            }
+        }
+    }
+}
+
 /// Drafts a suite. `on_progress` is told before each tool; when `stop` resolves, nothing comes of it.
 pub async fn draft(
     server: &Server,

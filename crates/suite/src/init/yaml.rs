@@ -5,9 +5,7 @@ use mcprove_settings::printable::is_hidden;
 use crate::prelude::*;
 
 /// Words that YAML, in one version or another, takes for something else than a text.
-const OTHER_MEANINGS: [&str; 12] = [
-    "true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity",
-];
+const OTHER_MEANINGS: &str = "true false null yes no on off y n nan inf infinity";
 
 /// A text as it is.
 pub fn text(text: &str) -> String {
@@ -55,7 +53,7 @@ fn is_plain(text: &str) -> bool {
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic())
         && letters.all(|letter| letter.is_ascii_alphanumeric() || "_-./".contains(letter))
-        && !OTHER_MEANINGS.contains(&text.to_ascii_lowercase().as_str())
+        && !has_word(OTHER_MEANINGS, &text.to_ascii_lowercase())
 }
 
 /// In double quotes, with everything escaped that YAML does not print.

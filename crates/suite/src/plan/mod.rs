@@ -82,14 +82,14 @@ pub(crate) fn mock(
     spec: MockSpec,
     faults: &[FaultSpec],
     seed: u64,
-) -> Result<Mock, TestError> {
+) -> DiagnosticResult<Mock> {
     let options = Options {
         faults: faults.to_vec(),
         seed,
         ..Options::default()
     };
     Mock::new(spec, options).map_err(|error| {
-        TestError::new(
+        Diagnostic::new(
             format!("the mock {name:?} cannot be made: {error}"),
             "check the file of its tools with `mcprove validate`",
         )
@@ -102,7 +102,7 @@ impl ServerPlan {
         &self,
         environment: &Environment,
         seed: u64,
-    ) -> Result<(Server, Option<Listening>), TestError> {
+    ) -> Result<(Server, Option<Listening>), Diagnostic> {
         let name = &self.name;
         match &self.reach {
             Reach::Server(server) => {
@@ -116,7 +116,7 @@ impl ServerPlan {
                     .listen(mcprove_servers::mock::Kind::Http, ANY_PORT)
                     .await
                     .map_err(|error| {
-                        TestError::new(
+                        Diagnostic::new(
                             format!("the mock {name:?} cannot be reached: {error}"),
                             "check that this machine lets programs listen on 127.0.0.1",
                         )

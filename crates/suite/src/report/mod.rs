@@ -1,4 +1,4 @@
-//! What came of suites, for people and for the programs that CI systems run: one file per format, and one
+//! The outcome of suites, for people and for the programs that CI systems run: one file per format, and one
 //! line here.
 
 pub mod explain;
@@ -15,7 +15,7 @@ use crate::prelude::*;
 pub use explain::suite_explanation;
 pub use sections::{suite_document, suite_list_document, suite_progress_line};
 
-/// What came of suites in a format. To add one, write a file for it and a line here. One that is not known is that of terminals. `results` is the folder of results, as
+/// The outcome of suites in a format. To add one, write a file for it and a line here. One that is not known is that of terminals. `results` is the folder of results, as
 /// it is seen from where the user stands.
 pub fn render(format: &str, report: &SuiteReport, results: &Path, style: Style) -> String {
     let opened = openable(report, results);

@@ -20,7 +20,7 @@ const ROWS_MAX: usize = 5000;
 /// With more of them a terminal shows none.
 const TERMINAL_ROWS_MAX: usize = 40;
 
-/// What came of suites.
+/// The outcome of suites.
 pub fn suite_document(report: &SuiteReport) -> Document {
     let (tone, word) = word(report);
     let mut files: Vec<String> = report.tests.iter().map(|test| test.file.clone()).collect();

@@ -46,7 +46,7 @@ impl FailedTests {
     }
 
     /// Reads them from the folder that runs are written to; none where no run has ended yet.
-    pub fn read(folder: &Path) -> Result<Option<Self>, TestError> {
+    pub fn read(folder: &Path) -> DiagnosticResult<Option<Self>> {
         let path = folder.join(LAST_FAILED_FILE);
         let shown = path.display();
         let bytes = match input::read_file(&path, BYTES_MAX) {
@@ -55,7 +55,7 @@ impl FailedTests {
             Err(error) => {
                 let hint = "check its permissions, or write elsewhere: ";
                 let hint = sentence!("{hint}{}", setting("report_dir"));
-                return Err(TestError::new(
+                return Err(Diagnostic::new(
                     format!("cannot read {shown}: {error}"),
                     hint,
                 ));
@@ -68,7 +68,7 @@ impl FailedTests {
         });
         let mut read = read.map_err(|reason| {
             let hint = format!("delete {shown}, and run without ");
-            TestError::new(
+            Diagnostic::new(
                 format!("{shown} is not a list of failed tests: {reason}"),
                 sentence!("{hint}{}", setting("last_failed")),
             )

@@ -23,7 +23,7 @@ pub enum Test<'a> {
 /// The name of the format.
 const SUITE_LIST_FORMAT: &str = "suite-list.v1";
 
-/// The tests that would be run: what `mcprove run --list --json` prints.
+/// The tests that would be run.
 #[data(Eq)]
 #[schemars(title = "suite-list.v1")]
 pub struct SuiteList {

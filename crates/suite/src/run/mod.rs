@@ -116,9 +116,9 @@ pub enum SuiteEvent<'a> {
     Started(TestOf<'a>),
     /// A test has ended, or is not to be run.
     Ended {
-        /// What came of it.
+        /// Its outcome.
         report: &'a TestReport,
-        /// What came of all so far.
+        /// The outcome of all so far.
         counts: Counts,
     },
     /// How a load goes.
@@ -133,7 +133,17 @@ pub enum SuiteError {
     Files(ConfigErrors),
     /// There is no test to run.
     #[error(transparent)]
-    NothingSelected(#[from] TestError),
+    NothingSelected(#[from] Diagnostic),
+}
+
+impl UserError for SuiteError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        match self {
+            // Every problem of a file is written with its own hint.
+            Self::Files(_) => None,
+            Self::NothingSelected(error) => Some(error),
+        }
+    }
 }
 
 /// Reads suites and runs all their tests. Whatever goes wrong with a test is in the report.

@@ -1,4 +1,4 @@
-//! What came of a suite: what every reporter is made from, and what `--report json` prints.
+//! The outcome of a suite: what every reporter is made from, and what `--report json` prints.
 
 use mcprove_score::gate::RunTargets;
 
@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// The name of the format.
 pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
 
-/// What came of all tests that were chosen. A replay of a recording gives the same, byte for byte.
+/// The outcome of all tests that were chosen. A replay of a recording gives the same, byte for byte.
 #[sparse]
 #[data]
 #[schemars(title = "suite-report.v1")]
@@ -56,8 +56,7 @@ impl From<&ConfigError> for SuiteProblem {
 }
 
 /// What kind of test it is.
-#[data(Copy, Default, Eq, PartialOrd, Ord)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Default, Eq, PartialOrd, Ord)]
 pub enum TestKind {
     /// A call of a tool.
     #[default]
@@ -68,9 +67,8 @@ pub enum TestKind {
     Load,
 }
 
-/// What came of a test.
-#[data(Copy, Default, Eq)]
-#[serde(rename_all = "snake_case")]
+/// The outcome of a test.
+#[choice(Copy, Default, Eq)]
 pub enum TestOutcome {
     /// Everything held.
     Passed,
@@ -94,7 +92,7 @@ pub struct Repeated {
     pub flaky: bool,
 }
 
-/// What came of one test.
+/// The outcome of one test.
 #[sparse]
 #[data(Default)]
 pub struct TestReport {
@@ -106,7 +104,7 @@ pub struct TestReport {
     pub file: String,
     /// Its line in the file.
     pub line: usize,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: TestOutcome,
     /// Why it was skipped.
     pub skipped: Option<String>,
@@ -126,7 +124,7 @@ pub struct TestReport {
     /// What a reader should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Message>,
-    /// Files of it that are not complete. They do not change what came of it.
+    /// Files of it that are not complete. They do not change its outcome.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
     /// Where more of it was written: the directory of a load; the trace of an agent, seen from the folder of
@@ -256,7 +254,7 @@ impl TestReport {
         self.losses.push(loss);
     }
 
-    /// The same, with what came of it: what could not be judged outweighs what does not hold.
+    /// The same, with its outcome: what could not be judged outweighs what does not hold.
     pub fn judged(mut self) -> Self {
         self.outcome = if !self.errors.is_empty() {
             TestOutcome::Error

@@ -49,7 +49,7 @@ pub(crate) fn tool(name: &str, line: usize, tags: &[&str]) -> ToolTestPlan {
     }
 }
 
-/// What came of tests of a suite.
+/// The outcome of tests of a suite.
 pub(crate) fn report_of(plan: &SuitePlan, outcomes: &[(&str, TestOutcome)]) -> SuiteReport {
     let tests = outcomes.iter().map(|(name, outcome)| {
         let mut test = TestReport::new(TestKind::Tool, &head(name, 1, &[]), plan);

@@ -13,7 +13,8 @@ use crate::prelude::*;
 /// assert_eq!(revision.era(), Era::Handshake);
 /// assert!("2025-13-01".parse::<Revision>().is_err());
 /// ```
-#[stored(Copy, Eq, PartialOrd, Ord, Hash)]
+#[stored(Copy, Eq, PartialOrd, Ord, Hash, Shown)]
+#[shown(as_str)]
 pub enum Revision {
     /// The first: HTTP+SSE.
     #[serde(rename = "2024-11-05")]
@@ -33,8 +34,7 @@ pub enum Revision {
 }
 
 /// The two ways in which client and server agree on a revision.
-#[stored(Copy, Eq, Hash)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq, Hash)]
 pub enum Era {
     /// `initialize` once per connection, to 2025-11-25.
     Handshake,
@@ -98,12 +98,6 @@ impl Revision {
     /// Whether a message may be an array of messages.
     pub fn has_batches(self) -> bool {
         self == Self::V2025_03_26
-    }
-}
-
-impl fmt::Display for Revision {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 

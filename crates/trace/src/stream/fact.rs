@@ -5,6 +5,9 @@ use serde::de::DeserializeOwned;
 use super::metrics::Note;
 use crate::prelude::*;
 
+/// What is read of facts.
+pub type FactResult<T = ()> = Result<T, FactError>;
+
 /// Something that an engine, a scenario or a detector notes, and reads again to make a report: live, or from the
 /// trace. Each is declared beside the code that writes it.
 ///
@@ -34,8 +37,8 @@ pub trait Fact: Serialize + DeserializeOwned {
     const NAME: &'static str;
 
     /// The fact in the data of a note.
-    fn parse(data: &str) -> Result<Self, FactError> {
-        serde_json::from_str(data).map_err(|error| FactError {
+    fn parse(data: &str) -> FactResult<Self> {
+        serde_json::from_slice(data.as_bytes()).map_err(|error| FactError {
             name: Self::NAME,
             data: data.to_owned(),
             reason: error.to_string(),
@@ -57,13 +60,13 @@ pub struct FactError {
 
 impl Metrics {
     /// The facts of one type, in order of time.
-    pub fn facts<F: Fact>(&self) -> Result<Vec<F>, FactError> {
+    pub fn facts<F: Fact>(&self) -> FactResult<Vec<F>> {
         let parse = |note: &Note| F::parse(&note.data);
         self.notes_of(F::NAME).map(parse).collect()
     }
 
     /// The first fact of a type.
-    pub fn first<F: Fact>(&self) -> Result<Option<F>, FactError> {
+    pub fn first<F: Fact>(&self) -> FactResult<Option<F>> {
         self.notes_of(F::NAME)
             .next()
             .map(|note| F::parse(&note.data))

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::faulted::{Attribution, FaultedCalls};
 use super::metrics::{Note, ProcessSample, SecondMetrics, SlowCall, nanoseconds};
-use super::{Shard, SinkError};
+use super::{Shard, SinkError, SinkResult};
 use crate::prelude::*;
 
 const NAME: &str = "metrics";
@@ -146,7 +146,7 @@ impl MetricsShard {
     }
 
     /// Whose the event is. A call that is given back by a fault is counted as sent.
-    fn attribute(&mut self, event: &Event<'_>) -> Result<Attribution, SinkError> {
+    fn attribute(&mut self, event: &Event<'_>) -> SinkResult<Attribution> {
         let owner = self.struck.sort(event, &mut self.rest.faults);
         if let Some((tool, tag)) = self.struck.returned.take() {
             self.of(tag.phase, "tools/call", Some(&tool)).send(tag.wait);
@@ -206,7 +206,7 @@ impl Named {
 }
 
 impl Shard for MetricsShard {
-    fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
+    fn record(&mut self, event: &Event<'_>) -> SinkResult {
         let at = event.at;
         let owner = self.attribute(event)?;
         match event.kind {
@@ -300,7 +300,7 @@ impl Shard for MetricsShard {
         Ok(())
     }
 
-    fn merge(&mut self) -> Result<(), SinkError> {
+    fn merge(&mut self) -> SinkResult {
         self.close_second();
         let mut merged = lock(&self.merged);
         let Merged { metrics, interval } = &mut *merged;

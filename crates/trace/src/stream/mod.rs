@@ -45,11 +45,14 @@ pub trait Sink: Send + Sync {
 /// One thread's part of a [`Sink`].
 pub trait Shard: Send {
     /// Looks at one event. An error, or a panic, detaches the sink from this thread.
-    fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError>;
+    fn record(&mut self, event: &Event<'_>) -> SinkResult;
 
     /// Hands over to the sink what was gathered since the last merge.
-    fn merge(&mut self) -> Result<(), SinkError>;
+    fn merge(&mut self) -> SinkResult;
 }
+
+/// What a sink did, or why it stopped.
+pub type SinkResult<T = ()> = Result<T, SinkError>;
 
 /// Why a sink stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -293,11 +296,7 @@ impl Recorder {
 
 impl Slot {
     /// Calls `act` on the shard; one that fails is detached and reported, the others go on.
-    fn act(
-        &mut self,
-        failures: &Failures,
-        act: impl FnOnce(&mut dyn Shard) -> Result<(), SinkError>,
-    ) {
+    fn act(&mut self, failures: &Failures, act: impl FnOnce(&mut dyn Shard) -> SinkResult) {
         let Some(shard) = &mut self.shard else { return };
         let outcome = contain_call(|| act(shard.as_mut())).unwrap_or_else(|words| {
             Err(SinkError {
@@ -339,7 +338,7 @@ mod tests {
     }
 
     impl Shard for Failing {
-        fn record(&mut self, _: &Event<'_>) -> Result<(), SinkError> {
+        fn record(&mut self, _: &Event<'_>) -> SinkResult {
             assert!(!self.panics, "out of patience");
             Err(SinkError {
                 sink: "failing",
@@ -347,7 +346,7 @@ mod tests {
                 events: 1,
             })
         }
-        fn merge(&mut self) -> Result<(), SinkError> {
+        fn merge(&mut self) -> SinkResult {
             Ok(())
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{PoisonError, RwLock};
 
 use super::trace_line::write_line;
-use super::{Shard, SinkError};
+use super::{Shard, SinkError, SinkResult};
 use crate::TraceRecord;
 use crate::prelude::*;
 
@@ -139,7 +139,7 @@ struct TraceShard {
 }
 
 impl Shard for TraceShard {
-    fn record(&mut self, event: &Event<'_>) -> Result<(), SinkError> {
+    fn record(&mut self, event: &Event<'_>) -> SinkResult {
         let redactor = self.redactor.read().unwrap_or_else(PoisonError::into_inner);
         let is_cut = write_line(&mut self.buffer, event, self.value_bytes_max, &redactor);
         drop(redactor);
@@ -153,7 +153,7 @@ impl Shard for TraceShard {
         }
     }
 
-    fn merge(&mut self) -> Result<(), SinkError> {
+    fn merge(&mut self) -> SinkResult {
         if self.held.written == 0 {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl Shard for TraceShard {
 
 impl Output {
     /// Writes the lines of these events.
-    fn take(&mut self, lines: &[u8], held: TraceSummary) -> Result<(), SinkError> {
+    fn take(&mut self, lines: &[u8], held: TraceSummary) -> SinkResult {
         if self.broken.is_none() && self.summary.bytes + lines.len() as u64 > self.bytes_max {
             self.broken = Some(Broken::Limit);
         }

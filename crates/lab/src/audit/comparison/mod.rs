@@ -5,7 +5,7 @@ use crate::prelude::*;
 /// The name of the format.
 pub const COMPARISON_FORMAT: &str = "audit-comparison.v1";
 
-/// What makes two requests the same: what was asked, and what came of it.
+/// What makes two requests the same: what was asked, and its outcome.
 const REQUEST_COLUMNS: &[&str] = &[
     "method",
     "tool_name",
@@ -84,7 +84,7 @@ impl Difference {
 }
 
 impl RowComparison {
-    /// Compares two requests: what was asked, and what came of it. What is at a place in `ignored`
+    /// Compares two requests: what was asked, and its outcome. What is at a place in `ignored`
     /// (such as `response.structuredContent.roll`), or within it, does not count.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! One row of the audit: what was asked, by whom, what came of it, and how long it took.
+//! One row of the audit: what was asked, by whom, its outcome, and how long it took.
 
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ macro_rules! columns {
     ($(#[$about:meta])* $name:ident; $($(#[$meta:meta])* $column:ident: $type:ty,)+) => {
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, JsonSchema)]
-        // The columns of a file, as they are.
+                // The columns of a file, as they are.
         #[allow(clippy::struct_excessive_bools)]
         pub struct $name {
             $($(#[$meta])* pub $column: $type,)+

@@ -38,7 +38,7 @@ fn faults_are_read_written_and_of_the_schema() {
     assert!(!flaky.window.is_given());
     let written = config.to_toml();
     assert_eq!(toml(&written), config, "{written}");
-    let validator = jsonschema::validator_for(schema().as_value()).unwrap();
+    let validator = jsonschema::validator_for(&schema()).unwrap();
     let document = Document::from_toml(&written, "x").unwrap();
     let json = document.root.to_json().unwrap();
     assert!(validator.is_valid(&json), "{written}");

@@ -18,7 +18,7 @@ fn json(text: &str) -> Value {
 }
 
 fn validator() -> jsonschema::Validator {
-    jsonschema::validator_for(schema().as_value()).unwrap()
+    jsonschema::validator_for(&schema()).unwrap()
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl ScenarioType for Churn {
         })
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         session_end::conclude(facts, report, Focus::Leaks)
     }
 

@@ -33,7 +33,7 @@ impl Fact for ColdStartFact {
 
 impl ColdStart {
     /// Starts the server, and times the first and the second call, as far as they are answered.
-    async fn start(&self, context: &RunContext, discarded: bool) -> Result<(), RunError> {
+    async fn start(&self, context: &RunContext, discarded: bool) -> RunResult {
         let phase = if discarded { WARMUP_PHASE } else { PHASE };
         let started = Instant::now();
         let connection = context.connect().await?;
@@ -90,7 +90,7 @@ impl ScenarioType for ColdStart {
         })
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let starts: Vec<ColdStartFact> = facts.all()?;
         let samples: Vec<_> = starts
             .iter()

@@ -171,14 +171,14 @@ impl From<CustomScenario> for ScenarioKind {
 }
 
 /// The steps of a scenario, as they are taken.
-pub type Steps<'a> = BoxFuture<'a, Result<(), RunError>>;
+pub type Steps<'a> = BoxFuture<'a, RunResult>;
 
 /// A scenario: its settings, how it is carried out, and what it concludes. One of another crate has settings from
 /// `#[derive(Settings)]`, implements [`drive`](Self::drive) and [`conclude`](Self::conclude), and is run as
 /// [`Scenario::custom`](super::Scenario::custom).
 pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
     /// How it is carried out, if it is a load.
-    fn plan(&self, _load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, _load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         Ok(None)
     }
 
@@ -195,7 +195,7 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
 
     /// What its facts mean: verdicts, and its part of the report. Pure, so that a report made again from the trace
     /// is the same.
-    fn conclude(&self, _facts: &RunFacts<'_>, _report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, _facts: &RunFacts<'_>, _report: &mut Report) -> FactResult {
         Ok(())
     }
 
@@ -381,7 +381,7 @@ impl ScenarioKind {
     }
 
     /// Sets a setting by its name; what is wrong with that.
-    pub(crate) fn set(&mut self, name: &'static str, data: Data) -> Result<(), Diagnostic> {
+    pub(crate) fn set(&mut self, name: &'static str, data: Data) -> DiagnosticResult {
         let document = Document::empty("settings");
         let mut reader = Reader::new(&document);
         if !setting::set(self.as_type_mut(), &mut reader, &Field::new(name, data)) {

@@ -68,7 +68,7 @@ impl Patterns {
 }
 
 impl ScenarioType for Patterns {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let mut patterns = self.patterns.clone();
         Ok(Some(LoadPlan {
             schedule: Schedule::steady(load, "pattern", self.duration, self.concurrent),
@@ -245,7 +245,7 @@ pub fn preset(name: &str) -> Pattern {
 }
 
 /// The steps of a preset, from the server's tools.
-fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> Result<Vec<Step>, RunError> {
+fn preset_steps(context: &RunContext, tools: &[Tool], name: &str) -> RunResult<Vec<Step>> {
     let calls = calls_for(context, tools)?;
     let (mut reads, mut writes) = (Vec::new(), Vec::new());
     for call in calls {

@@ -179,7 +179,7 @@ impl ScenarioType for RaceCheck {
         })
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         for fact in facts.all::<RaceFact>()? {
             let mut verdict = race::verdict(&fact.report);
             verdict.sentence = sentence!("{}: {}", fact.tool, verdict.sentence);

@@ -58,7 +58,7 @@ impl Ramp {
 }
 
 impl ScenarioType for Ramp {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let first = self.from_concurrent;
         let steps = steps(first, self.to_concurrent, self.step_increment)?;
         let each = self.duration / u32::try_from(steps.len()).unwrap_or(STEPS_MAX);
@@ -126,7 +126,7 @@ impl ScenarioType for Ramp {
         Some(self.duration)
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let faults = facts.fault_spans();
         let steps: Vec<_> = report
             .phases
@@ -164,7 +164,7 @@ impl ScenarioType for Ramp {
 }
 
 /// The calls in flight of each step; the last is always `to`.
-fn steps(from: u32, to: u32, increment: u32) -> Result<Vec<u32>, RunError> {
+fn steps(from: u32, to: u32, increment: u32) -> RunResult<Vec<u32>> {
     let refuse = |message: String| Err(RunError::Config(message.into()));
     if from == 0 || to < from || increment == 0 {
         return refuse(format!(

@@ -101,7 +101,7 @@ impl ScenarioType for Reconnect {
         })
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         session_end::conclude(facts, report, Focus::Recovery)
     }
 

@@ -26,7 +26,7 @@ pub async fn find_first_call(
     context: &RunContext,
     first: &Connection,
     phase: u16,
-) -> Result<Option<Reference>, RunError> {
+) -> RunResult<Option<Reference>> {
     let tools = context.list_tools(&first.session).await?;
     let calls = context.prepared(&first.session, &tools)?;
     for (place, call) in calls.take(FRESH_TRIES_MAX).enumerate() {
@@ -71,7 +71,7 @@ pub async fn find_slowest(
     context: &RunContext,
     connection: &Connection,
     phase: u16,
-) -> Result<Option<Reference>, RunError> {
+) -> RunResult<Option<Reference>> {
     let session = &connection.session;
     let tools = context.list_tools(session).await?;
     let mut found = Vec::new();

@@ -122,7 +122,7 @@ impl SessionEnds {
     }
 
     /// Opens the first session: a server that does not answer at all is no result but an error.
-    pub async fn open_first(&self) -> Result<Visit, RunError> {
+    pub async fn open_first(&self) -> RunResult<Visit> {
         Ok(self.enter(self.context.connect().await?))
     }
 
@@ -262,11 +262,7 @@ impl SessionEnds {
 }
 
 /// What sessions that ended left behind.
-pub fn conclude(
-    facts: &RunFacts<'_>,
-    report: &mut Report,
-    otherwise: Focus,
-) -> Result<(), FactError> {
+pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> FactResult {
     let record: SessionsFact = facts.first()?.unwrap_or_default();
     let judged = sessions::judge(
         &sessions::ChurnInput {

@@ -50,7 +50,7 @@ impl Fact for SlowMixFact {
 }
 
 impl ScenarioType for SlowMix {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let Self {
             concurrent,
             duration,
@@ -91,7 +91,7 @@ impl ScenarioType for SlowMix {
         Some(self.duration)
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let Some(names) = facts.first::<SlowMixFact>()? else {
             return Ok(());
         };

@@ -31,7 +31,7 @@ pub struct Soak {
 }
 
 impl ScenarioType for Soak {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let schedule = Schedule::steady(load, "soak", self.duration, self.concurrent);
         Ok(Some(weighted_calls(schedule)))
     }
@@ -57,7 +57,7 @@ impl ScenarioType for Soak {
     }
 
     /// Memory and latency that grow, where a run is long enough to tell.
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let warmup = facts.header.scenario.load.warmup;
         let mut settings = leak::LeakSettings {
             warmup: (!warmup.is_zero()).then_some(warmup),

@@ -94,7 +94,7 @@ impl Spike {
 }
 
 impl ScenarioType for Spike {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let spike_end = self.spike_at.saturating_add(self.spike_duration);
         if spike_end > self.baseline_duration || self.spike_duration.is_zero() {
             return Err(RunError::Config(self.does_not_fit().into()));
@@ -142,7 +142,7 @@ impl ScenarioType for Spike {
     }
 
     /// Whether the server is after the burst what it was before it.
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let phase = |name: &str| {
             let mut phases = report.phases.iter();
             phases

@@ -1,4 +1,4 @@
-//! Constant load: so many calls in flight for so long.
+//! Constant load: a fixed number of calls in flight for a fixed time.
 
 use super::prelude::*;
 
@@ -19,7 +19,7 @@ pub struct Sustained {
 }
 
 impl ScenarioType for Sustained {
-    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+    fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let schedule = Schedule::steady(load, "sustained", self.duration, self.concurrent);
         Ok(Some(LoadPlan {
             rate_limit: self.rate_limit.filter(|limit| *limit > 0),

@@ -133,10 +133,10 @@ fn percentile_note(stats: &LatencyStats) -> Option<String> {
         .find(|(_, at)| stats.supported(*at).is_none())?;
     let needed = percentile::samples_needed(quantile * 100.0)?;
     Some(format!(
-        "{}: a percentile is shown only with ten calls beyond it; {name} needs {}, and there are {}.",
+        "{}: not enough calls for {name} ({} of {}); a percentile needs ten calls beyond it.",
         figure::UNKNOWN,
-        counted(needed, "call"),
-        count(stats.count)
+        count(stats.count),
+        count(needed)
     ))
 }
 

@@ -15,7 +15,7 @@ const DROPPED_SHARE_MAX: f64 = 0.05;
 
 impl RunFacts<'_> {
     /// What the detectors find.
-    pub fn detect(&self, report: &mut Report) -> Result<(), FactError> {
+    pub fn detect(&self, report: &mut Report) -> FactResult {
         self.detect_generator(report)?;
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
@@ -42,7 +42,7 @@ impl RunFacts<'_> {
     }
 
     /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
-    fn conclude(&self, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, report: &mut Report) -> FactResult {
         let scenario = &self.header.scenario.kind;
         contain_call(|| scenario.as_type().conclude(self, report)).unwrap_or_else(|words| {
             let name = scenario.name();
@@ -55,7 +55,7 @@ impl RunFacts<'_> {
         })
     }
 
-    fn detect_generator(&self, report: &mut Report) -> Result<(), FactError> {
+    fn detect_generator(&self, report: &mut Report) -> FactResult {
         let drivers: Vec<DriverFact> = self.all()?;
         let count = drivers.iter().map(|driver| driver.drivers).max();
         let busiest = drivers
@@ -81,7 +81,7 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    fn detect_isolation(&self, report: &mut Report) -> Result<(), FactError> {
+    fn detect_isolation(&self, report: &mut Report) -> FactResult {
         let found: Vec<IsolationFact> = self.all()?;
         let isolation = &mut report.isolation;
         for fact in &found {
@@ -102,7 +102,7 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    fn detect_deadlock(&self, report: &mut Report) -> Result<(), FactError> {
+    fn detect_deadlock(&self, report: &mut Report) -> FactResult {
         if let Some(ProbeFact(probe)) = self.first()? {
             report.verdicts.push(deadlock::verdict(&probe));
             report.deadlock = Some(probe);
@@ -139,7 +139,7 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    fn detect_violations(&self) -> Result<Verdict, FactError> {
+    fn detect_violations(&self) -> FactResult<Verdict> {
         let violations: Vec<ViolationFact> = self.all()?;
         let mut counts = BTreeMap::<&str, (u64, &str)>::new();
         for violation in &violations {

@@ -13,7 +13,7 @@ const TIMELINE_POINTS_MAX: u64 = 600;
 
 impl RunFacts<'_> {
     /// The counts and histograms; nothing is judged yet.
-    pub fn measure(&self) -> Result<Report, FactError> {
+    pub fn measure(&self) -> FactResult<Report> {
         let scenario = &self.header.scenario;
         let (metrics, measured) = (self.metrics, &self.measured);
         let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);

@@ -100,12 +100,12 @@ fn cut_off(metrics: &Metrics) -> Ending {
 
 impl RunFacts<'_> {
     /// The facts of one type, in order of time.
-    pub fn all<F: Fact>(&self) -> Result<Vec<F>, FactError> {
+    pub fn all<F: Fact>(&self) -> FactResult<Vec<F>> {
         self.metrics.facts()
     }
 
     /// The first fact of a type.
-    pub fn first<F: Fact>(&self) -> Result<Option<F>, FactError> {
+    pub fn first<F: Fact>(&self) -> FactResult<Option<F>> {
         self.metrics.first()
     }
 
@@ -114,7 +114,7 @@ impl RunFacts<'_> {
         self.header.scenario.kind.as_type().judging()
     }
 
-    fn report(&self) -> Result<Report, FactError> {
+    fn report(&self) -> FactResult<Report> {
         let mut report = self.measure()?;
         if let Some(limit) = self.first::<OwnLimit>()? {
             // What was measured with less than was asked for says nothing about the server.

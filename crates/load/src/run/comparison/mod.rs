@@ -49,7 +49,7 @@ pub enum CompareError {
     #[error("{0}")]
     Config(String),
     /// A run could not be made.
-    #[error("run {number} of {count} on the {} server could not be made: {source}", side.name())]
+    #[error("run {number} of {count} on the {} server could not be made", side.name())]
     Run {
         /// Which server.
         side: Side,
@@ -75,6 +75,13 @@ pub enum CompareError {
 }
 
 impl UserError for CompareError {
+    fn text(&self) -> Message {
+        match self {
+            Self::Run { source, .. } => sentence!("{self}: {}", source.text()),
+            _ => self.to_string().into(),
+        }
+    }
+
     fn hint(&self) -> Message {
         match self {
             Self::NoRun { .. } => {
@@ -86,9 +93,14 @@ impl UserError for CompareError {
             Self::Unreadable { .. } => "leave the run out, or make it again".into(),
             Self::Format(error) => error.hint(),
             Self::Config(_) => "compare directories of runs, or two servers".into(),
-            Self::Run { source, .. } => source.diagnostic().hint.unwrap_or_default(),
-            Self::Stopped { .. } => {
-                "let it go on for longer, or ask for fewer or shorter runs".into()
+            Self::Run { source, .. } => source.hint(),
+            Self::Stopped { directory, .. } => {
+                let hint =
+                    Message::from("let it go on for longer, or ask for fewer or shorter runs");
+                match directory {
+                    Some(it) => hint.then(format!("; what was run is in {}", it.display())),
+                    None => hint,
+                }
             }
         }
     }
@@ -99,11 +111,17 @@ impl UserError for CompareError {
             _ => 2,
         }
     }
+
+    fn stderr(&self) -> &str {
+        match self {
+            Self::Run { source, .. } => source.stderr(),
+            _ => "",
+        }
+    }
 }
 
 /// One of the two sides.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum Side {
     /// What it is compared with.
     Baseline,

@@ -76,11 +76,7 @@ impl LoadFault {
 }
 
 /// What is wrong with the faults of a run of this kind, if anything is.
-pub fn check(
-    faults: &[LoadFault],
-    kind: &ScenarioKind,
-    transport: &Transport,
-) -> Result<(), RunError> {
+pub fn check(faults: &[LoadFault], kind: &ScenarioKind, transport: &Transport) -> RunResult {
     if faults.is_empty() {
         return Ok(());
     }

@@ -107,7 +107,8 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
         match line.name() {
             Some(STARTED) => {
                 open += 1;
-                let read = serde_json::from_str(line.data()).map_err(|error| wrong(&error))?;
+                let read = serde_json::from_slice(line.data().as_bytes())
+                    .map_err(|error| wrong(&error))?;
                 origin.get_or_insert(read);
             }
             Some(ENDED) => open = open.saturating_sub(1),

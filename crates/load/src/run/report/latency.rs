@@ -11,7 +11,11 @@ use mcprove_trace::stream::new_histogram;
 
 /// Latency of a group of calls. The percentiles are exact to three digits; in files those without
 /// ten samples beyond them are null.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(
+    rename = "Latency",
+    description = "Latency of a group of calls, in milliseconds."
+)]
 #[serde(into = "LatencyFile", try_from = "LatencyFile")]
 pub struct LatencyStats {
     /// Everything that was measured, in nanoseconds.
@@ -152,16 +156,6 @@ impl TryFrom<LatencyFile> for LatencyStats {
             .map_err(|error| format!("the histogram cannot be read: {error:?}"))?;
         histogram.auto(true);
         Ok(Self::from_histogram(histogram))
-    }
-}
-
-impl JsonSchema for LatencyStats {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Latency".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        LatencyFile::json_schema(generator)
     }
 }
 

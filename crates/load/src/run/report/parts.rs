@@ -5,8 +5,7 @@ use mcprove_score::fault_impact::FaultImpact;
 use crate::prelude::*;
 
 /// Whether calls wait for answers or follow a schedule.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum Model {
     /// The next call waits for an answer, so a stalled server sees fewer calls and its stalls are
     /// under-counted.
@@ -16,8 +15,7 @@ pub enum Model {
 }
 
 /// How a run ended.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum RunOutcome {
     /// Everything held.
     Passed,

@@ -11,7 +11,7 @@ use mcprove_settings::input;
 use mcprove_settings::outside::{LINKED, is_linked};
 use mcprove_settings::quantity::from_milliseconds;
 use mcprove_trace::TraceError;
-use mcprove_trace::stream::SinkError;
+use mcprove_trace::stream::SinkResult;
 
 use super::format;
 use crate::prelude::*;
@@ -92,7 +92,7 @@ impl<'p> TraceReader<'p> {
     pub fn read_into(
         &mut self,
         metrics: &MetricsSink,
-        mut see: impl FnMut(&Line<'_>, &Event<'_>, Result<(), SinkError>) -> Result<bool, SinkError>,
+        mut see: impl FnMut(&Line<'_>, &Event<'_>, SinkResult) -> SinkResult<bool>,
     ) -> Result<End, TraceReadError> {
         let mut shard = metrics.shard();
         let mut text = Vec::new();

@@ -52,7 +52,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     let stop = stop_on_interrupt();
     let (report, directory) = perform(&config, server, session, &stop)
         .await
-        .map_err(|error| describe(&error, !stop.is_running()))?;
+        .map_err(|error| describe(error, !stop.is_running()))?;
     show(&report, directory.as_ref(), &reports, true);
     Ok(exit_code(&report, !stop.is_running()))
 }

@@ -4,8 +4,6 @@ use mcprove_load::drive::Scenario;
 use mcprove_load::report::document;
 use mcprove_load::run::Thresholds;
 
-use super::probe;
-use crate::load_run;
 use crate::prelude::*;
 
 /// How long a call may take in the demo: long enough for any machine, short enough to watch.
@@ -143,8 +141,7 @@ impl Job {
                 ..Thresholds::default()
             })
             .execute()
-            .await
-            .map_err(|error| load_run::describe(&error, false))?;
+            .await?;
         Ok((report.passed(), document(&report, None).terminal(style)))
     }
 }
@@ -166,7 +163,6 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
         &mut |_| {},
         std::future::pending(),
     )
-    .await
-    .map_err(probe::describe)?;
+    .await?;
     Ok((report.passed, probe_document(&report).terminal(style)))
 }

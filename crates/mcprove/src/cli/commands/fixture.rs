@@ -32,11 +32,9 @@ pub async fn run(arguments: &Arguments) -> Result {
         settings: settings(&arguments.settings)?,
     };
     let status = match arguments.address.given()? {
-        None => fixture::serve(mode, &options).await.map_err(describe)?,
+        None => fixture::serve(mode, &options).await?,
         Some((kind, address)) => {
-            let listening = fixture::listen_as_process(mode, kind, address, &options)
-                .await
-                .map_err(describe)?;
+            let listening = fixture::listen_as_process(mode, kind, address, &options).await?;
             serving::announce(&listening.url(), listening.limits());
             tokio::select! {
                 status = listening.ended() => status,
@@ -64,15 +62,4 @@ fn settings(given: &[String]) -> Result<Map<String, Value>> {
                 })
         })
         .collect()
-}
-
-// Taken by value, as `map_err` gives it.
-#[allow(clippy::needless_pass_by_value)]
-fn describe(error: fixture::FixtureError) -> Failure {
-    match error {
-        fixture::FixtureError::Listen(error) => error.into(),
-        error @ fixture::FixtureError::Mode(_) => {
-            Failure::new(error.to_string(), "`mcprove fixture` lists the modes")
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::Component;
 
 use mcprove_settings::phrase::count;
-use mcprove_suite::init::{Draft, DraftError, DraftOptions, Place, draft};
+use mcprove_suite::init::{Draft, DraftOptions, Place, draft};
 
 use super::probe;
 use crate::prelude::*;
@@ -63,7 +63,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     let mut on_progress = probe::progress(&server);
     let drafted = draft(&server, &options, &mut on_progress, interrupt::requested()).await;
     drop(on_progress);
-    let draft = drafted.map_err(describe)?;
+    let draft = drafted?;
     if is_printed {
         terminal::print(&draft.text);
     } else {
@@ -74,16 +74,6 @@ pub async fn run(arguments: &Arguments) -> Result {
     // Nothing was tested, because nothing may be called.
     let is_empty = draft.tests == 0 && draft.left_alone > 0;
     Ok(ExitCode::worst([(is_empty, ExitCode::Inconclusive)]))
-}
-
-fn describe(error: DraftError) -> Failure {
-    match error {
-        DraftError::Probe(error) => probe::describe(error),
-        DraftError::Unreadable(_) => Failure::new(
-            error.to_string(),
-            "please report this, with what the server answers to tools/list; write the suite by hand meanwhile",
-        ),
-    }
 }
 
 /// Finds out whether the file can be written. It is not left there meanwhile: an empty one would be in the way of the

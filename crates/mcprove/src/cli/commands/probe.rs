@@ -1,7 +1,6 @@
 //! `mcprove probe`.
 
-use mcprove_check::health::{ProbeError, ProbeOutcome, Progress};
-use mcprove_client::session::CallError;
+use mcprove_check::health::{ProbeOutcome, Progress};
 use mcprove_trace::stream::TraceFile;
 
 use crate::prelude::*;
@@ -52,7 +51,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     recorder.merge();
     let path = arguments.trace.as_deref();
     losses::add(stream.losses(trace.as_deref().zip(path)));
-    let report = outcome.map_err(describe)?;
+    let report = outcome?;
     let report = redactor.report(&report)?.unwrap_or(report);
     reports.show(&probe_document(&report), &json(&report)?);
     Ok(match report.outcome {
@@ -78,32 +77,4 @@ fn trace_file(arguments: &Arguments, redactor: &Redactor) -> Result<Option<Arc<T
         Ok(Arc::new(trace.with_redactor(redactor.clone())))
     });
     trace.transpose()
-}
-
-/// Why the probe could not be done, with the hint that fits.
-pub fn describe(error: ProbeError) -> Failure {
-    match error {
-        ProbeError::Connect(error) => error.into(),
-        // The server was reached: that it does not list its tools is a finding.
-        ProbeError::List { error, stderr } => {
-            Failure::new(format!("tools/list failed: {error}"), list_hint(&error))
-                .with_stderr(&stderr)
-                .with_code(ExitCode::Finding)
-        }
-        ProbeError::OwnLimit(limit) => limit.into(),
-        ProbeError::Folder(_) => Failure::new(
-            error.to_string(),
-            "check the permissions of the temporary folder, or set TMPDIR",
-        ),
-        ProbeError::Interrupted => Failure::interrupted(),
-    }
-}
-
-fn list_hint(error: &CallError) -> Message {
-    match error.category() {
-        ErrorCategory::Malformed if !error.is_oversized() => {
-            "each tool needs a name, and each page another cursor, until one has none".into()
-        }
-        category => category.hint(),
-    }
 }

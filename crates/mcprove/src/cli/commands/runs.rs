@@ -1,4 +1,4 @@
-//! `mcprove runs`: the runs that there are.
+//! `mcprove runs`: saved runs.
 
 use mcprove_load::report::runs_document;
 use mcprove_load::run::list_runs;

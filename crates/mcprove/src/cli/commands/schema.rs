@@ -8,10 +8,10 @@ use mcprove_load::run::{RecordingReport, Report, Summary};
 use mcprove_proxy::ProxySummary;
 use mcprove_score::report::ScoreDocument;
 use mcprove_servers::tools_file as mock;
+use mcprove_settings::schemars::{Schema, schema_for};
 use mcprove_suite::agent::cassette::Cassette;
 use mcprove_suite::{Validation, file};
 use mcprove_trace::{AgentTraceFile, TraceRecord};
-use schemars::{Schema, schema_for};
 
 use crate::prelude::*;
 
@@ -26,11 +26,11 @@ fn schema(name: &str) -> Option<Schema> {
         "audit" => schema_for!(AuditList),
         "cassette" => schema_for!(Cassette),
         "comparison" => schema_for!(ComparisonReport),
-        "config" => load::schema::schema(),
-        "faults" => faults::schema(),
-        "gates" => gates::schema(),
+        "config" => made(load::schema::schema()),
+        "faults" => made(faults::schema()),
+        "gates" => made(gates::schema()),
         "metrics" => schema_for!(Report),
-        "mock" => mock::schema(),
+        "mock" => made(mock::schema()),
         "probe" => schema_for!(ProbeReport),
         "proxy-summary" => schema_for!(ProxySummary),
         "recording-report" => schema_for!(RecordingReport),
@@ -39,12 +39,17 @@ fn schema(name: &str) -> Option<Schema> {
         "side-by-side" => schema_for!(SideBySide),
         "suite-list" => schema_for!(SuiteList),
         "suite-report" => schema_for!(SuiteReport),
-        "suite" => file::schema(),
+        "suite" => made(file::schema()),
         "summary" => schema_for!(Summary),
         "trace" => schema_for!(TraceRecord),
         "validation" => schema_for!(Validation),
         _ => return None,
     })
+}
+
+/// A schema that is not made from a type.
+fn made(schema: Value) -> Schema {
+    Schema::try_from(schema).unwrap_or_default()
 }
 
 /// Arguments of `mcprove schema`.
@@ -63,10 +68,8 @@ pub fn run(arguments: &Arguments) -> Result {
     let wanted = name.strip_suffix(".v1").unwrap_or(name);
     let Some(schema) = schema(wanted) else {
         let known: Vec<&str> = known().collect();
-        let hint = match nearest(known.iter().copied(), wanted) {
-            Some(close) => format!("did you mean {close:?}?"),
-            None => format!("known formats: {}", known.join(", ")),
-        };
+        let otherwise = format!("known formats: {}", known.join(", "));
+        let hint = meant(nearest(known.iter().copied(), wanted), otherwise);
         return refuse(format!("no format is called {name:?}"), hint);
     };
     terminal::print(&json(&schema)?);

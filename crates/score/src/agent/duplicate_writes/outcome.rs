@@ -205,9 +205,9 @@ fn collect<'a>(value: &'a Value, texts: &mut Vec<&'a str>, codes: &mut Vec<i64>)
         }
         Value::Object(members) => {
             for (name, member) in members {
-                let is_code = matches!(
-                    name.as_str(),
-                    "code" | "status" | "statusCode" | "status_code" | "httpStatus" | "http_status"
+                let is_code = has_word(
+                    "code status statusCode status_code httpStatus http_status",
+                    name,
                 );
                 match member.as_i64() {
                     Some(code) if is_code => codes.push(code),
@@ -242,10 +242,7 @@ fn http_statuses(words: &[String]) -> Vec<i64> {
         let digits = word.strip_prefix("http").unwrap_or(word);
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number {
-            is_announced = matches!(
-                word.as_str(),
-                "http" | "https" | "status" | "statuscode" | "code" | "error"
-            );
+            is_announced = has_word("http https status statuscode code error", word);
             continue;
         }
         if (is_announced || digits.len() < word.len())

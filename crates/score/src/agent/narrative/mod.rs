@@ -25,8 +25,9 @@ use self::claims::Claim;
 use self::gate::Listed;
 use crate::english::prelude::*;
 use crate::prelude::{
-    AgentRun, Message, Settings, phrase, quoted as name, sentence, sparse, stored,
+    AgentRun, Message, Settings, choice, phrase, quoted as name, sentence, sparse, stored,
 };
+use mcprove_settings::schemars;
 
 pub use gate::Narrative;
 
@@ -63,8 +64,7 @@ pub struct NarrativeBlock {
 }
 
 /// How a text and the calls disagree.
-#[stored(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Eq)]
 pub enum Category {
     /// The text claims what no call did.
     ClaimedButAbsent,
@@ -150,7 +150,7 @@ pub fn score_narrative(text: &str, calls: &[ToolCall], block: &NarrativeBlock) -
 
 /// The actions that a text claims and for which there are only calls that failed; `None` where that
 /// depends on results that the trace does not tell. The
-/// three categories take a call for done, whatever came back, so nothing is gated on these by default.
+/// three categories take a call for done, whatever came back, so there are no gates on these by default.
 ///
 /// ```
 /// use mcprove_score::agent::narrative::{NarrativeBlock, claimed_but_failed};

@@ -60,7 +60,10 @@ fn compile<'a>(rules: &'a [Rule], list: &str) -> ScoreResult<Vec<Compiled<'a>>> 
     let compile = |(index, rule): (usize, &'a Rule)| {
         let predicates = rule.args.0.iter().map(|(path, matcher)| {
             let parsed = Path::parse(path).map_err(|error| {
-                let message = format!("{list}[{index}] has a wrong path, {path:?}: {error}");
+                let message = sentence!(
+                    "{list}[{index}] has a wrong path, {path:?}: {}",
+                    error.message
+                );
                 ScoreError::new(VIOLATIONS, message, error.hint)
             });
             Ok((parsed?, matcher))

@@ -199,7 +199,7 @@ impl SettingType for Predicates {
         let mut predicates = BTreeMap::new();
         for field in fields {
             if let Err(error) = Path::parse(&field.name) {
-                let message = format!("{:?} is not a path: {error}", field.name);
+                let message = sentence!("{:?} is not a path: {}", field.name, error.message);
                 reader.problem(&field.span, message, error.hint);
             }
             if let Some(matcher) = matcher(reader, &field.value) {

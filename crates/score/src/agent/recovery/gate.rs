@@ -59,7 +59,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     }
 }
 
-/// Tells of one run what went wrong with its faults; of a recording, what came of each, the worst first.
+/// Tells of one run what went wrong with its faults; of a recording, the outcome of each, the worst first.
 pub fn tell_found(
     run: &AgentRun,
     recovery: &RunRecovery,
@@ -271,7 +271,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     ))
 }
 
-// What came of a call that met a fault while a real clock watched, in one sentence.
+// The outcome of a call that met a fault while a real clock watched, in one sentence.
 
 /// ``call 0 (`search`) met the fault hang: noticed after 3,001 ms, made again by call 1, recovered after
 /// 3,040 ms``.

@@ -19,7 +19,7 @@
 //! recover, whatever is marked. Where nobody knows how the run ended, as of a recording, the marks alone
 //! tell. Four things they do not: whether an agent saw through an altered reply (`corrupt`, `empty`,
 //! `oversized`) that it did not ask for again; whether one that noticed and called nothing more told its
-//! user; what came of a call that a recording watched for less than the budget; and when a client noticed
+//! user; the outcome of a call that a recording watched for less than the budget; and when a client noticed
 //! that gave no sign before it left, later than the budget allows.
 
 use super::prelude::*;

@@ -57,8 +57,7 @@ pub struct TrajectoryBlock {
 }
 
 /// How expected calls line up with recorded ones.
-#[stored(Copy, Default, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Default, Eq)]
 pub enum Mode {
     /// One for one.
     #[default]

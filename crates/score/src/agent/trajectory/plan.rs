@@ -121,7 +121,7 @@ fn compile(place: usize, call: &ExpectedCall) -> Result<Shape, TrajectoryError> 
     Shape::compile(&call.args).map_err(|error| TrajectoryError::Malformed {
         expected_index: place,
         name: call.name.clone(),
-        message: error.message().edited(phrase::text),
+        message: error.sentence().edited(phrase::text),
         hint: error.hint,
     })
 }

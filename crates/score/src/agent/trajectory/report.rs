@@ -1,4 +1,4 @@
-//! What came of comparing calls with the expected ones.
+//! The outcome of comparing calls with the expected ones.
 
 use super::prelude::*;
 
@@ -26,8 +26,7 @@ pub struct TrajectoryReport {
 }
 
 /// How sure the number of mismatches is. Whether there is one always is.
-#[stored(Copy, Default, Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Copy, Default, Eq)]
 pub enum Certainty {
     /// It is exact.
     #[default]

@@ -125,13 +125,13 @@ pub struct Shape {
 impl Shape {
     /// Compiles a shape, with all its alternatives: what is wrong with one of them is told even if
     /// another fits anything.
-    pub fn compile(shape: &ArgumentShape) -> Result<Self, MatcherError> {
+    pub fn compile(shape: &ArgumentShape) -> DiagnosticResult<Self> {
         let mut compiled = Self::default();
         compiled.add(shape)?;
         Ok(compiled)
     }
 
-    fn add(&mut self, shape: &ArgumentShape) -> Result<(), MatcherError> {
+    fn add(&mut self, shape: &ArgumentShape) -> DiagnosticResult {
         let (name, value) = match shape {
             ArgumentShape::Any | ArgumentShape::Ignore => {
                 self.is_free = true;
@@ -139,7 +139,7 @@ impl Shape {
             }
             ArgumentShape::OneOf(shapes) if shapes.is_empty() => {
                 let hint = "name at least one, or write any";
-                return Err(MatcherError::new(NO_ALTERNATIVES, hint));
+                return Err(Diagnostic::new(NO_ALTERNATIVES, hint));
             }
             ArgumentShape::OneOf(shapes) => {
                 return shapes.iter().try_for_each(|shape| self.add(shape));
@@ -223,11 +223,11 @@ impl SettingType for ArgumentShape {
             "write {{ exact: {{ query: x }} }}, or leave `args` out where they do not matter"
         );
         let shape = Self::from_value(&value)
-            .map_err(|message| MatcherError::new(message, how_to))
+            .map_err(|message| Diagnostic::new(message, how_to))
             .and_then(|shape| Shape::compile(&shape).map(|_| shape));
         shape
             .map_err(|error| {
-                let message = sentence!("`args`: {error}");
+                let message = sentence!("`args`: {}", error.sentence());
                 reader.problem(&field.value.span, message, error.hint);
             })
             .ok()

@@ -6,7 +6,7 @@ use super::document::document;
 use super::path::kind;
 use crate::prelude::*;
 
-/// What came of holding a value against an expectation.
+/// The outcome of holding a value against an expectation.
 type Judgement = ScoreResult<Option<GateFailure>>;
 
 /// Applies expectations to a trace; those that do not hold become failures on the card, those that
@@ -47,7 +47,7 @@ fn judge_path(
     let name = &expectation.target;
     let path = match Path::parse(name) {
         Ok(path) => path,
-        Err(error) => return vec![(None, Err(error.about(name)))],
+        Err(error) => return vec![(None, Err(ScoreError::new(name, error.message, error.hint)))],
     };
     let judge = |(index, run): (usize, &AgentRun)| {
         let judged = document(run, &path)
@@ -55,7 +55,7 @@ fn judge_path(
             .and_then(|document| {
                 let value = path.resolve(&document).map_err(|error| ScoreError {
                     hint: hint(name, &error, metrics),
-                    ..error.about(name)
+                    ..ScoreError::new(name, error.message, error.hint)
                 })?;
                 compare(expectation, &value)
             });
@@ -101,7 +101,7 @@ impl Named {
         // The value stands under a key of its own, so that the way begins with one.
         let found = Path::parse(&format!("value{}", self.rest))
             .and_then(|path| path.resolve(&json!({ "value": value })));
-        found.map_err(|error| error.about(self.target.name))
+        found.map_err(|error| ScoreError::new(self.target.name, error.message, error.hint))
     }
 
     fn judge(
@@ -206,12 +206,10 @@ fn unknown(name: &str) -> ScoreError {
 }
 
 /// What to try when a path leads nowhere: perhaps a target was meant.
-fn hint(name: &str, error: &PathError, metrics: &[&dyn AnyMetric]) -> Message {
+fn hint(name: &str, error: &Diagnostic, metrics: &[&dyn AnyMetric]) -> Message {
     let known = metrics.iter().flat_map(|metric| metric.about().targets);
-    match nearest(known.map(|target| target.name), name) {
-        Some(close) => sentence!("did you mean {close:?}?"),
-        None => error.hint.clone(),
-    }
+    let close = nearest(known.map(|target| target.name), name);
+    meant(close, error.hint.clone())
 }
 
 // One expectation against one value.
@@ -247,7 +245,7 @@ pub fn judge(
     let target = &expectation.target;
     let value = Path::parse(target)
         .and_then(|path| path.resolve(document))
-        .map_err(|error| error.about(target))?;
+        .map_err(|error| ScoreError::new(target, error.message, error.hint))?;
     if flags.contains(&target.as_str()) {
         compare(expectation, &as_asked(expectation, value))
     } else {
@@ -267,15 +265,13 @@ fn as_asked(expectation: &Expectation, value: Value) -> Value {
 
 /// Whether a matcher compares with `true` or `false`.
 fn asks_for_flag(matcher: &Value) -> bool {
-    const COMPARING: [&str; 8] = [
-        "exact", "one_of", "const", "enum", "not", "all_of", "any_of", "schema",
-    ];
+    const COMPARING: &str = "exact one_of const enum not all_of any_of schema";
     match matcher {
         Value::Bool(_) => true,
         Value::Array(parts) => parts.iter().any(asks_for_flag),
         Value::Object(parts) => parts
             .iter()
-            .any(|(name, part)| COMPARING.contains(&name.as_str()) && asks_for_flag(part)),
+            .any(|(name, part)| has_word(COMPARING, name) && asks_for_flag(part)),
         _ => false,
     }
 }

@@ -1,8 +1,8 @@
 //! Expectations: a target and a matcher each, with the place of whatever is wrong with them.
 
 use mcprove_settings::reader::near;
+use mcprove_settings::schemars::schema_for;
 use mcprove_settings::text::shorten;
-use schemars::schema_for;
 
 use crate::gate::evaluate::Named;
 use crate::prelude::*;
@@ -67,7 +67,7 @@ pub fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
         Ok(matcher) => Some(matcher),
         Err(error) => {
             let span = span_of(node, &error.place);
-            reader.problem(&span, error.to_string(), error.hint);
+            reader.problem(&span, error.sentence(), error.hint);
             None
         }
     }
@@ -174,7 +174,7 @@ fn is_run_key(key: &str) -> bool {
 }
 
 fn parse(target: &str) -> Result<Path, (Message, Message)> {
-    Path::parse(target).map_err(|error: PathError| {
+    Path::parse(target).map_err(|error: Diagnostic| {
         let shown = shorten(target, SHOWN_MAX);
         let message = sentence!("{shown:?} is not a path: {}", error.message);
         (message, error.hint)
@@ -191,15 +191,13 @@ fn no_such_target(targets: &[&str], family: &str, target: &str) -> (Message, Mes
         .filter_map(|name| name.strip_prefix(family)?.strip_prefix('.'))
         .collect();
     let rest = spelled.strip_prefix(family).unwrap_or(spelled);
-    let hint = near(&siblings, rest.trim_start_matches('.')).map_or_else(
-        || format!("known: {family}.{}", siblings.join(&format!(", {family}."))),
-        |close| format!("did you mean \"{family}.{close}\"?"),
+    let close = near(&siblings, rest.trim_start_matches('.'));
+    let hint = meant(
+        close.map(|close| format!("{family}.{close}")),
+        format!("known: {family}.{}", siblings.join(&format!(", {family}."))),
     );
     let target = shorten(target, SHOWN_MAX);
-    (
-        sentence!("no metric has the target {target:?}"),
-        hint.into(),
-    )
+    (sentence!("no metric has the target {target:?}"), hint)
 }
 
 fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (Message, Message) {
@@ -207,15 +205,13 @@ fn leads_nowhere(targets: &[&str], first: &str, target: &str) -> (Message, Messa
     let mut beginnings: Vec<&str> = RUN_KEYS.iter().map(String::as_str).collect();
     beginnings.extend(families);
     beginnings.dedup();
-    let hint = near(targets, target)
-        .or_else(|| near(&beginnings, first))
-        .map_or_else(
-            || format!("a target begins with one of {}", beginnings.join(", ")),
-            |close| format!("did you mean {close:?}?"),
-        );
+    let hint = meant(
+        near(targets, target).or_else(|| near(&beginnings, first)),
+        format!("a target begins with one of {}", beginnings.join(", ")),
+    );
     let target = shorten(target, SHOWN_MAX);
     (
         sentence!("{target:?} is neither the target of a metric nor a path into a run"),
-        hint.into(),
+        hint,
     )
 }

@@ -41,7 +41,7 @@ pub use compare::Difference;
 type Entry = (
     &'static str,
     &'static str,
-    fn(&Value) -> Result<Rule, MatcherError>,
+    fn(&Value) -> DiagnosticResult<Rule>,
 );
 
 /// Every matcher.
@@ -110,18 +110,8 @@ const MATCHERS: &[Entry] = &[
 ];
 
 /// Names under which other tools let a model decide.
-const MODEL_GRADED: [&str; 10] = [
-    "g_eval",
-    "judge",
-    "jury",
-    "llm",
-    "llm_judge",
-    "llm_rubric",
-    "model_graded",
-    "rubric",
-    "semantic",
-    "similarity",
-];
+const MODEL_GRADED: &str =
+    "g_eval judge jury llm llm_judge llm_rubric model_graded rubric semantic similarity";
 
 /// Choices that a description lists before the rest is only counted.
 const CHOICES_MAX: usize = 8;
@@ -165,7 +155,7 @@ enum Rule {
 /// assert_eq!(difference.message, "expected at least 0.7, got 0.4");
 ///
 /// let error = Matcher::from_value(&json!({"contians": "x"})).unwrap_err();
-/// assert_eq!(error.to_string(), r#"no matcher is called "contians"; did you mean "contains"?"#);
+/// assert_eq!(error.message, r#"no matcher is called "contians"; did you mean "contains"?"#);
 /// ```
 #[derive(Clone)]
 pub struct Matcher {
@@ -176,11 +166,11 @@ pub struct Matcher {
 
 impl Matcher {
     /// Reads a matcher from a map with exactly one known name.
-    pub fn from_value(value: &Value) -> Result<Self, MatcherError> {
+    pub fn from_value(value: &Value) -> DiagnosticResult<Self> {
         let how_to = || format!("write {{ exact: … }}, or another one: {}", known());
         let Value::Object(fields) = value else {
             let message = format!("a matcher is a map with one name, not {}", kind(value));
-            return Err(MatcherError::new(message, how_to()));
+            return Err(Diagnostic::new(message, how_to()));
         };
         let mut fields = fields.iter();
         match (fields.next(), fields.next()) {
@@ -190,17 +180,17 @@ impl Matcher {
                 for name in [first, second] {
                     find(name)?;
                 }
-                Err(MatcherError::new(
+                Err(Diagnostic::new(
                     format!("a matcher has one name, but there are {first:?} and {second:?}"),
                     "put them in a list: { all_of: [ { … }, { … } ] }",
                 ))
             }
-            (None, _) => Err(MatcherError::new("the matcher is empty", how_to())),
+            (None, _) => Err(Diagnostic::new("the matcher is empty", how_to())),
         }
     }
 
     /// The matcher of this name, with what stands beside it.
-    pub fn new(name: &str, given: &Value) -> Result<Self, MatcherError> {
+    pub fn new(name: &str, given: &Value) -> DiagnosticResult<Self> {
         let (name, _, read) = *find(name)?;
         Ok(Self {
             name,
@@ -372,20 +362,20 @@ impl fmt::Debug for Matcher {
 }
 
 /// Finds a matcher by name, taking `-` for `_`.
-fn find(name: &str) -> Result<&'static Entry, MatcherError> {
+fn find(name: &str) -> DiagnosticResult<&'static Entry> {
     let normal = name.replace('-', "_");
     if let Some(entry) = MATCHERS.iter().find(|entry| entry.0 == normal) {
         return Ok(entry);
     }
     let lower = normal.to_lowercase();
-    if MODEL_GRADED.contains(&lower.as_str()) || lower.contains("llm") || lower.contains("judge") {
-        return Err(MatcherError::new(
+    if has_word(MODEL_GRADED, &lower) || lower.contains("llm") || lower.contains("judge") {
+        return Err(Diagnostic::new(
             format!("{name:?} asks a model, and gates never call a model"),
             "match what was observed: exact, contains, schema, regex, …",
         ));
     }
     let close = did_you_mean(Matcher::entries().map(|(name, _)| name), &normal);
-    Err(MatcherError::new(
+    Err(Diagnostic::new(
         format!("no matcher is called {name:?}{close}"),
         format!("the matchers are {}", known()),
     ))
@@ -396,11 +386,11 @@ fn known() -> String {
     names.join(", ")
 }
 
-fn needs(what: &str, given: &Value, hint: impl Into<Message>) -> MatcherError {
-    MatcherError::new(format!("it needs {what}, not {}", short(given)), hint)
+fn needs(what: &str, given: &Value, hint: impl Into<Message>) -> Diagnostic {
+    Diagnostic::new(format!("it needs {what}, not {}", short(given)), hint)
 }
 
-fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
+fn read_parts(given: &Value) -> DiagnosticResult<Vec<Matcher>> {
     let parts = given.as_array().filter(|parts| !parts.is_empty());
     let hint = sentence!("write a line `- {{ contains: … }}` for each");
     let read = parts
@@ -414,7 +404,7 @@ fn read_parts(given: &Value) -> Result<Vec<Matcher>, MatcherError> {
     read.collect()
 }
 
-fn read_pattern(given: &Value) -> Result<Rule, MatcherError> {
+fn read_pattern(given: &Value) -> DiagnosticResult<Rule> {
     let Value::String(pattern) = given else {
         return Err(needs("a pattern", given, "write { regex: \"^[a-z]+$\" }"));
     };
@@ -424,25 +414,25 @@ fn read_pattern(given: &Value) -> Result<Rule, MatcherError> {
 }
 
 /// Where a pattern is wrong, and why.
-fn explain(pattern: &str, error: &regex::Error) -> MatcherError {
+fn explain(pattern: &str, error: &regex::Error) -> Diagnostic {
     let (span, reason) = match regex_syntax::parse(pattern) {
         Err(regex_syntax::Error::Parse(error)) => (*error.span(), error.kind().to_string()),
         Err(regex_syntax::Error::Translate(error)) => (*error.span(), error.kind().to_string()),
         _ => {
             let hint = "shorten it: mind large counts in braces";
-            return MatcherError::new(format!("the pattern cannot be used: {error}"), hint);
+            return Diagnostic::new(format!("the pattern cannot be used: {error}"), hint);
         }
     };
     let before = pattern.get(..span.start.offset).unwrap_or_default();
     let position = before.chars().count() + 1;
-    MatcherError::new(
+    Diagnostic::new(
         format!("the pattern is wrong at character {position}: {reason}"),
         "put a backslash before a character that is meant as it is; there is no look-around, \
          and there are no back-references",
     )
 }
 
-fn read_length(given: &Value) -> Result<Rule, MatcherError> {
+fn read_length(given: &Value) -> DiagnosticResult<Rule> {
     const HINT: &str = "write { length: 3 }, or { length: { min: 1, max: 3 } }";
     let known = ["min", "max"];
     // A whole number from 0 up, also where it is written with a point: `3.0`.
@@ -458,10 +448,10 @@ fn read_length(given: &Value) -> Result<Rule, MatcherError> {
             if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
                 let close = did_you_mean(known.into_iter(), name);
                 let message = sentence!("a length has `min` and `max`, not {name:?}{close}");
-                return Err(MatcherError::new(message, HINT));
+                return Err(Diagnostic::new(message, HINT));
             }
             if given.is_empty() {
-                return Err(MatcherError::new(
+                return Err(Diagnostic::new(
                     sentence!("it has neither `min` nor `max`"),
                     HINT,
                 ));
@@ -476,7 +466,7 @@ fn read_length(given: &Value) -> Result<Rule, MatcherError> {
     };
     if let Some(max) = max.filter(|max| *max < min) {
         let message = sentence!("`min` {min} is more than `max` {max}");
-        return Err(MatcherError::new(message, "swap them, or correct one"));
+        return Err(Diagnostic::new(message, "swap them, or correct one"));
     }
     Ok(Rule::Length { min, max })
 }
@@ -508,43 +498,6 @@ fn first_few<T, Words: From<String>>(
     let more = items.len().checked_sub(most).filter(|more| *more > 0);
     let more = more.map(|more| format!("{more} more").into());
     items.iter().take(most).map(words).chain(more).collect()
-}
-
-/// Why a matcher cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.message().rendered())]
-pub struct MatcherError {
-    /// Where in the matcher it is: `all_of[1].regex`; empty for the matcher itself.
-    pub place: String,
-    message: Message,
-    /// What to try.
-    pub hint: Message,
-}
-
-impl MatcherError {
-    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
-        Self {
-            place: String::new(),
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-
-    /// What is wrong, with its place.
-    pub fn message(&self) -> Message {
-        match self.place.as_str() {
-            "" => self.message.clone(),
-            place => sentence!("{place}: {}", self.message),
-        }
-    }
-
-    /// The same, inside something: `not`, `[1]`.
-    fn inside(mut self, outer: &str) -> Self {
-        let is_joined = self.place.is_empty() || self.place.starts_with('[');
-        let dot = if is_joined { "" } else { "." };
-        self.place = format!("{outer}{dot}{}", self.place);
-        self
-    }
 }
 
 #[cfg(test)]

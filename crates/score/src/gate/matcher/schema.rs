@@ -20,14 +20,14 @@ static LISTS: LazyLock<WordLists> =
     LazyLock::new(|| WordLists::parse(include_str!("schema_words.txt")));
 
 /// Compiles a schema.
-pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
+pub fn compile(given: &Value) -> DiagnosticResult<Validator> {
     match given {
         Value::Object(keywords) => {
             refuse_slips(given)?;
             let names: Vec<&String> = keywords.keys().collect();
             // A map without any keyword that JSON Schema knows.
             if !names.is_empty() && !names.iter().any(|name| LISTS.has("known", name)) {
-                return Err(MatcherError::new(
+                return Err(Diagnostic::new(
                     sentence!("JSON Schema knows none of {}", quoted_names(&names)),
                     "a map with certain keys is { schema: { properties: { … }, required: [ … ] } }; \
                      to compare values, use subset or exact",
@@ -36,7 +36,7 @@ pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
         }
         Value::Bool(_) => {}
         other => {
-            return Err(MatcherError::new(
+            return Err(Diagnostic::new(
                 format!("a schema is a map, not {}", kind(other)),
                 "write { schema: { minimum: 0.7 } }",
             ));
@@ -47,7 +47,7 @@ pub fn compile(given: &Value) -> Result<Validator, MatcherError> {
 
 /// Refuses a keyword that JSON Schema does not know but that is close to one that it knows, in a schema
 /// and in those inside it.
-fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
+fn refuse_slips(schema: &Value) -> DiagnosticResult {
     let Value::Object(keywords) = schema else {
         return Ok(());
     };
@@ -56,7 +56,7 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
         .filter(|keyword| !LISTS.has("known", keyword))
     {
         if let Some(close) = nearest(LISTS.words("known"), keyword) {
-            return Err(MatcherError::new(
+            return Err(Diagnostic::new(
                 format!("JSON Schema has no keyword {keyword:?}; did you mean {close:?}?"),
                 "JSON Schema ignores what it does not know, so everything would pass",
             ));
@@ -79,10 +79,10 @@ fn refuse_slips(schema: &Value) -> Result<(), MatcherError> {
 }
 
 /// Why a schema cannot be used.
-fn explain(error: &ValidationError<'_>) -> MatcherError {
+fn explain(error: &ValidationError<'_>) -> Diagnostic {
     let reason = phrase::text(&error.to_string());
     if matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
-        return MatcherError::new(
+        return Diagnostic::new(
             format!("the schema refers to what is not in it, and nothing is fetched: {reason}"),
             sentence!("put what it refers to under `$defs`, and refer to it as \"#/$defs/…\""),
         );
@@ -93,7 +93,7 @@ fn explain(error: &ValidationError<'_>) -> MatcherError {
     } else {
         format!(" at {place}")
     };
-    MatcherError::new(
+    Diagnostic::new(
         format!("the JSON Schema is malformed{at}: {reason}"),
         "see https://json-schema.org for what a schema may hold",
     )

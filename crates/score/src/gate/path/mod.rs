@@ -23,7 +23,7 @@ use crate::prelude::*;
 /// assert_eq!(find("tool_calls[*].name").unwrap(), json!(["search", "fetch"]));
 /// assert_eq!(find("tool_calls.length").unwrap(), 2);
 /// assert_eq!(
-///     find("tool_cals").unwrap_err().to_string(),
+///     find("tool_cals").unwrap_err().message,
 ///     "there is no key `tool_cals`; did you mean `tool_calls`?"
 /// );
 /// ```
@@ -91,29 +91,6 @@ fn is_plain_character(character: char) -> bool {
         && !matches!(character, '.' | '[' | ']' | '"' | '\'' | '*')
 }
 
-/// Why a path cannot be read, or where it leads nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}", message.rendered())]
-pub struct PathError {
-    pub message: Message,
-    /// What to try.
-    pub hint: Message,
-}
-
-impl PathError {
-    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
-        Self {
-            message: message.into(),
-            hint: hint.into(),
-        }
-    }
-
-    /// The same, as why a target cannot be judged.
-    pub fn about(self, target: &str) -> ScoreError {
-        ScoreError::new(target, self.message, self.hint)
-    }
-}
-
 /// How long a value is, and in what.
 pub fn measure(value: &Value) -> Option<(u64, &'static str)> {
     let (length, unit) = match value {
@@ -145,7 +122,7 @@ const KEYS_MAX: usize = 1000;
 
 impl Path {
     /// What is at the end of the path. With a `[*]` in it, that is a list of whatever was found.
-    pub fn resolve(&self, document: &Value) -> Result<Value, PathError> {
+    pub fn resolve(&self, document: &Value) -> DiagnosticResult<Value> {
         let (steps, is_length) = match &self.steps[..] {
             [steps @ .., Step::Length] => (steps, true),
             steps => (steps, false),
@@ -176,7 +153,7 @@ impl Path {
     }
 
     /// Why the step at `place` leads nowhere, from what was found before it.
-    fn nowhere(&self, place: usize, found: &[&Value]) -> PathError {
+    fn nowhere(&self, place: usize, found: &[&Value]) -> Diagnostic {
         let (before, after) = self.steps.split_at(place);
         let before = written(before);
         let first = found.first().copied().unwrap_or(&Value::Null);
@@ -194,7 +171,7 @@ impl Path {
                 "only texts, lists and maps have a length".into(),
             ),
         };
-        PathError { message, hint }
+        Diagnostic::new(message, hint)
     }
 }
 

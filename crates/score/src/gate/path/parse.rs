@@ -1,14 +1,14 @@
 //! Reading a path, with the place of whatever is wrong with it.
 
-use super::{Path, PathError, Step, is_plain_character};
-use crate::prelude::{Message, sentence};
+use super::{Path, Step, is_plain_character};
+use crate::prelude::{Diagnostic, DiagnosticResult, Message, sentence};
 
 const EXAMPLE: &str =
     "write it as in tool_calls[0].name, tool_calls[*].args.query or args[\"a key\"]";
 
 impl Path {
     /// Reads a path.
-    pub fn parse(text: &str) -> Result<Self, PathError> {
+    pub fn parse(text: &str) -> DiagnosticResult<Self> {
         let characters = text.chars().collect();
         let steps = Parser { characters, at: 0 }.steps()?;
         Ok(Self { steps })
@@ -21,19 +21,19 @@ struct Parser {
 }
 
 impl Parser {
-    fn steps(&mut self) -> Result<Vec<Step>, PathError> {
+    fn steps(&mut self) -> DiagnosticResult<Vec<Step>> {
         let leave_out = "leave it out: paths begin with a key";
         let mut steps = Vec::new();
         match self.characters[..] {
-            [] => return Err(PathError::new("the path is empty", EXAMPLE)),
+            [] => return Err(Diagnostic::new("the path is empty", EXAMPLE)),
             ['$'] | ['$', '.' | '[', ..] => {
-                return Err(PathError::new(
+                return Err(Diagnostic::new(
                     sentence!("a path does not begin with `$`"),
                     leave_out,
                 ));
             }
             ['.', ..] => {
-                return Err(PathError::new(
+                return Err(Diagnostic::new(
                     "a path does not begin with a dot",
                     leave_out,
                 ));
@@ -58,12 +58,12 @@ impl Parser {
     }
 
     /// A name, up to the next step.
-    fn name(&mut self) -> Result<String, PathError> {
+    fn name(&mut self) -> DiagnosticResult<String> {
         let name = self.take_while(is_plain_character);
         match self.peek() {
             Some('*') => {
                 let message = sentence!("`*` stands in brackets, {}", self.here());
-                Err(PathError::new(
+                Err(Diagnostic::new(
                     message,
                     "write [*] for every element of a list",
                 ))
@@ -75,21 +75,21 @@ impl Parser {
     }
 
     /// What stands in brackets, of which the first is behind.
-    fn bracket(&mut self) -> Result<Step, PathError> {
+    fn bracket(&mut self) -> DiagnosticResult<Step> {
         let begin = self.at - 1;
         let here = self.here();
         let step = match self.peek() {
             Some(quote @ ('"' | '\'')) => Step::Key(self.quoted(quote)?),
             Some('0'..='9') => self.index()?,
             Some('-') => {
-                return Err(PathError::new(
+                return Err(Diagnostic::new(
                     format!("an index is never negative, but one is {here}"),
                     "indices count from 0, from the first element on; write [*] for all of them",
                 ));
             }
             Some(_) if self.eat('*') => Step::Every,
             Some(_) => {
-                return Err(PathError::new(
+                return Err(Diagnostic::new(
                     sentence!(
                         "brackets hold an index, `*` or a name in quotes, but not what is {here}"
                     ),
@@ -103,7 +103,7 @@ impl Parser {
             Some(_) if self.eat(']') => Ok(step),
             Some(':') => {
                 let message = format!("there are no ranges, but one is {}", self.here());
-                Err(PathError::new(
+                Err(Diagnostic::new(
                     message,
                     "write [0] for one element, [*] for all",
                 ))
@@ -113,7 +113,7 @@ impl Parser {
         }
     }
 
-    fn index(&mut self) -> Result<Step, PathError> {
+    fn index(&mut self) -> DiagnosticResult<Step> {
         let begin = self.at;
         self.take_while(|character| character.is_ascii_digit())
             .parse()
@@ -124,7 +124,7 @@ impl Parser {
     }
 
     /// A name in quotes; a backslash takes the next character as it is.
-    fn quoted(&mut self, quote: char) -> Result<String, PathError> {
+    fn quoted(&mut self, quote: char) -> DiagnosticResult<String> {
         let begin = self.at;
         self.at += 1;
         let mut name = String::new();
@@ -170,7 +170,7 @@ impl Parser {
         format!("at character {}", self.at + 1)
     }
 
-    fn unexpected(&self, expected: impl Into<Message>) -> PathError {
+    fn unexpected(&self, expected: impl Into<Message>) -> Diagnostic {
         let expected = expected.into();
         let (message, hint) = match self.peek() {
             Some(found) => (
@@ -182,7 +182,7 @@ impl Parser {
             ),
             None => (sentence!("expected {expected} at the end"), EXAMPLE),
         };
-        PathError::new(message, hint)
+        Diagnostic::new(message, hint)
     }
 
     /// What is wrong with what begins at `begin`.
@@ -192,8 +192,8 @@ impl Parser {
         what: &str,
         problem: &str,
         hint: impl Into<Message>,
-    ) -> PathError {
+    ) -> Diagnostic {
         self.at = begin;
-        PathError::new(format!("{what} {} {problem}", self.here()), hint)
+        Diagnostic::new(format!("{what} {} {problem}", self.here()), hint)
     }
 }

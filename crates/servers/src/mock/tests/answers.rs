@@ -55,7 +55,7 @@ async fn tools_without_a_response_answer_something_sensible() {
 async fn arguments_are_held_to_the_schema() {
     let mut pipe = ready(&mock(&[])).await;
     for (arguments, named) in [
-        (json!({}), "missing required argument \"query\""),
+        (json!({}), "\"query\" is a required property"),
         (
             json!({ "query": 5 }),
             "argument \"query\": 5 is not of type \"string\"",

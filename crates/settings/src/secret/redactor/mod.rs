@@ -136,7 +136,7 @@ impl Redactor {
     /// Something that is written as JSON, without secrets. `None` if it is no JSON, or is none of its kind any more.
     pub fn of_json<T: Serialize + DeserializeOwned>(&self, it: &T) -> Option<T> {
         let text = serde_json::to_string(it).ok()?;
-        serde_json::from_str(&self.text(&text)).ok()
+        serde_json::from_slice(self.text(&text).as_bytes()).ok()
     }
 
     /// A report without the secrets that it quotes; `None` if it has none.
@@ -144,12 +144,14 @@ impl Redactor {
         &self,
         report: &T,
     ) -> serde_json::Result<Option<T>> {
-        let text = serde_json::to_string(report)?;
+        let text = serde_json::to_string_pretty(report)?;
         if !self.known.may_have(text.as_bytes()) {
             return Ok(None);
         }
         let changed = json::redact(self, &text, "", OF_REPORTS, &mut Vec::new());
-        changed.map(|text| serde_json::from_str(&text)).transpose()
+        changed
+            .map(|text| serde_json::from_slice(text.as_bytes()))
+            .transpose()
     }
 
     /// A text that is not JSON without secrets, as fast as can be where it has none.

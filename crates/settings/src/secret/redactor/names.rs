@@ -3,7 +3,8 @@
 //! Fewer than those of variables and headers ([`is_secret_name`]): arguments of tools have names such as
 //! `key`, `page_token` or `idempotency_key`, whose values are what a test is about.
 
-use crate::secret::{has_word, is_secret_name, words_of};
+use crate::secret::{is_secret_name, words_of};
+use crate::text::has_word;
 
 /// Words beside `token` that make it none of a user's.
 const OTHER_TOKENS: &str = "\

@@ -1,8 +1,6 @@
 //! Secrets that show by themselves in a text: keys of known services, `Bearer …`, `password=…`, and
 //! passwords in addresses.
 
-use regex::{Match, Regex};
-
 use super::names;
 use crate::prelude::*;
 use crate::secret::known::replaced;
@@ -22,11 +20,11 @@ pub fn redact(text: &str) -> Option<String> {
 pub fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut before = None;
-    for word in WORD.find_iter(text) {
+    for (begin, word) in words(text) {
         let done = found.last().map_or(0, |range| range.end);
-        if word.start() >= done && !word.as_str().starts_with('\\') {
-            found.extend(secret_of(text, word, before));
-            before = Some(word);
+        if begin >= done {
+            found.extend(secret_of(text, (begin, word), before));
+            before = Some((begin, word));
         }
     }
     found
@@ -71,41 +69,62 @@ pub fn signs() -> impl Iterator<Item = &'static str> {
         .chain(["bearer", "basic", "=", "://"])
 }
 
-/// A word of letters, digits and `_-.~`, or an escape in the text of a file, whose letter is of no word. Without groups:
-/// these take twice the time.
-static WORD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\\[nrt]|[A-Za-z0-9_.~-]+").expect("a pattern"));
+/// The words of letters, digits and `_-.~`, and where each begins. The letter of an escape in the text of a file is of no
+/// word.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let is_start = |byte: &u8| is_of_word(*byte) || *byte == b'\\';
+            let begin = at + text.as_bytes()[at..].iter().position(is_start)?;
+            let rest = &text.as_bytes()[begin..];
+            at = begin
+                + match rest {
+                    [b'\\', b'n' | b'r' | b't', ..] => 2,
+                    [b'\\', ..] => 1,
+                    _ => rest.iter().take_while(|byte| is_of_word(**byte)).count(),
+                };
+            if rest[0] != b'\\' {
+                return Some((begin, &text[begin..at]));
+            }
+        }
+    })
+}
 
 const fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~')
 }
 
 /// What of the text is a secret, because of this word.
-fn secret_of(text: &str, word: Match<'_>, before: Option<Match<'_>>) -> Option<Range<usize>> {
-    let (begin, key) = (word.start(), word.as_str().trim_end_matches('.'));
+fn secret_of(
+    text: &str,
+    (begin, word): (usize, &str),
+    before: Option<(usize, &str)>,
+) -> Option<Range<usize>> {
+    let key = word.trim_end_matches('.');
     let has_digit = |text: &str| text.bytes().any(|byte| byte.is_ascii_digit());
     let is_key = key.len() >= KEY_CHARS_MIN && has_digit(key) && has_secret_prefix(key);
     if is_key {
         return Some(begin..begin + key.len());
     }
-    let before = before?;
-    let between = text.get(before.end()..begin)?;
+    let (start, before) = before?;
+    let between = text.get(start + before.len()..begin)?;
     let value_end = || {
         let rest = &text[begin..];
         let is_of_value = |byte: u8| is_of_word(byte) || matches!(byte, b'+' | b'/' | b'=' | b'%');
         let length = rest.bytes().position(|byte| !is_of_value(byte));
         begin + length.unwrap_or(rest.len())
     };
-    if between.chars().all(char::is_whitespace) && is_scheme(before.as_str()) {
+    if between.chars().all(char::is_whitespace) && is_scheme(before) {
         let end = value_end();
         let value = &text[begin..end];
         return (value.len() >= BEARER_CHARS_MIN && has_digit(value)).then_some(begin..end);
     }
-    if between == "=" && names::is_secret(before.as_str(), word.as_str()) {
+    if between == "=" && names::is_secret(before, word) {
         return Some(begin..value_end());
     }
     // `scheme://user:password@host`
-    let is_user = text[..before.start()].ends_with("://");
+    let is_user = text[..start].ends_with("://");
     if between == ":" && is_user {
         let rest = &text[begin..];
         let end = rest.find(['@', '/', ' ', '"'])?;

@@ -26,8 +26,8 @@ pub fn record_or_live() -> Message {
 }
 
 /// What cannot be done with a file, and what the system says.
-fn cannot(path: &Path, action: &str, why: impl std::fmt::Display) -> TestError {
-    TestError::new(
+fn cannot(path: &Path, action: &str, why: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(
         format!("{}: {action}: {why}", shown(path)),
         sentence!(
             "check the path and its permissions, or run with {}",
@@ -37,14 +37,14 @@ fn cannot(path: &Path, action: &str, why: impl std::fmt::Display) -> TestError {
 }
 
 /// Reads a cassette; `None` if there is no file.
-pub fn read(path: &Path) -> Result<Option<Cassette>, TestError> {
+pub fn read(path: &Path) -> DiagnosticResult<Option<Cassette>> {
     let bytes = match input::read_file(path, BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             let bytes = fs::metadata(path).map_or(BYTES_MAX, |metadata| metadata.len());
             let name = shown(path);
-            return Err(TestError::new(
+            return Err(Diagnostic::new(
                 format!("{name}: the cassette has {bytes} bytes, and {BYTES_MAX} is the most"),
                 record_or_live(),
             ));
@@ -62,9 +62,9 @@ pub fn read(path: &Path) -> Result<Option<Cassette>, TestError> {
 }
 
 /// That a file is no cassette, or not a whole one.
-fn broken(path: &Path, place: &str, message: &str) -> TestError {
+fn broken(path: &Path, place: &str, message: &str) -> Diagnostic {
     let message = format!("{}{place}: not a cassette: {message}", shown(path));
-    TestError::new(message, record_or_live())
+    Diagnostic::new(message, record_or_live())
 }
 
 /// The cassette in a text; else where in it something is wrong, and what.
@@ -92,7 +92,7 @@ fn parse(text: &str) -> Result<Cassette, (String, String)> {
 }
 
 /// Writes a cassette in the place of the one before, which stays if that fails.
-pub fn write(path: &Path, cassette: &Cassette) -> Result<(), TestError> {
+pub fn write(path: &Path, cassette: &Cassette) -> DiagnosticResult {
     const ACTION: &str = "cannot be written";
     let text = serde_json::to_string_pretty(cassette);
     let mut text = text.map_err(|error| cannot(path, ACTION, error))?;
@@ -176,7 +176,7 @@ fn safe(name: &str) -> String {
 
 /// Refuses a test whose cassette would be that of another one of its suite. Upper and lower case are the same file on many
 /// systems.
-pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
+pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> DiagnosticResult {
     let (own, file) = (&test.head.name, file_name(test));
     let is_same = |other: &&AgentTestPlan| {
         other.head.name != *own && file_name(other).to_lowercase() == file.to_lowercase()
@@ -187,8 +187,8 @@ pub fn same_file(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError
     }
 }
 
-fn two_agents(one: &str, other: &str, file: &str) -> TestError {
-    TestError::new(
+fn two_agents(one: &str, other: &str, file: &str) -> Diagnostic {
+    Diagnostic::new(
         format!("the agents {one:?} and {other:?} would have the same cassette, {file}"),
         "give one of them another name",
     )
@@ -201,7 +201,7 @@ fn two_agents(one: &str, other: &str, file: &str) -> TestError {
 ///
 /// assert!(same_file_of_suites(&[]).is_ok());
 /// ```
-pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), TestError> {
+pub fn same_file_of_suites(plans: &[SuitePlan]) -> DiagnosticResult {
     let mut seen: BTreeMap<PathBuf, (&str, &str)> = BTreeMap::new();
     for plan in plans {
         // Two ways to write a folder are one folder.
@@ -222,8 +222,8 @@ pub fn same_file_of_suites(plans: &[SuitePlan]) -> Result<(), TestError> {
 }
 
 /// That a file is a recording of something else, of which this has changed.
-pub fn drift(file: &str, changes: &[String]) -> TestError {
-    TestError::new(
+pub fn drift(file: &str, changes: &[String]) -> Diagnostic {
+    Diagnostic::new(
         format!(
             "{FOLDER}/{file}: the cassette no longer fits: {}",
             changes.join("; ")
@@ -234,7 +234,7 @@ pub fn drift(file: &str, changes: &[String]) -> TestError {
 
 /// Refuses a test that has no cassette of its own but one of another model, whose file has another name: what was
 /// replayed until now must not begin to ask a model because a name changed.
-pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> Result<(), TestError> {
+pub fn none_of_another_model(test: &AgentTestPlan, plan: &SuitePlan) -> DiagnosticResult {
     let folder = plan.folder.join(FOLDER);
     let (begin, own) = (agent_part(test), file_name(test));
     let names = fs::read_dir(&folder)

@@ -38,26 +38,25 @@ pub struct Cassette {
     /// The variables of the environment that were used. Null is a secret.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Option<String>>,
-    /// What came of the test when it was recorded.
+    /// The outcome of the test when it was recorded.
     pub verdict: Verdict,
     /// The runs.
     pub runs: Vec<RecordedRun>,
 }
 
-/// What came of a test when it was recorded. A replay is judged anew.
+/// The outcome of a test when it was recorded. A replay is judged again.
 #[sparse(lists)]
 #[data(Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
-    /// What came of it.
+    /// Its outcome.
     pub outcome: RecordedOutcome,
     /// The targets that failed.
     pub failures: Vec<String>,
 }
 
-/// What came of a test.
-#[data(Copy, Eq)]
-#[serde(rename_all = "snake_case")]
+/// The outcome of a test.
+#[choice(Copy, Eq)]
 pub enum RecordedOutcome {
     /// Everything held.
     Passed,
@@ -83,8 +82,7 @@ pub struct RecordedRun {
 }
 
 /// A body of HTTP: a text, or base64 where it is none.
-#[data(Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Eq)]
 pub enum Body {
     /// As it is.
     Text(String),
@@ -134,8 +132,7 @@ pub struct ModelExchange {
 }
 
 /// Why there was no answer from the model.
-#[data(Eq)]
-#[serde(rename_all = "snake_case")]
+#[choice(Eq)]
 pub enum WireFailure {
     /// The provider could not be reached, or broke off.
     Unreachable(String),

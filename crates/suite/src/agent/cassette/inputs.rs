@@ -1,6 +1,6 @@
 //! What a cassette is a recording of: what a test must still be, to be replayed from it.
 //!
-//! What the runs are held to is no part of it: a replay is judged anew.
+//! What the runs are held to is no part of it: a replay is judged again.
 
 use mcprove_settings::secret::is_secret_name;
 
@@ -33,7 +33,7 @@ pub struct CassetteInputs {
     pub budget: FitsBudget,
     /// How many runs there are.
     pub runs: u32,
-    /// The faults that calls meet, as after `--fault`, in the order in which they are tried.
+    /// The faults that calls meet, one line each, in the order in which they are tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
     /// How long a call that never returns takes until it is noticed, where faults are injected, in milliseconds.
@@ -82,7 +82,7 @@ pub struct FitsServer {
 pub struct FitsMock {
     /// A digest of all that it is and answers.
     pub digest: String,
-    /// Its faults, as after `--fault`.
+    /// Its faults, one line each.
     pub faults: Vec<String>,
 }
 

@@ -128,7 +128,7 @@ impl Toolbox for Recorder<'_> {
         self.toolbox.tools()
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, DiagnosticResult<ToolAnswer>> {
         let place = self.begin();
         Box::pin(async move {
             let mut answer = self.toolbox.call(call).await?;

@@ -155,12 +155,12 @@ impl<'a> Replayer<'a> {
         });
         let message = format!("the cassette has no answer to this request; {nearest}");
         Err(WireError {
-            kind: WireErrorKind::Final(TestError::new(message, record_or_live())),
+            kind: WireErrorKind::Final(Diagnostic::new(message, record_or_live())),
             duration: Duration::ZERO,
         })
     }
 
-    fn result(&self, call: ToolRequest<'_>) -> Result<ToolAnswer, TestError> {
+    fn result(&self, call: ToolRequest<'_>) -> DiagnosticResult<ToolAnswer> {
         let ToolRequest {
             server, tool, args, ..
         } = call;
@@ -184,7 +184,7 @@ impl<'a> Replayer<'a> {
         );
         let message =
             format!("the cassette has no call of {tool} of {server} like this; {nearest}");
-        Err(TestError::new(message, record_or_live()))
+        Err(Diagnostic::new(message, record_or_live()))
     }
 }
 
@@ -206,7 +206,7 @@ impl Toolbox for Replayer<'_> {
         self.tools
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, DiagnosticResult<ToolAnswer>> {
         Box::pin(ready(self.result(call)))
     }
 }

@@ -57,7 +57,7 @@ pub fn process(
     proxies: &[Proxy],
     context: CommandContext<'_>,
     folder: &Folder,
-) -> Result<Server, TestError> {
+) -> DiagnosticResult<Server> {
     let entries = proxies
         .iter()
         .map(|proxy| (proxy.name.clone(), proxy.entry.clone()));

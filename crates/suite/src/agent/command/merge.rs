@@ -2,7 +2,7 @@
 //!
 //! A recording is of one server, and its importer takes sessions that go on at the same time for several clients.
 //! Those of one agent with several servers are one client, so their lines are put into one
-//! recording, as one session: times count from the first beginning, requests are numbered anew, and tools
+//! recording, as one session: times count from the first beginning, requests are numbered again, and tools
 //! get the name of their server before theirs until they are read.
 use std::io::Read as _;
 
@@ -24,7 +24,7 @@ const ENDED: &str = "agent_ended";
 const LEFT: &str = "left";
 
 /// Reads what the proxies of these servers wrote down until their agent ended.
-pub fn merge(recordings: &[Written], ended: &Ended) -> Result<CommandRun, TestError> {
+pub fn merge(recordings: &[Written], ended: &Ended) -> DiagnosticResult<CommandRun> {
     let mut texts = Vec::new();
     for written in recordings {
         let name = written.name.as_str();
@@ -35,7 +35,7 @@ pub fn merge(recordings: &[Written], ended: &Ended) -> Result<CommandRun, TestEr
             (Kept::Unbegun | Kept::All, _) => None,
         };
         if let Some(reason) = missing {
-            return Err(TestError::new(
+            return Err(Diagnostic::new(
                 format!("the recording of the server {name:?} is not complete: {reason}"),
                 "check the space on the disk of the temporary folder; let the agent close its servers' input, or end them with SIGTERM, instead of SIGKILL",
             ));
@@ -45,7 +45,7 @@ pub fn merge(recordings: &[Written], ended: &Ended) -> Result<CommandRun, TestEr
             of_file(what, &error)
         })?;
         if let Some(message) = never_reached(&readable(&text)) {
-            return Err(TestError::new(
+            return Err(Diagnostic::new(
                 format!("the server {name:?} could not be started or reached: {message}"),
                 sentence!(
                     "check the command or the address of {name:?} under `servers`, and try it by itself: mcprove probe"
@@ -109,7 +109,7 @@ fn never_reached(records: &[TraceRecord]) -> Option<&str> {
 pub fn merge_texts(
     texts: &[(&str, String)],
     ended: Option<&Ended>,
-) -> Result<CommandRun, TestError> {
+) -> DiagnosticResult<CommandRun> {
     let Some((server, _)) = texts.first() else {
         return Ok(CommandRun {
             run: AgentRun::default(),
@@ -142,7 +142,7 @@ pub fn merge_texts(
         })
     });
     let (mut run, mut notes) = imported.map_err(|error| {
-        TestError::new(
+        Diagnostic::new(
             format!("what the proxy of the server {server:?} wrote down cannot be read: {error}"),
             "run it again; an agent that kills its servers may cut what they write",
         )

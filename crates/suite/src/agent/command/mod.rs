@@ -53,7 +53,7 @@ pub async fn run_once(
     command: &CommandPlan,
     servers: &[&ServerPlan],
     context: CommandContext<'_>,
-) -> Result<CommandRun, TestError> {
+) -> DiagnosticResult<CommandRun> {
     let folder = Folder::create()
         .map_err(|error| of_file("no temporary folder can be made for the agent", &error))?;
     let proxies = proxies::start(servers, &test.inject, context, folder.path()).await?;
@@ -66,7 +66,7 @@ pub async fn run_once(
     // First the proxies: what they wrote down is whole then.
     let recordings = proxies::stop(proxies).await;
     let ended = ended.map_err(|error| {
-        TestError::new(
+        Diagnostic::new(
             format!("the agent cannot be started: {error}"),
             error.hint(),
         )
@@ -78,12 +78,12 @@ pub async fn run_once(
 }
 
 /// What cannot be done with a file of the agent, or of one of its proxies.
-fn of_file(what: impl fmt::Display, source: &io::Error) -> TestError {
+fn of_file(what: impl fmt::Display, source: &io::Error) -> Diagnostic {
     let hint = OwnLimit::of(source).map_or_else(
         || "check the permissions of the temporary folder and the space on the disk".into(),
         |limit| limit.hint(),
     );
-    TestError::new(format!("{what}: {source}"), hint)
+    Diagnostic::new(format!("{what}: {source}"), hint)
 }
 
 /// The run, as far as it is known: what the proxies saw, and what the process said.
@@ -92,11 +92,11 @@ fn finish(
     command: &CommandPlan,
     merged: CommandRun,
     ended: &Ended,
-) -> Result<CommandRun, TestError> {
+) -> DiagnosticResult<CommandRun> {
     let CommandRun { mut run, mut notes } = merged;
     let output = match ended.how {
         How::Done => Output::read(&ended.stdout).map_err(|wrong| {
-            TestError::new(
+            Diagnostic::new(
                 format!("what the agent printed is not right: {wrong}"),
                 "print a text, or one JSON object: final_response is a text, tokens has whole numbers from 0 up (prompt, completion, total), turns is a list of objects with role and text",
             )

@@ -30,7 +30,7 @@ pub async fn start(
     faults: &[FaultSpec],
     context: CommandContext<'_>,
     folder: &Path,
-) -> Result<Vec<Proxy>, TestError> {
+) -> DiagnosticResult<Vec<Proxy>> {
     let mut proxies = Vec::with_capacity(servers.len());
     for (index, plan) in servers.iter().enumerate() {
         let name = &plan.name;
@@ -60,9 +60,9 @@ async fn before_process(
     context: CommandContext<'_>,
     setup: &Path,
     record: &Path,
-) -> Result<(Value, ProxyTask), TestError> {
+) -> Result<(Value, ProxyTask), Diagnostic> {
     let Some(program) = context.proxy_program else {
-        return Err(TestError::new(
+        return Err(Diagnostic::new(
             format!("there is no program that could stand before the server {name:?} as a proxy"),
             sentence!("set `proxy_program` of the options to the program `mcprove`"),
         ));
@@ -97,11 +97,11 @@ async fn before_address(
     context: CommandContext<'_>,
     record: &Path,
     mock: Option<Listening>,
-) -> Result<(Value, ProxyTask), TestError> {
+) -> Result<(Value, ProxyTask), Diagnostic> {
     let transport = &reached.transport;
     let is_websocket = matches!(transport, Transport::WebSocket { .. });
     let Some((url, headers)) = transport.address().filter(|_| !is_websocket) else {
-        return Err(TestError::new(
+        return Err(Diagnostic::new(
             format!("no proxy can stand before the server {name:?}: it speaks WebSocket"),
             "give the server an http:// address, or a command",
         ));
@@ -125,7 +125,7 @@ async fn before_address(
     let proxy = http::listen(ANY_PORT, url, headers).await;
     let proxy = proxy.map_err(|error| {
         let message = format!("the proxy of the server {name:?} cannot listen: {error}");
-        TestError::new(message, error.hint())
+        Diagnostic::new(message, error.hint())
     })?;
     let entry = json!({ "type": transport.name(), "url": proxy.url() });
     let task = ProxyTask::spawn(|stopped| async move {

@@ -19,7 +19,7 @@ pub struct InjectedFaults {
     max_detection: Duration,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetCall {
     /// The answer that the agent gets; its duration is that of the run's clock.
@@ -53,7 +53,7 @@ impl InjectedFaults {
         injection: Option<&Injection>,
         toolbox: &dyn Toolbox,
         call: ToolRequest<'_>,
-    ) -> Result<MetCall, TestError> {
+    ) -> DiagnosticResult<MetCall> {
         let Some(injection) = injection else {
             let answer = toolbox.call(call).await?;
             return Ok(MetCall { answer, mark: None });
@@ -158,7 +158,7 @@ async fn acted_on(
     injection: &Injection,
     toolbox: &dyn Toolbox,
     call: ToolRequest<'_>,
-) -> Result<ToolAnswer, TestError> {
+) -> DiagnosticResult<ToolAnswer> {
     let acted = ActedOn {
         toolbox,
         call,
@@ -173,7 +173,7 @@ struct ActedOn<'a> {
     toolbox: &'a dyn Toolbox,
     call: ToolRequest<'a>,
     /// It takes as long as the real call took.
-    outcome: Mutex<Result<ToolAnswer, TestError>>,
+    outcome: Mutex<DiagnosticResult<ToolAnswer>>,
 }
 
 impl ActedOn<'_> {

@@ -38,7 +38,7 @@ impl Toolbox for Counting {
         &[]
     }
 
-    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, Diagnostic>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let answer = ToolAnswer {
             result: (&self.result).into(),

@@ -32,7 +32,7 @@ impl LiveToolbox {
         servers: &[&ServerPlan],
         environment: &Environment,
         seed: u64,
-    ) -> Result<Self, TestError> {
+    ) -> DiagnosticResult<Self> {
         let connecting = servers.iter().map(|plan| async move {
             let session = connect(plan, environment, seed).await?;
             match list(&plan.name, &session).await {
@@ -105,7 +105,7 @@ impl Toolbox for LiveToolbox {
         &self.tools
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, DiagnosticResult<ToolAnswer>> {
         Box::pin(async move { Ok(self.ask(call).await) })
     }
 }
@@ -115,7 +115,7 @@ async fn connect(
     plan: &ServerPlan,
     environment: &Environment,
     seed: u64,
-) -> Result<Session, TestError> {
+) -> DiagnosticResult<Session> {
     let name = &plan.name;
     let server = match &plan.reach {
         Reach::Server(server) => environment
@@ -137,7 +137,7 @@ async fn connect(
         .map_err(|error| {
             let message = format!("server {name:?} cannot be used: {error}");
             let hint = error.hint().fixed(Spelling::Yaml);
-            TestError::new(with_stderr(message, error.stderr().trim_end()), hint)
+            Diagnostic::new(with_stderr(message, error.stderr().trim_end()), hint)
         })
 }
 
@@ -145,14 +145,14 @@ async fn connect(
 async fn list(
     server: &str,
     session: &Session,
-) -> Result<(Vec<OfferedTool>, Vec<String>), TestError> {
+) -> Result<(Vec<OfferedTool>, Vec<String>), Diagnostic> {
     let mut warnings = Vec::new();
     let listed = match session.list_tools().await {
         Ok(listed) => listed,
         Err(error) => {
             let has_tools = session.facts().capabilities.get("tools").is_some();
             if has_tools || error.code() != Some(METHOD_NOT_FOUND) {
-                return Err(TestError::new(
+                return Err(Diagnostic::new(
                     format!("server {server:?} does not list its tools: {error}"),
                     sentence!("look at the server with `mcprove probe`"),
                 ));

@@ -125,14 +125,14 @@ impl Running<'_> {
             // Gateways have been seen to tell of a failure behind them with a status of success.
             status = error_status(&reply.body).ok_or_else(|| {
                 let hint = sentence!("check that base_url is of the provider that `provider` says");
-                TestError::new(wrong.to_string(), hint)
+                Diagnostic::new(wrong.to_string(), hint)
             })?;
         }
         let message = failure_text(&reply.body);
         // Too many requests, overload, an error of the server: it may be over soon.
         if !matches!(status, 408 | 429 | 500..=599) {
             let message = format!("the model provider answered with HTTP {status}: {message}");
-            return Err(TestError::new(message, refusal_hint(status)).into());
+            return Err(Diagnostic::new(message, refusal_hint(status)).into());
         }
         Err(Unanswered::Passing(FailedTry {
             status: Some(status),
@@ -160,7 +160,7 @@ fn refusal_hint(status: u16) -> &'static str {
 }
 
 /// That the provider could not be asked, often enough.
-fn given_up(tries: u32, failed: &FailedTry) -> TestError {
+fn given_up(tries: u32, failed: &FailedTry) -> Diagnostic {
     let noun = if tries == 1 { "try" } else { "tries" };
     let status = failed.status.map(|status| format!("HTTP {status}, "));
     let (status, message) = (status.unwrap_or_default(), &failed.message);
@@ -172,7 +172,7 @@ fn given_up(tries: u32, failed: &FailedTry) -> TestError {
         Some(_) => "the provider is in trouble or overloaded: try again later".into(),
         None => "check base_url and the network, or try again later".into(),
     };
-    TestError::new(
+    Diagnostic::new(
         format!("the model gave no answer in {tries} {noun}, the last time: {status}{message}"),
         hint,
     )

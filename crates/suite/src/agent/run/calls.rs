@@ -55,7 +55,7 @@ impl Running<'_> {
         &mut self,
         uses: &[ToolUse],
         refusal: impl Fn(usize) -> Option<&'static str>,
-    ) -> Result<Vec<CallResult>, TestError> {
+    ) -> DiagnosticResult<Vec<CallResult>> {
         if uses.is_empty() {
             return Ok(Vec::new());
         }
@@ -76,7 +76,7 @@ impl Running<'_> {
         let mut outcomes = Vec::with_capacity(uses.len());
         for plans in plans.chunks(CALLS_AT_ONCE_MAX) {
             let calls = plans.iter().map(|plan| self.make(plan, timeout));
-            let made: Result<Vec<MetCall>, TestError> = join_all(calls).await.into_iter().collect();
+            let made: DiagnosticResult<Vec<MetCall>> = join_all(calls).await.into_iter().collect();
             let made = made?;
             let times = made.iter().map(|met| met.answer.duration);
             self.pass(times.max().unwrap_or_default());
@@ -141,7 +141,7 @@ impl Running<'_> {
         &self,
         plan: &Result<PlannedCall<'_>, String>,
         timeout: Duration,
-    ) -> Result<MetCall, TestError> {
+    ) -> DiagnosticResult<MetCall> {
         let PlannedCall {
             tool,
             args,

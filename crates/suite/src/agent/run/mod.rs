@@ -28,7 +28,7 @@ pub struct FinishedRun {
     /// What happened.
     pub run: AgentRun,
     /// What kept the run from its end, where that was not the agent's doing: it says nothing of the agent.
-    pub failure: Option<TestError>,
+    pub failure: Option<Diagnostic>,
 }
 
 /// The test with the variables of its texts filled in, for those who run it.
@@ -125,7 +125,7 @@ struct End {
     is_reply: bool,
     /// Why, where the agent itself broke off.
     error: Option<String>,
-    failure: Option<TestError>,
+    failure: Option<Diagnostic>,
 }
 
 impl End {
@@ -146,8 +146,8 @@ impl End {
     }
 }
 
-impl From<TestError> for End {
-    fn from(failure: TestError) -> Self {
+impl From<Diagnostic> for End {
+    fn from(failure: Diagnostic) -> Self {
         Self {
             failure: Some(failure),
             ..Self::of(StopReason::Error)

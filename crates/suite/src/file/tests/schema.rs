@@ -14,7 +14,7 @@ fn json(text: &str) -> Option<Value> {
 }
 
 fn validator() -> jsonschema::Validator {
-    jsonschema::validator_for(schema().as_value()).unwrap()
+    jsonschema::validator_for(&schema()).unwrap()
 }
 
 const BASE: &str = "servers: { a: { command: x }, b: { command: y } }\n";
@@ -229,8 +229,7 @@ fn the_examples_are_valid_by_the_schema() {
 /// So that editors can tell what each key is.
 #[test]
 fn everything_is_described() {
-    let schema = schema();
-    let root = schema.as_value();
+    let root = &schema();
     for section in SECTIONS {
         let table = match section.name {
             "suite" => root,

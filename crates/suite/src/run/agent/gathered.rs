@@ -19,7 +19,7 @@ pub struct LiveRun {
     pub tools: Vec<OfferedTool>,
 }
 
-/// What came of one run.
+/// The outcome of one run.
 pub enum Outcome {
     /// It came to its end, whichever.
     Done(Box<LiveRun>),
@@ -33,19 +33,19 @@ pub enum Outcome {
 
 /// Why a run broke, and what it had done, where it had begun.
 pub struct Breakage {
-    error: TestError,
+    error: Diagnostic,
     run: Option<Box<AgentRun>>,
 }
 
-impl From<TestError> for Breakage {
-    fn from(error: TestError) -> Self {
+impl From<Diagnostic> for Breakage {
+    fn from(error: Diagnostic) -> Self {
         Self { error, run: None }
     }
 }
 
 impl Breakage {
     /// Of a run that had done this.
-    pub fn of_run(run: AgentRun, error: TestError) -> Self {
+    pub fn of_run(run: AgentRun, error: Diagnostic) -> Self {
         Self {
             error,
             run: Some(Box::new(run)),
@@ -54,7 +54,7 @@ impl Breakage {
 
     /// The run as far as it is known, and the error.
     pub fn settle(self, task: &AgentTestPlan, index: usize) -> (AgentRun, ScoreError) {
-        let TestError { message, hint } = self.error;
+        let Diagnostic { message, hint, .. } = self.error;
         let run = match self.run {
             Some(run) => *run,
             None => broken_run(task, &message.rendered()),
@@ -130,14 +130,14 @@ pub fn gather(
         notes.push(told);
     }
     if !is_whole && errors.is_empty() {
-        errors.push(TestError::new("interrupted", "run it again to finish").into());
+        errors.push(Diagnostic::new("interrupted", "run it again to finish").into());
     }
     let record = || {
         let inputs = CassetteInputs::of(task, &tools.unwrap_or_default()).with_mocks(suite);
         let fits = redactor.of_json(&inputs).ok_or_else(|| {
             let message = "what the test is cannot be redacted, so nothing is recorded";
             let hint = "give its variables values that are no words of the suite";
-            ScoreError::from(TestError::new(message, hint))
+            ScoreError::from(Diagnostic::new(message, hint))
         })?;
         let is_process = matches!(task.driver, Driver::Command(_));
         let recorded = takes.into_iter().zip(&runs).zip(&notes).enumerate();

@@ -30,7 +30,7 @@ pub async fn judge_aside(
     }
 }
 
-/// Puts into the report what came of these runs, and into each that is judged whether it passed.
+/// Puts into the report the outcome of these runs, and into each that is judged whether it passed.
 fn judge(mut report: TestReport, test: &AgentTestPlan, made: &mut AgentRuns) -> TestReport {
     let rest = made.trace.runs.split_off(made.judged);
     let runs = test.runs as usize;

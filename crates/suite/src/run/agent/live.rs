@@ -32,7 +32,7 @@ enum LiveDriver<'a> {
 }
 
 /// Makes all runs, several at once where the servers allow it.
-pub async fn make(test: AgentTest<'_>) -> Result<AgentRuns, TestError> {
+pub async fn make(test: AgentTest<'_>) -> DiagnosticResult<AgentRuns> {
     let AgentTest { task, options, .. } = test;
     let variables = Variables::default();
     let environment = variables.watch(&options.environment);
@@ -86,10 +86,10 @@ async fn as_replayed(mut made: AgentRuns, test: AgentTest<'_>) -> AgentRuns {
 }
 
 /// The servers as the agent finds them: of the faults of a mock, a model meets none live.
-fn servers_of(test: AgentTest<'_>) -> Result<Vec<ServerPlan>, TestError> {
+fn servers_of(test: AgentTest<'_>) -> DiagnosticResult<Vec<ServerPlan>> {
     let servers = test.task.servers.iter().map(|name| {
         let mut server = test.suite.servers.get(name).cloned().ok_or_else(|| {
-            TestError::new(
+            Diagnostic::new(
                 format!("the suite has no server {name:?}"),
                 sentence!("name one that stands under `servers`"),
             )
@@ -145,7 +145,7 @@ impl Live<'_> {
         let take = recorder.finish();
         toolbox.close().await;
         if let Some(limit) = toolbox.own_limit() {
-            return Err(TestError::new(limit.to_string(), limit.hint()).into());
+            return Err(Diagnostic::new(limit.to_string(), limit.hint()).into());
         }
         match finished.failure {
             Some(failure) => Err(Breakage::of_run(finished.run, failure)),
@@ -182,12 +182,12 @@ impl Live<'_> {
     }
 }
 
-/// Makes the runs of a test anew, each from the one that was recorded.
+/// Makes the runs of a test again, each from the one that was recorded.
 pub async fn replay(
     test: &AgentTestPlan,
     plan: &SuitePlan,
     cassette: &Cassette,
-) -> Result<AgentRuns, TestError> {
+) -> DiagnosticResult<AgentRuns> {
     let mut changes = cassette.fits.changes(test, plan);
     let suite = suite_name(plan);
     if cassette.suite != suite {
@@ -201,7 +201,7 @@ pub async fn replay(
     }
     let environment = recorded(&cassette.variables);
     let filled = fill_texts(test, &environment)
-        .map_err(|error| TestError::new(error.to_string(), record_again()))?;
+        .map_err(|error| Diagnostic::new(error.to_string(), record_again()))?;
     // What is left in a cassette is no secret.
     let redactor = Redactor::default();
     let tools = cassette.fits.tools();
@@ -246,7 +246,7 @@ async fn replay_run(
         (Driver::Model(model), _) => model,
         (Driver::Command(_), None) => {
             let message = "the cassette has no trace of it";
-            return Err(TestError::new(message, record_again()).into());
+            return Err(Diagnostic::new(message, record_again()).into());
         }
     };
     let replayer = Replayer::new(recorded, tools, redactor.clone());

@@ -47,7 +47,7 @@ struct AgentRuns {
 fn error(run: usize, message: impl Into<Message>, hint: impl Into<Message>) -> ScoreError {
     ScoreError {
         run: Some(run),
-        ..TestError::new(message, hint).into()
+        ..Diagnostic::new(message, hint).into()
     }
 }
 
@@ -69,7 +69,7 @@ pub async fn run(task: &AgentTestPlan, suite: &SuitePlan, options: &SuiteOptions
             let (report, made) = judge::judge_aside(report, test.task, made).await;
             test.write_artifacts(report, made, &path)
         }
-        // A recording that was to be made anew stays as it was.
+        // A recording that was to be made again stays as it was.
         Err(error) => {
             report.errors.push(error.into());
             if options.cassettes == CassetteMode::Record {
@@ -132,7 +132,7 @@ fn nothing_recorded(path: &Path) -> String {
 
 impl AgentTest<'_> {
     /// Makes the runs, in the way that the options say.
-    async fn make(self, path: &Path) -> Result<AgentRuns, TestError> {
+    async fn make(self, path: &Path) -> DiagnosticResult<AgentRuns> {
         let Self { task, suite, .. } = self;
         match self.options.cassettes {
             CassetteMode::Replay => {
@@ -149,7 +149,7 @@ impl AgentTest<'_> {
                     && before.suite != cassette::suite_name(suite)
                 {
                     let (file, suite) = (cassette::shown(path), before.suite);
-                    return Err(TestError::new(
+                    return Err(Diagnostic::new(
                         format!(
                             "{file}: the cassette is of the suite {suite:?}, and would be overwritten"
                         ),
@@ -203,7 +203,7 @@ impl AgentTest<'_> {
     }
 }
 
-/// Writes the cassette, with what came of its runs.
+/// Writes the cassette, with its outcomes runs.
 fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport {
     let failures = report.failures.iter();
     tape.verdict = Verdict {

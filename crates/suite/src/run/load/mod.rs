@@ -34,10 +34,10 @@ async fn execute(
     context: Context<'_>,
     listener: &SuiteListener,
     report: &mut TestReport,
-) -> Result<(), TestError> {
+) -> DiagnosticResult {
     let Context { plan, options, .. } = context;
     let server = plan.servers.get(&test.server).ok_or_else(|| {
-        TestError::new(
+        Diagnostic::new(
             format!("there is no server {:?}", test.server),
             sentence!("name one of those under `servers:`"),
         )
@@ -105,8 +105,8 @@ fn engine(
         }))
 }
 
-fn setup_error(error: &RunError, server: &str) -> TestError {
-    let Diagnostic { message, hint } = error.diagnostic();
+fn setup_error(error: &RunError, server: &str) -> Diagnostic {
+    let Diagnostic { message, hint, .. } = error.diagnostic();
     let message = message.fixed(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {
@@ -118,14 +118,14 @@ fn setup_error(error: &RunError, server: &str) -> TestError {
         }
         _ => message,
     };
-    TestError::new(message, hint.unwrap_or_default().fixed(Spelling::Yaml))
+    Diagnostic::new(message, hint.fixed(Spelling::Yaml))
 }
 
 /// A load that the user stopped: what it has is told, but proves nothing.
 fn broken_off() -> ScoreError {
     let message = "broken off, because the run was interrupted";
     let hint = "let it run to its end; the numbers are those up to then";
-    ScoreError::from(TestError::new(message, hint)).inconclusive()
+    ScoreError::from(Diagnostic::new(message, hint)).inconclusive()
 }
 
 /// The values of `metrics.json` that a test has as its targets, by their paths there.

@@ -47,7 +47,7 @@ pub async fn run_suites(
     options: &SuiteOptions,
     rules: RunRules,
     listener: &SuiteListener,
-) -> Result<SuiteReport, TestError> {
+) -> DiagnosticResult<SuiteReport> {
     let plans = &supervised(plans, options.supervisor.as_deref());
     let all = tests_of(plans);
     let chosen = selection.choose(&all)?;
@@ -216,11 +216,11 @@ fn panicked(test: TestOf<'_>, message: &str) -> TestReport {
             "please report this, with the suite that led to it".into(),
         ),
     };
-    report.errors.push(TestError::new(message, hint).into());
+    report.errors.push(Diagnostic::new(message, hint).into());
     report.judged()
 }
 
-/// What came of each test, as far as it is known, by its place.
+/// The outcome of each test, as far as it is known, by its place.
 struct Results<'l> {
     reports: BTreeMap<usize, TestReport>,
     started: BTreeSet<usize>,

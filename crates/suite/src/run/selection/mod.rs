@@ -138,7 +138,7 @@ impl FromStr for Shard {
             .filter(|(index, count)| (1..=*count).contains(index) && *count <= SHARDS_MAX)
             .map(|(index, count)| Self { index, count })
             .ok_or_else(|| {
-                let message = "a share is written as 2/3, the second of three, not";
+                let message = "a share is I/N with I from 1 to N, such as 2/3, not";
                 SelectionError(format!("{message} {text:?}"))
             })
     }
@@ -160,7 +160,7 @@ impl TagRule {
 
 impl Selection {
     /// Chooses from the tests. That there is nothing to run is an error, which says why.
-    pub fn choose<'a>(&self, all: &[TestOf<'a>]) -> Result<Chosen<'a>, TestError> {
+    pub fn choose<'a>(&self, all: &[TestOf<'a>]) -> DiagnosticResult<Chosen<'a>> {
         let mut tests: Vec<TestOf<'a>> = all.to_vec();
         tests.retain(|test| self.is_named(test) && self.is_tagged(test) && self.has_failed(test));
         if tests.is_empty() {

@@ -10,15 +10,15 @@ const NAMES_MAX: usize = 5;
 const PATTERN_CHARACTERS: [char; 6] = ['*', '^', '$', '|', '[', '\\'];
 
 /// Says why none of these tests is chosen.
-pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
+pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> Diagnostic {
     if all.is_empty() {
-        return TestError::new(
+        return Diagnostic::new(
             "no test is chosen: there is none in these files",
             sentence!("add one under `tools:`, `agents:` or `load:`"),
         );
     }
     if !all.iter().any(|test| selection.has_failed(test)) {
-        return TestError::new(
+        return Diagnostic::new(
             "no test is chosen: nothing failed last time",
             sentence!("leave out {} to run all of them", setting("last_failed")),
         );
@@ -31,7 +31,7 @@ pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
     if tagged.count() == 0 {
         return by_tag(&selection.tags, all, named.len());
     }
-    TestError::new(
+    Diagnostic::new(
         "no test is chosen: none of those that failed last time is among these",
         sentence!(
             "leave out {}, or give the files of last time",
@@ -41,13 +41,13 @@ pub fn explain(selection: &Selection, all: &[TestOf<'_>]) -> TestError {
 }
 
 /// Says that there are fewer tests than shares.
-pub fn of_shard(shard: Shard, count: usize) -> TestError {
+pub fn of_shard(shard: Shard, count: usize) -> Diagnostic {
     let tests = match count {
         1 => "the one test".to_owned(),
         count => format!("the {count} tests"),
     };
     let Shard { index, count: of } = shard;
-    TestError::new(
+    Diagnostic::new(
         format!("no test is chosen: share {index}/{of} has none of {tests}"),
         sentence!(
             "share them out over {count} at most: {}",
@@ -56,7 +56,7 @@ pub fn of_shard(shard: Shard, count: usize) -> TestError {
     )
 }
 
-fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> TestError {
+fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> Diagnostic {
     let wanted: Vec<String> = filters.iter().map(|it| format!("{:?}", it.text)).collect();
     let mut near: Vec<&str> = Vec::new();
     for name in filters.iter().flat_map(|it| near_names(&it.text, all)) {
@@ -78,7 +78,7 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> TestError {
         did_you_mean(near.into_iter().take(NAMES_MAX))
     };
     let (wanted, tests) = (wanted.join(" or "), counted(all.len(), "test"));
-    TestError::new(
+    Diagnostic::new(
         format!("no test is chosen: {wanted} finds none of {tests}"),
         hint,
     )
@@ -115,7 +115,7 @@ fn near_names<'a>(text: &str, all: &[TestOf<'a>]) -> Vec<&'a str> {
     names.filter(is_close).collect()
 }
 
-fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
+fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> Diagnostic {
     let known: BTreeSet<&str> = all
         .iter()
         .flat_map(|test| test.head().tags.iter().map(String::as_str))
@@ -141,7 +141,7 @@ fn by_tag(rules: &[TagRule], all: &[TestOf<'_>], named: usize) -> TestError {
         rules.collect::<Vec<String>>().join(" "),
         counted(named, "test"),
     );
-    TestError::new(
+    Diagnostic::new(
         format!("no test is chosen: {rules} leaves none of {tests}"),
         hint,
     )

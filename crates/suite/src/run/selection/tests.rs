@@ -17,7 +17,7 @@ fn plans() -> Vec<SuitePlan> {
     vec![first, second]
 }
 
-fn choose(selection: &Selection) -> Result<Vec<String>, TestError> {
+fn choose(selection: &Selection) -> Result<Vec<String>, Diagnostic> {
     let plans = plans();
     let chosen = selection.choose(&tests_of(&plans))?;
     let name = |test: &TestOf<'_>| format!("{}:{}", test.suite, test.name());

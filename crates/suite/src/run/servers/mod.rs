@@ -49,7 +49,7 @@ pub struct Pool {
 struct Past {
     has_run: bool,
     failures: u32,
-    failure: Option<TestError>,
+    failure: Option<Diagnostic>,
 }
 
 /// The tools that a server lists, or why it does not.
@@ -135,7 +135,7 @@ impl Pool {
     }
 
     /// Starts one more session, unless that has failed too often. Ends when the run is broken off.
-    async fn start(&self, list_timeout: Duration) -> Result<Arc<Connected>, TestError> {
+    async fn start(&self, list_timeout: Duration) -> DiagnosticResult<Arc<Connected>> {
         if let Some(failure) = &lock(&self.past).failure {
             return Err(failure.clone());
         }
@@ -144,7 +144,7 @@ impl Pool {
             connected = self.connect(list_timeout) => connected,
             () = stop.requested(StopLevel::Now) => {
                 let message = sentence!("interrupted while the server `{}` started", self.plan.name);
-                Err(TestError::new(message, "run again to finish"))
+                Err(Diagnostic::new(message, "run again to finish"))
             }
         };
         let mut past = lock(&self.past);
@@ -166,7 +166,7 @@ impl Pool {
     }
 
     /// A session with the server, and its tools.
-    async fn connect(&self, list_timeout: Duration) -> Result<Arc<Connected>, TestError> {
+    async fn connect(&self, list_timeout: Duration) -> DiagnosticResult<Arc<Connected>> {
         let mut options = self.plan.session.options();
         let declined = Arc::new(Declined::default());
         options.responder = Arc::new(Watching {
@@ -211,7 +211,7 @@ impl Pool {
     }
 
     /// The mock: that of the sessions before, unless each test gets one that nobody used.
-    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec]) -> Result<Mock, TestError> {
+    fn mock(&self, spec: &MockSpec, faults: &[FaultSpec]) -> DiagnosticResult<Mock> {
         let mut kept = lock(&self.mock);
         if let Some(mock) = kept.as_ref().filter(|_| !self.plan.is_fresh) {
             return Ok(mock.clone());
@@ -220,9 +220,9 @@ impl Pool {
         Ok(kept.insert(mock).clone())
     }
 
-    fn failed(&self, why: impl Into<Message>, hint: impl Into<Message>) -> TestError {
+    fn failed(&self, why: impl Into<Message>, hint: impl Into<Message>) -> Diagnostic {
         let (name, why) = (&self.plan.name, why.into());
-        TestError::new(sentence!("the server `{name}` does not run: {why}"), hint)
+        Diagnostic::new(sentence!("the server `{name}` does not run: {why}"), hint)
     }
 }
 
@@ -234,7 +234,7 @@ impl Connected {
 
 impl<'a> Turn<'a> {
     /// The session that tests share; one of a server that was just started, where each test gets its own.
-    pub async fn session(&self) -> Result<Lease<'a>, TestError> {
+    pub async fn session(&self) -> DiagnosticResult<Lease<'a>> {
         if self.pool.plan.is_fresh {
             let connected = self.pool.start(self.list_timeout).await?;
             return Ok(Lease::new(self.pool, connected, false));
@@ -250,7 +250,7 @@ impl<'a> Turn<'a> {
     }
 
     /// A session that no other test uses meanwhile.
-    pub async fn own_session(&self) -> Result<Lease<'a>, TestError> {
+    pub async fn own_session(&self) -> DiagnosticResult<Lease<'a>> {
         let plan = &self.pool.plan;
         if plan.is_fresh || plan.parallel <= 1 {
             return self.session().await;

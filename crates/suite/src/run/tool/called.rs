@@ -1,4 +1,4 @@
-//! What came of a call.
+//! The outcome of a call.
 
 use mcprove_check::negative_path::NegativePathReport;
 use mcprove_check::tool_result::Fault;
@@ -16,7 +16,7 @@ const STDERR_LINES_MAX: usize = 10;
 /// How much of such a line is told.
 const STDERR_CHARACTERS_MAX: usize = 300;
 
-/// What came of a call.
+/// The outcome of a call.
 pub struct Called {
     /// The result, where there is one: of a success, or of a failure that the tool itself reported.
     pub result: Option<Value>,

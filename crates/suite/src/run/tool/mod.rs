@@ -1,6 +1,6 @@
 //! A call of a tool, carried out and judged.
 //!
-//! `called` is what came of the call, `judged` holds that against the expectations, `negative` makes the
+//! `called` is the outcome of the call, `judged` holds that against the expectations, `negative` makes the
 //! bad requests.
 
 mod called;
@@ -47,7 +47,7 @@ pub async fn run(test: &ToolTestPlan, context: Context<'_>) -> TestReport {
 
 /// How a test ended.
 enum End {
-    /// What came of it is in the report.
+    /// Its outcome is in the report.
     Judged,
     /// It cannot be run here, for this reason.
     Skipped(String),
@@ -55,15 +55,15 @@ enum End {
     Error(ScoreError),
 }
 
-impl From<TestError> for End {
-    fn from(error: TestError) -> Self {
+impl From<Diagnostic> for End {
+    fn from(error: Diagnostic) -> Self {
         Self::Error(error.into())
     }
 }
 
 impl End {
     fn of(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
-        TestError::new(message, hint).into()
+        Diagnostic::new(message, hint).into()
     }
 }
 
@@ -284,7 +284,7 @@ fn in_company(called: &Called, stop: &Stop) -> End {
     );
     let hint =
         sentence!("give the server `parallel: 1`, or `fresh: true`, to see whose fault it is");
-    End::Error(ScoreError::from(TestError::new(message, hint)).inconclusive())
+    End::Error(ScoreError::from(Diagnostic::new(message, hint)).inconclusive())
 }
 
 fn declines(method: &str, called: &Called) -> End {
@@ -297,17 +297,13 @@ fn declines(method: &str, called: &Called) -> End {
         "give the server `accept_requests: true` to answer what it asks for, or `accept_requests: false` \
                 to judge what it does without"
     );
-    End::Error(ScoreError::from(TestError::new(message, hint)).inconclusive())
+    End::Error(ScoreError::from(Diagnostic::new(message, hint)).inconclusive())
 }
 
 fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
-    let hint = match nearest(
-        context.plan.servers.keys().map(String::as_str),
-        &test.server,
-    ) {
-        Some(near) => sentence!("did you mean {near:?}?"),
-        None => sentence!("name one that stands under `servers:`"),
-    };
+    let known = context.plan.servers.keys().map(String::as_str);
+    let otherwise = sentence!("name one that stands under `servers:`");
+    let hint = meant(nearest(known, &test.server), otherwise);
     let message = format!("the suite has no server {:?}", test.server);
     ScoreError::new("server", message, hint)
 }

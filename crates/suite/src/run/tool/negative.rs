@@ -114,7 +114,7 @@ fn refuse_schema(schema: &Value, error: &SubjectError, report: &mut TestReport) 
     report.fail("inputSchema", expected, actual, message);
 }
 
-/// Holds what came of the bad requests against the gate of the test, or the default one.
+/// Holds the outcome of the bad requests against the gate of the test, or the default one.
 fn gate(
     test: &ToolTestPlan,
     plan: &NegativePathPlan,

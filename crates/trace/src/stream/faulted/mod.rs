@@ -82,7 +82,7 @@ impl FaultedCalls {
         &mut self,
         event: &Event<'_>,
         metrics: &mut FaultMetrics,
-    ) -> Result<Attribution, FactError> {
+    ) -> FactResult<Attribution> {
         let at = event.at;
         Ok(match event.kind {
             EventKind::ScenarioEvent { name, data, .. } => {
@@ -212,7 +212,7 @@ impl FaultedCalls {
         data: &str,
         at: Duration,
         metrics: &mut FaultMetrics,
-    ) -> Result<Attribution, FactError> {
+    ) -> FactResult<Attribution> {
         match name {
             // Without a plan of faults it is a recording, whose calls are all of interest.
             StrikeFact::NAME if self.is_watching => {

@@ -79,7 +79,7 @@ impl CustomScenario {
     }
 
     /// What is wrong with its name.
-    pub fn check(&self) -> Result<(), Diagnostic> {
+    pub fn check(&self) -> DiagnosticResult {
         let name = &self.name;
         if name.is_empty() || find(name).is_some() {
             let message = format!("a scenario of your own cannot be called {name:?}");
@@ -92,7 +92,7 @@ impl CustomScenario {
     }
 
     /// Takes what the scenario of its name among `known` does, with the settings of this one.
-    pub fn adopt(&mut self, known: &[Scenario]) -> Result<(), Diagnostic> {
+    pub fn adopt(&mut self, known: &[Scenario]) -> DiagnosticResult {
         let custom = known.iter().filter_map(|scenario| match &scenario.kind {
             ScenarioKind::Custom(it) if it.name == self.name => Some(it),
             _ => None,
@@ -141,7 +141,7 @@ impl ScenarioType for Unknown {
         Box::pin(std::future::ready(Err(RunError::Config(message.into()))))
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let name = facts.header.scenario.kind.name();
         report.warnings.push(format!(
             "the scenario {name:?} is not known here, so what it concludes is left out"

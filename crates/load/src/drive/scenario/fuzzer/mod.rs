@@ -115,7 +115,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Notes what came of a payload, and returns the session for the next: the same, or a new one
+    /// Notes the outcome of a payload, and returns the session for the next: the same, or a new one
     /// if that is over. None when the server is gone.
     async fn conclude(
         &self,
@@ -257,8 +257,7 @@ async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, Connec
 impl ScenarioType for Fuzzer {
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
-            let payloads =
-                choose(&self.payloads).map_err(|message| RunError::Config(message.into()))?;
+            let payloads = choose(&self.payloads);
             let first = context.connect().await?;
             let phase = context.phase(PHASE, "fuzz", 1, true);
             let (tool, arguments) = target(context, &first.session).await?;
@@ -301,7 +300,7 @@ impl ScenarioType for Fuzzer {
         })
     }
 
-    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
+    fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let cases: Vec<FuzzFact> = facts.all()?;
         let judged = fuzz::report(cases.into_iter().map(|case| case.0).collect());
         report.verdicts.push(fuzz::verdict(&judged));

@@ -16,6 +16,7 @@ const NEEDS_SERVERS: &str = "is for a comparison of servers, not of directories"
 
 /// Arguments of `mcprove compare`.
 #[derive(Debug, Args)]
+#[command(mut_arg("duration", |it| it.help("How long each run lasts [default: 1s]")))]
 pub struct Arguments {
     /// Directories: BASELINE, then one or more CURRENT; each a run, or a directory of runs
     #[arg(value_name = "DIR")]

@@ -4,7 +4,7 @@ use mcprove_load::run::{Comparer, ComparisonProgress, Side};
 use mcprove_score::compare::RUNS_DEFAULT;
 
 use super::{Arguments, code, show};
-use crate::load_run::{describe, run_on};
+use crate::load_run::run_on;
 use crate::prelude::*;
 
 /// Compares the servers that were named.
@@ -85,24 +85,8 @@ impl LiveView {
 }
 
 fn failure(error: CompareError, stop: &Stop) -> Failure {
-    let was_interrupted = !stop.is_running();
     match error {
-        CompareError::Stopped { ref directory, .. } => {
-            let mut hint = error.hint();
-            if let Some(directory) = directory {
-                hint = hint.then(format!("; what was run is in {}", directory.display()));
-            }
-            Failure::new(error.to_string(), hint).with_code(ExitCode::Interrupted)
-        }
-        CompareError::Run {
-            side,
-            number,
-            count,
-            source,
-        } => describe(&source, was_interrupted).within(&format!(
-            "run {number} of {count} on the {} server could not be made",
-            side.name()
-        )),
+        CompareError::Run { .. } if !stop.is_running() => Failure::interrupted(),
         error => error.into(),
     }
 }

@@ -23,10 +23,6 @@ const OF_BOTH: &str = "files config explain seed out json report";
 const OF_SERVERS: &str =
     "server url transport header env working_dir command stderr_log tee_stderr";
 
-fn has(list: &str, name: &str) -> bool {
-    list.split(' ').any(|own| own == name)
-}
-
 /// Which tests of suites are run, and how.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Suites")]
@@ -106,7 +102,7 @@ impl Given {
     }
 
     fn first_of(&self, list: &str) -> Option<&String> {
-        self.0.iter().find(|name| has(list, name))
+        self.0.iter().find(|name| has_word(list, name))
     }
 
     /// Whether a flag of suites is among them.
@@ -116,13 +112,13 @@ impl Given {
 
     /// Refuses what suites do not have. `file` is one of them.
     pub fn check_for_suites(&self, file: &str) -> Result<()> {
-        let is_known = |name: &&String| has(OF_SUITES, name) || has(OF_BOTH, name);
+        let is_known = |name: &&String| has_word(OF_SUITES, name) || has_word(OF_BOTH, name);
         let Some(name) = self.0.iter().find(|it| !is_known(it)) else {
             return Ok(());
         };
         let sessions = SessionSettings::declared().iter();
         let mut sessions = sessions.chain(TimeLimits::declared());
-        let hint = if has(OF_SERVERS, name) || sessions.any(|it| it.has_name(name)) {
+        let hint = if has_word(OF_SERVERS, name) || sessions.any(|it| it.has_name(name)) {
             "a suite names its servers itself, under `servers:`"
         } else {
             "a suite says it itself, in an entry under `load:`"

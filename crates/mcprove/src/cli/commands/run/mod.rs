@@ -165,7 +165,7 @@ async fn run_loads(arguments: &Arguments) -> Result {
                 runs.push(ServerRun::made(name, report, directory.as_ref()));
             }
             Err(error) => {
-                let failure = describe(&error, !stop.is_running());
+                let failure = describe(error, !stop.is_running());
                 if is_one {
                     return Err(failure);
                 }

@@ -44,7 +44,7 @@ pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result {
     }
 }
 
-/// Runs the suites once, and tells what came of it.
+/// Runs the suites once, and tells its outcome.
 async fn round(
     arguments: &Arguments,
     suites: &[PathBuf],
@@ -240,7 +240,7 @@ fn choose<'a>(arguments: &Arguments, tests: &[TestOf<'a>]) -> Result<Chosen<'a>>
 /// What is chosen.
 fn select(
     arguments: &Arguments,
-    failed: &Result<Option<FailedTests>, TestError>,
+    failed: &DiagnosticResult<Option<FailedTests>>,
 ) -> Result<Selection> {
     let mut selection = Selection {
         filters: arguments.suite.filter.clone(),

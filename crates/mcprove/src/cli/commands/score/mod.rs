@@ -113,7 +113,7 @@ fn read(arguments: &Arguments) -> Result<(Option<Gates>, Traces), ConfigErrors> 
     }
 }
 
-/// Prints and writes what came of it; the exit code is the verdict.
+/// Prints and writes its outcome; the exit code is the verdict.
 fn show(traces: &Traces, gates: Option<&Gates>, reports: &Reports) -> Result {
     let report = match gates {
         Some(gates) => traces.score(gates),

@@ -12,7 +12,7 @@ fn json(text: &str) -> Option<Value> {
 }
 
 fn validator() -> jsonschema::Validator {
-    jsonschema::validator_for(schema().as_value()).unwrap()
+    jsonschema::validator_for(&schema()).unwrap()
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_schema_is_not_stricter_than_the_reader() {
 #[test]
 fn everything_is_described() {
     let schema = schema();
-    let properties = schema.as_value()["properties"].as_object().unwrap();
+    let properties = schema["properties"].as_object().unwrap();
     for (name, block) in properties {
         if block.get("$ref").is_some() {
             continue;

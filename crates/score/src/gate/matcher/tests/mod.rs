@@ -15,7 +15,7 @@ fn difference(given: &Value, actual: &Value) -> Difference {
     matcher(given).matches(actual).unwrap_err()
 }
 
-fn error(given: &Value) -> MatcherError {
+fn error(given: &Value) -> Diagnostic {
     Matcher::from_value(given).expect_err(&given.to_string())
 }
 

@@ -13,7 +13,7 @@ use super::super::*;
 use super::a_tool;
 use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
+use mcprove_settings::message::Diagnostic;
 
 struct Model(Mutex<VecDeque<Result<ModelReply, WireError>>>);
 
@@ -36,7 +36,7 @@ impl Toolbox for Tools {
         &self.0
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, Diagnostic>> {
         Box::pin(async move {
             let count = {
                 let mut count = self.1.lock().unwrap();
@@ -175,7 +175,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         async move {
             match replayer.send(&ask(&body)).await {
                 Err(WireError {
-                    kind: WireErrorKind::Final(TestError { message, hint }),
+                    kind: WireErrorKind::Final(Diagnostic { message, hint, .. }),
                     ..
                 }) => {
                     assert!(
@@ -203,7 +203,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
 
     let (query, none) = (json!({ "query": "y" }), json!({}));
     let missed = replayer.call(called("api", "search", &query));
-    let TestError { message, .. } = missed.await.unwrap_err();
+    let Diagnostic { message, .. } = missed.await.unwrap_err();
     assert!(
         message
             .rendered()
@@ -211,7 +211,7 @@ async fn a_miss_names_the_nearest_and_the_difference() {
         "{message:?}"
     );
     let missed = replayer.call(called("api", "drop", &none));
-    let TestError { message, .. } = missed.await.unwrap_err();
+    let Diagnostic { message, .. } = missed.await.unwrap_err();
     assert!(
         message.rendered().contains("a call of search of api"),
         "{message:?}"
@@ -265,7 +265,7 @@ async fn the_nearest_request_is_the_one_that_says_the_same() {
     let redactor = crate::plan::Environment::new(|_| None).redactor();
     let replayer = Replayer::new(&run, &[], redactor);
     let error = replayer.send(&ask(&json!({ "messages": ["hi"] }))).await;
-    let WireErrorKind::Final(TestError { message: told, .. }) = error.unwrap_err().kind else {
+    let WireErrorKind::Final(Diagnostic { message: told, .. }) = error.unwrap_err().kind else {
         panic!("it is final");
     };
     assert!(

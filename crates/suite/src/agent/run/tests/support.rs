@@ -15,11 +15,11 @@ use crate::agent::live_toolbox::LiveToolbox;
 use crate::agent::run::{FinishedRun, run_once};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::agent::wire::LiveWire;
-use crate::error::TestError;
 use crate::gates;
 use crate::plan::{
     AgentTestPlan, Budget, Driver, Environment, ModelPlan, Provider, Reach, ServerPlan, TestHead,
 };
+use mcprove_settings::message::Diagnostic;
 
 pub const KEY: &str = "sk-planted-secret";
 pub const BOTH: [Provider; 2] = [Provider::Anthropic, Provider::OpenAi];
@@ -114,7 +114,7 @@ impl Toolbox for Noting<'_> {
         self.inner.tools()
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, Diagnostic>> {
         self.reached.lock().unwrap().push(call.tool.to_owned());
         self.inner.call(call)
     }

@@ -11,8 +11,8 @@ use super::support::{BOTH, injecting, model, play_with, test};
 use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
 use crate::agent::run::{FinishedRun, fill_texts, run_once};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::error::TestError;
 use crate::plan::{AgentTestPlan, Environment, Provider};
+use mcprove_settings::message::Diagnostic;
 
 /// A wire that says what it is told to, and does not wait.
 struct Told {
@@ -39,7 +39,7 @@ impl Toolbox for Empty {
         &[]
     }
 
-    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, _: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, Diagnostic>> {
         unreachable!("there are no tools")
     }
 }
@@ -174,10 +174,7 @@ async fn a_model_that_is_too_slow_for_the_budget_has_used_it_up() {
 #[tokio::test]
 async fn what_is_not_recorded_is_not_the_agents_doing() {
     let missing = Err(WireError {
-        kind: WireErrorKind::Final(TestError {
-            message: "no such request".into(),
-            hint: "record it".into(),
-        }),
+        kind: WireErrorKind::Final(Diagnostic::new("no such request", "record it")),
         duration: Duration::ZERO,
     });
     let (finished, waits) = told(vec![missing], |_| {}).await;
@@ -210,7 +207,7 @@ impl Toolbox for Together {
         &self.tools
     }
 
-    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, TestError>> {
+    fn call<'a>(&'a self, call: ToolRequest<'a>) -> BoxFuture<'a, Result<ToolAnswer, Diagnostic>> {
         Box::pin(async move {
             self.barrier.wait().await;
             let seconds = if call.tool == "fetch_page" { 9 } else { 2 };

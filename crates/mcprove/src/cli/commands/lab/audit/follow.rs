@@ -23,7 +23,7 @@ pub async fn run(file: &Path, filters: &FilterArguments, as_json: bool) -> Resul
             // Nobody reads what is shown any more.
             return Ok(ExitCode::Passed);
         }
-        // The file is opened anew each time: it may be another one, and nobody is kept from
+        // The file is opened again each time: it may be another one, and nobody is kept from
         // removing it.
         tokio::select! {
             () = &mut interrupted => return Ok(ExitCode::Interrupted),

@@ -94,9 +94,9 @@ fn check_places(places: &[String]) -> Result<()> {
     for place in places {
         let column = place.split(['.', '[']).next().unwrap_or_default();
         if !COLUMNS.contains(&column) {
-            let hint = nearest(COLUMNS.into_iter(), column).map_or_else(
-                || "a place begins with a column, such as response.content[0]".to_owned(),
-                |near| format!("did you mean {near:?}?"),
+            let hint = meant(
+                nearest(COLUMNS.into_iter(), column),
+                "a place begins with a column, such as response.content[0]",
             );
             let message = format!("--ignore {place:?}: there is no column {column:?}");
             return refuse(message, hint);
