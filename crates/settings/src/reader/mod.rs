@@ -226,7 +226,7 @@ impl<'d> Reader<'d> {
         node: &'n Node,
         label: impl Into<Part>,
         known: &[&str],
-        advice: Advice,
+        advice: impl Fn(&str) -> Option<Message>,
     ) -> Section<'n> {
         let label = label.into();
         let fields: &[Field] = match &node.data {
