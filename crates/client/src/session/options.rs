@@ -162,9 +162,9 @@ impl SessionOptions {
     }
 
     /// Sets the revision to speak.
-    pub fn with_revision(self, revision: Revision) -> Self {
-        let protocol = ProtocolChoice::Revision(revision);
-        Self { protocol, ..self }
+    pub fn with_revision(mut self, revision: Revision) -> Self {
+        self.protocol = ProtocolChoice::Revision(revision);
+        self
     }
 
     /// Sets who answers what the server asks of its client.

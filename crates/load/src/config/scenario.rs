@@ -1,6 +1,6 @@
 //! The section `[scenario]`: which one, its settings, and what it calls.
 
-use mcprove_settings::reader::suggestion;
+use mcprove_settings::reader::{meant, near, one_of};
 use mcprove_settings::setting::{Elsewhere, cannot_both};
 
 use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
@@ -23,8 +23,8 @@ pub fn read(
     let given = reader.section(node, section("scenario"), &known, |name| {
         let of_chosen = || {
             let own = chosen?.all_settings().chain([&TYPE, &TOOL_CALL]);
-            let own: BTreeSet<&str> = own.map(|setting| setting.name).collect();
-            Some(suggestion(&Vec::from_iter(own), name))
+            let own = own.map(|it| it.name);
+            Some(meant(near(&known, name), one_of(&Vec::from_iter(own))))
         };
         advice(name).or_else(of_chosen)
     });

@@ -276,7 +276,7 @@ impl<'d> Reader<'d> {
 }
 
 /// Lists the names that there are.
-fn one_of(known: &[&str]) -> String {
+pub fn one_of(known: &[&str]) -> String {
     format!("known: {}", known.join(", "))
 }
 
