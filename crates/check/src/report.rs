@@ -89,8 +89,8 @@ fn outcome(outcome: ToolOutcome) -> (Tone, &'static str) {
 
 fn verdict(report: &ProbeReport) -> Verdict {
     let (tone, word) = match report.outcome {
-        ProbeOutcome::Passed => (Tone::Good, "PASSED"),
-        ProbeOutcome::Failed => (Tone::Bad, "FAILED"),
+        ProbeOutcome::Passed => (Tone::Good, "PASS"),
+        ProbeOutcome::Failed => (Tone::Bad, "FAIL"),
         ProbeOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
         ProbeOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
     };

@@ -199,20 +199,19 @@ fn redact_values(values: &Named) -> BTreeMap<&str, String> {
 
 // How the parts of a server are serialised: without secrets.
 
-fn show_text<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    redact_text(text).serialize(serializer)
+macro_rules! shown {
+    ($($show:ident: $kind:ty = $redact:ident,)*) => {$(
+        fn $show<S: Serializer>(value: &$kind, serializer: S) -> Result<S::Ok, S::Error> {
+            $redact(value).serialize(serializer)
+        }
+    )*};
 }
 
-fn show_url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    redact_urls(url).serialize(serializer)
-}
-
-fn show_arguments<S: Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {
-    redact_arguments(words).serialize(serializer)
-}
-
-fn show_values<S: Serializer>(values: &Named, serializer: S) -> Result<S::Ok, S::Error> {
-    redact_values(values).serialize(serializer)
+shown! {
+    show_text: str = redact_text,
+    show_url: str = redact_urls,
+    show_arguments: [String] = redact_arguments,
+    show_values: Named = redact_values,
 }
 
 impl Server {
@@ -236,20 +235,21 @@ impl Server {
 
     /// A server at a streamable HTTP endpoint.
     pub fn http(url: impl Into<String>) -> Self {
-        let (url, headers) = (url.into(), BTreeMap::new());
-        Self::over(String::new(), Transport::Http { url, headers })
+        Self::at(url, |url, headers| Transport::Http { url, headers })
     }
 
     /// A server at an HTTP+SSE endpoint (revision 2024-11-05).
     pub fn sse(url: impl Into<String>) -> Self {
-        let (url, headers) = (url.into(), BTreeMap::new());
-        Self::over(String::new(), Transport::Sse { url, headers })
+        Self::at(url, |url, headers| Transport::Sse { url, headers })
     }
 
     /// A server at a WebSocket address.
     pub fn websocket(url: impl Into<String>) -> Self {
-        let (url, headers) = (url.into(), BTreeMap::new());
-        Self::over(String::new(), Transport::WebSocket { url, headers })
+        Self::at(url, |url, headers| Transport::WebSocket { url, headers })
+    }
+
+    fn at(url: impl Into<String>, transport: fn(String, Named) -> Transport) -> Self {
+        Self::over(String::new(), transport(url.into(), BTreeMap::new()))
     }
 
     /// A server in this process. `open` is called for each connection, in the runtime of whoever connects: it starts

@@ -18,7 +18,7 @@ const TEXT_MAX: usize = 600;
 const EXCERPT_MAX: usize = 1 << 20;
 
 /// Whether something is good news.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     #[default]
     Neutral,

@@ -11,6 +11,7 @@
 
 use std::fmt::Write as _;
 
+use mcprove_settings::kind::{SHARE, WHOLE};
 use mcprove_settings::registry::did_you_mean;
 
 use super::ordinals::Ordinals;
@@ -114,13 +115,16 @@ impl FaultSpec {
             "server" => self.target.server = Some(text()?),
             "calls" => self.calls = Some(ordinals(&value)?),
             "rate" => {
-                let rate = value.as_f64().filter(|rate| (0.0..=1.0).contains(rate));
-                self.rate = Some(rate.ok_or("must be a number from 0 to 1")?);
+                check_kind(SHARE, &value)?;
+                self.rate = value.as_f64();
             }
-            "seed" => self.seed = Some(value.as_u64().ok_or("must be a whole number from 0")?),
+            "seed" => {
+                check_kind(WHOLE, &value)?;
+                self.seed = value.as_u64();
+            }
             _ => {
                 if let Some(setting) = setting_of(self.kind, name) {
-                    check_own(setting, &value)?;
+                    check_kind(setting.kind, &value)?;
                 }
                 self.settings.insert(name.to_owned(), value);
             }
@@ -303,20 +307,18 @@ fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
 }
 
 /// What is wrong with the value of a setting of a kind.
-fn check_own(setting: &Setting, value: &Value) -> Result<(), String> {
-    let is_right = match setting.kind {
+fn check_kind(kind: Kind, value: &Value) -> Result<(), String> {
+    let is_right = match kind {
         Kind::Whole(least, most) => value
             .as_u64()
             .is_some_and(|value| (least..=most).contains(&value)),
+        Kind::Number(range) => value.as_f64().is_some_and(|value| range.contains(value)),
         _ => value.is_i64(),
     };
     if is_right {
         return Ok(());
     }
-    Err(format!(
-        "must be a {}, not {value}",
-        setting.kind.describe()
-    ))
+    Err(format!("must be a {}, not {value}", kind.describe()))
 }
 
 fn ordinals(value: &Value) -> Result<Ordinals, String> {

@@ -37,6 +37,7 @@ mod words;
 mod tests;
 
 pub use error::ImportError;
+pub use named_count::BEFORE_TOOL;
 pub use native::tool_calls_from_envelope;
 pub use recording::{import_records, read_records};
 pub use tokens::{total as total_tokens, usage as usage_tokens};

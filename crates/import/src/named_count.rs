@@ -5,6 +5,10 @@ use mcprove_settings::{message, number};
 
 use crate::prelude::*;
 
+/// What stands between the names of a server and of its tool where the recordings of several servers are read as one.
+/// No name has such a character.
+pub const BEFORE_TOOL: char = '\u{1}';
+
 /// What is told of results that come again.
 pub const HAS_ONE_ALREADY: &str = "for a call that has one already, the last holds";
 
@@ -19,11 +23,12 @@ pub struct NamedCount {
 }
 
 impl NamedCount {
-    /// One more.
+    /// One more, under the name that a tool has on its server.
     pub fn push(&mut self, name: &str) {
         self.count += 1;
         if self.names.len() < NAMES_MAX {
-            self.names.push(name.to_owned());
+            let own = name.rsplit(BEFORE_TOOL).next().unwrap_or_default();
+            self.names.push(own.to_owned());
         }
     }
 

@@ -38,7 +38,6 @@ pub fn audit_document(rows: &[AuditRow], file: &str) -> Document {
 fn about(subject: &str, sections: Vec<Section>) -> Document {
     Document {
         title: format!("Audit of {subject}"),
-        subject: vec![subject.to_owned()],
         sections,
         ..Document::default()
     }

@@ -36,7 +36,7 @@ pub use mcprove_trace::{
     AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
     StopReason, ToolCall, ToolResult, canonical,
 };
-pub use serde::{Deserialize, Serialize};
+pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::{Map, Value, json};
 
 #[cfg(feature = "eval")]

@@ -53,6 +53,7 @@ pub enum Severity {
 /// ```
 #[sparse]
 #[data]
+#[serde(remote = "Self")]
 pub struct Verdict {
     /// The detector, in `snake_case`.
     pub detector: String,
@@ -66,21 +67,42 @@ pub struct Verdict {
     pub sentence: Message,
     /// What to try next.
     pub hint: Option<Message>,
+    /// The limit that it is about, if it is about one.
+    #[serde(skip)]
+    limit: Option<String>,
 }
 
-/// What the detector of a limit begins with.
+/// What the detector of a limit begins with, in files too.
 const LIMIT: &str = "threshold:";
+
+impl Serialize for Verdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Verdict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::deserialize(deserializer).map(Self::with_stored_limit)
+    }
+}
 
 impl Verdict {
     /// The same, as about the limit that its detector names.
     pub fn about_limit(mut self) -> Self {
         self.detector.insert_str(0, LIMIT);
+        self.with_stored_limit()
+    }
+
+    /// The same after it was read from a file, where only the detector tells that it is about a limit.
+    pub fn with_stored_limit(mut self) -> Self {
+        self.limit = self.detector.strip_prefix(LIMIT).map(str::to_owned);
         self
     }
 
     /// The limit that it is about.
     pub fn limit(&self) -> Option<&str> {
-        self.detector.strip_prefix(LIMIT)
+        self.limit.as_deref()
     }
 
     /// The target holds.
@@ -92,6 +114,7 @@ impl Verdict {
             numbers: BTreeMap::new(),
             sentence: sentence.into(),
             hint: None,
+            limit: None,
         }
     }
 
@@ -206,5 +229,11 @@ mod tests {
         assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), verdict);
         let pass = serde_json::to_string(&Verdict::pass("race", "Same.")).unwrap();
         assert!(!pass.contains("hint"), "{pass}");
+        let limit = Verdict::inconclusive("p99", "Few calls.", "longer").about_limit();
+        let json = serde_json::to_value(&limit).unwrap();
+        assert_eq!(json["detector"], "threshold:p99");
+        assert!(json.get("limit").is_none(), "{json}");
+        let read: Verdict = serde_json::from_value(json).unwrap();
+        assert_eq!((read.limit(), &read), (Some("p99"), &limit));
     }
 }

@@ -37,6 +37,8 @@ pub struct ConfigError {
     pub hint: Option<Message>,
     /// What is said of it where nothing of the file may be shown.
     pub gist: &'static str,
+    /// Whether that is all that is said of it.
+    pub is_hidden: bool,
     /// Whether the file is YAML, so that keys are spelled as there.
     pub is_yaml: bool,
 }
@@ -82,6 +84,7 @@ impl ConfigError {
             message: message.into(),
             hint: Some(hint.into()),
             gist: outside::OTHER,
+            is_hidden: false,
             is_yaml: false,
         }
     }

@@ -415,6 +415,10 @@ pub trait UserError: fmt::Display {
     fn exit_code(&self) -> u8 {
         self.inner().map_or(2, UserError::exit_code)
     }
+    /// Whether its text is several problems, each with the word "error", its place and its own hint.
+    fn is_list(&self) -> bool {
+        self.inner().is_some_and(UserError::is_list)
+    }
     /// What the server wrote to stderr.
     fn stderr(&self) -> &str {
         self.inner().map_or("", UserError::stderr)
@@ -428,7 +432,11 @@ impl UserError for Diagnostic {
 }
 
 /// Every problem of a file is written with its own hint.
-impl UserError for crate::error::ConfigErrors {}
+impl UserError for crate::error::ConfigErrors {
+    fn is_list(&self) -> bool {
+        true
+    }
+}
 impl UserError for serde_json::Error {}
 
 impl UserError for std::io::Error {

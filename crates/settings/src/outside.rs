@@ -40,11 +40,8 @@ pub fn is_linked(file: &Path) -> bool {
 /// A problem of a file, without a word of it if the file is a link. A name that cannot be shown cannot be looked up
 /// either, so the file may be one.
 pub(super) fn checked(error: ConfigError) -> ConfigError {
-    let is_hidden = [LINKED, OUTSIDE]
-        .map(|hint| Some(Message::from(hint)))
-        .contains(&error.hint);
     let is_unknown = error.file.contains('\u{fffd}');
-    if !is_hidden && (is_unknown || is_linked(Path::new(&error.file))) {
+    if !error.is_hidden && (is_unknown || is_linked(Path::new(&error.file))) {
         hide(error, LINKED)
     } else {
         error
@@ -62,6 +59,7 @@ fn hide(error: ConfigError, hint: &'static str) -> ConfigError {
         message: error.gist.into(),
         hint: Some(hint.into()),
         excerpt: None,
+        is_hidden: true,
         ..error
     }
 }

@@ -39,20 +39,8 @@ pub struct State {
     pub meta: RequestMeta,
     pub revision: Option<Revision>,
     pub violations: Violations,
-    pub changes: ListChanges,
     pub late_replies: u64,
     pub raw: RawTraffic,
-}
-
-/// How often the server said that one of its lists changed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ListChanges {
-    /// `notifications/tools/list_changed`.
-    pub tools: u64,
-    /// `notifications/prompts/list_changed`.
-    pub prompts: u64,
-    /// `notifications/resources/list_changed`.
-    pub resources: u64,
 }
 
 pub struct Waiting {

@@ -249,12 +249,8 @@ impl Core {
     }
 
     fn receive_notification(&self, method: &str, params: &str) {
-        match method {
-            "notifications/progress" => self.receive_progress(params),
-            "notifications/tools/list_changed" => self.lock().changes.tools += 1,
-            "notifications/prompts/list_changed" => self.lock().changes.prompts += 1,
-            "notifications/resources/list_changed" => self.lock().changes.resources += 1,
-            _ => {}
+        if method == "notifications/progress" {
+            self.receive_progress(params);
         }
         if let Some(handler) = &self.options.on_notification {
             self.call_handler("the handler of notifications", || handler(method, params));

@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 
 use self::prelude::*;
 
-pub use self::core::{ListChanges, Start};
+pub use self::core::Start;
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;
@@ -257,11 +257,6 @@ impl Session {
     /// The injected fault that struck the request with this id, as far as is remembered.
     pub fn met_fault(&self, request_id: u64) -> Option<Strike> {
         self.core.channel.get()?.met_fault(request_id)
-    }
-
-    /// How often the server said that a list changed.
-    pub fn list_changes(&self) -> ListChanges {
-        self.core.lock().changes
     }
 
     /// How many answers came after their call had been given up.

@@ -156,37 +156,32 @@ impl Default for SessionOptions {
 
 impl SessionOptions {
     /// Sets how long a call may take.
-    pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
-        Self {
-            call_timeout,
-            ..self
-        }
+    pub fn with_call_timeout(mut self, call_timeout: Duration) -> Self {
+        self.call_timeout = call_timeout;
+        self
     }
 
     /// Sets the revision to speak.
-    pub fn with_revision(self, revision: Revision) -> Self {
-        let protocol = ProtocolChoice::Revision(revision);
-        Self { protocol, ..self }
+    pub fn with_revision(mut self, revision: Revision) -> Self {
+        self.protocol = ProtocolChoice::Revision(revision);
+        self
     }
 
     /// Sets who answers what the server asks of its client.
-    pub fn with_responder(self, responder: impl Responder + 'static) -> Self {
-        let responder = Arc::new(responder);
-        Self { responder, ..self }
+    pub fn with_responder(mut self, responder: impl Responder + 'static) -> Self {
+        self.responder = Arc::new(responder);
+        self
     }
 
     /// Sets who is told of notifications: their method and their parameters, as JSON.
-    pub fn with_notifications(self, told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
-        let on_notification: Option<NotificationHandler> = Some(Arc::new(told));
-        Self {
-            on_notification,
-            ..self
-        }
+    pub fn with_notifications(mut self, told: impl Fn(&str, &str) + Send + Sync + 'static) -> Self {
+        self.on_notification = Some(Arc::new(told));
+        self
     }
 
     /// Sets what stands around the channel, such as faults.
-    pub fn with_layer(self, layer: impl ChannelLayer + 'static) -> Self {
-        let layer: Option<Arc<dyn ChannelLayer>> = Some(Arc::new(layer));
-        Self { layer, ..self }
+    pub fn with_layer(mut self, layer: impl ChannelLayer + 'static) -> Self {
+        self.layer = Some(Arc::new(layer));
+        self
     }
 }

@@ -239,13 +239,13 @@ const BAD: &[[&str; 4]] = &[
     [
         "- { kind: hang, rate: 2 }",
         "1:23",
-        "`rate` must be a number from 0 to 1",
+        "`rate` must be a share from 0 to 1 (0.01 is 1 %), not 2",
         "one call of five",
     ],
     [
         "- { kind: hang, seed: -1 }",
         "1:23",
-        "`seed` must be a whole number",
+        "`seed` must be a whole number from 0 up, not -1",
         "such as 7",
     ],
     [

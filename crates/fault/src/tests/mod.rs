@@ -372,8 +372,14 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
             "slow:99999999999",
             "delay_ms must be a whole number, 0 to 86400000, not 99999999999",
         ),
-        ("flaky:1.5", "rate must be a number from 0 to 1"),
-        ("flaky:NaN", "rate must be a number from 0 to 1"),
+        (
+            "flaky:1.5",
+            "rate must be a share from 0 to 1 (0.01 is 1 %), not 1.5",
+        ),
+        (
+            "flaky:NaN",
+            "rate must be a share from 0 to 1 (0.01 is 1 %), not \"NaN\"",
+        ),
         (
             "http-status:200",
             "status must be a whole number, 400 to 599, not 200",

@@ -4,8 +4,19 @@ use mcprove_settings::message::{Message, UserError, sentence, setting};
 
 use crate::prelude::*;
 
-/// Why rows are lost that another process did not let in.
-pub const LOCKED: &str = "another process keeps the file locked";
+/// Why rows could not be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LossReason {
+    /// Another process writes to the file and does not let go of it.
+    #[error("another process keeps the file locked")]
+    Locked,
+    /// More of them wait than there is room for.
+    #[error("they came faster than they could be written")]
+    Crowded,
+    /// What SQLite says.
+    #[error("{0}")]
+    Sqlite(String),
+}
 
 /// What is read or written, unless the file cannot be.
 pub type AuditResult<T> = Result<T, AuditError>;
@@ -46,7 +57,7 @@ pub enum AuditError {
     #[error("{}: the file cannot be written to", .0.display())]
     ReadOnly(PathBuf),
     /// Another process writes to the file and does not let go of it.
-    #[error("{}: {LOCKED}", .0.display())]
+    #[error("{}: {}", .0.display(), LossReason::Locked)]
     Locked(PathBuf),
     /// SQLite or the disk says no.
     #[error("{}: {message}", .path.display())]
@@ -73,7 +84,7 @@ pub enum AuditError {
         /// How many rows.
         count: u64,
         /// Why the first of them was lost.
-        reason: String,
+        reason: LossReason,
     },
 }
 
@@ -88,7 +99,10 @@ impl UserError for AuditError {
             Self::Newer { .. } => "use the mcprove that wrote it, or a later one",
             Self::ReadOnly(_) => "check the permissions of the file and of its folder",
             Self::Locked(_) => "end the other process, or wait until it is done",
-            Self::Lost { reason, .. } if reason == LOCKED => {
+            Self::Lost {
+                reason: LossReason::Locked,
+                ..
+            } => {
                 return sentence!(
                     "end the other process, or give another file with {}",
                     setting("audit")

@@ -41,7 +41,7 @@ pub use super::category::ALL as CATEGORIES;
 
 pub(crate) use self::{
     connection::Place,
-    error::LOCKED,
+    error::LossReason,
     queue::{Batch, Queue},
     redact::header_texts,
     writer::{Checkpoints, Limits},

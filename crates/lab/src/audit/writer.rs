@@ -44,11 +44,11 @@ pub fn write_all(
 }
 
 /// Why rows are lost.
-fn reason(error: &rusqlite::Error) -> String {
+fn reason(error: &rusqlite::Error) -> LossReason {
     if is_locked(error) {
-        LOCKED.to_owned()
+        LossReason::Locked
     } else {
-        error.to_string()
+        LossReason::Sqlite(error.to_string())
     }
 }
 

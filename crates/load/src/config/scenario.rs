@@ -1,5 +1,6 @@
 //! The section `[scenario]`: which one, its settings, and what it calls.
 
+use mcprove_settings::reader::{meant, near, one_of};
 use mcprove_settings::setting::{Elsewhere, cannot_both};
 
 use super::sections::{TOOL_CALL, TYPE, owners, scenario_settings};
@@ -16,7 +17,17 @@ pub fn read(
 ) -> Option<Scenario> {
     let known = scenario_settings().into_iter().flat_map(Setting::names);
     let known: Vec<&str> = known.collect();
-    let given = reader.section(node, section("scenario"), &known, advice);
+    let chosen = node
+        .get(TYPE.name)
+        .and_then(|field| find(field.value.text()?));
+    let given = reader.section(node, section("scenario"), &known, |name| {
+        let of_chosen = || {
+            let own = chosen?.all_settings().chain([&TYPE, &TOOL_CALL]);
+            let own = own.map(|it| it.name);
+            Some(meant(near(&known, name), one_of(&Vec::from_iter(own))))
+        };
+        advice(name).or_else(of_chosen)
+    });
     let Some(entry) = read_type(reader, &given) else {
         for field in given.fields() {
             if let Some(declared) = declared(&field.name).filter(|it| it.name != TYPE.name) {

@@ -201,14 +201,12 @@ impl From<CheckFact> for Verdict {
             (.., true) => (Outcome::Finding, Severity::Critical),
             (.., false) => (Outcome::Finding, Severity::Warning),
         };
-        Self {
-            detector: check.detector,
-            outcome,
-            severity,
-            numbers: check.numbers,
-            sentence: check.sentence,
-            hint: (outcome != Outcome::Pass).then_some(check.hint),
-        }
+        let mut verdict = Self::pass(check.detector, check.sentence).with_stored_limit();
+        verdict.outcome = outcome;
+        verdict.severity = severity;
+        verdict.numbers = check.numbers;
+        verdict.hint = (outcome != Outcome::Pass).then_some(check.hint);
+        verdict
     }
 }
 

@@ -11,6 +11,10 @@ const SERVERS_MAX: usize = 3;
 pub fn comparison_document(report: &ComparisonReport) -> Document {
     let sides = [&report.baseline, &report.current].map(|runs| servers(runs));
     let mut document = compared(&report.comparison, sides);
+    let run = report.current.first();
+    document
+        .subject
+        .extend(run.and_then(|run| run.scenario.clone()));
     document.push(Section::new("Warnings").list(&report.warnings));
     document.push(skipped_section(&report.skipped_tools));
     if report.partial {

@@ -16,9 +16,19 @@ pub fn side_by_side_document(runs: &[ServerRun]) -> Document {
             .and(" with two of the servers shows which are real.");
         sections.push(Section::default().paragraph(note));
     }
+    let reports = runs.iter().map(|run| run.report.as_ref());
+    let scenario = reports
+        .clone()
+        .flatten()
+        .next()
+        .map_or_else(String::new, headline::scenario);
+    let ends = reports.map(|report| report.map_or((Tone::Bad, "ERROR"), headline::outcome));
+    let worst = ends.max_by_key(|(tone, _)| *tone);
+    let servers = runs.iter().map(|run| run.server.clone());
     Document {
         title: "Side by side".to_owned(),
-        subject: runs.iter().map(|run| run.server.clone()).collect(),
+        subject: servers.chain([scenario.clone()]).collect(),
+        verdict: worst.map(|(tone, word)| Verdict::new(tone, word, scenario)),
         sections,
         ..Document::default()
     }

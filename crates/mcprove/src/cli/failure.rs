@@ -21,6 +21,8 @@ pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result
 #[derive(Debug)]
 pub struct Failure {
     message: String,
+    /// Whether it is many lines, which say "error" themselves.
+    is_list: bool,
     hint: String,
     stderr: String,
     code: ExitCode,
@@ -39,6 +41,7 @@ impl Failure {
     fn plain(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            is_list: false,
             hint: String::new(),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
@@ -69,6 +72,7 @@ impl Failure {
     /// The same, with what was being done before the message.
     pub fn within(mut self, what: &str) -> Self {
         self.message = format!("{what}: {}", self.message);
+        self.is_list = false;
         self
     }
 
@@ -79,8 +83,7 @@ impl Failure {
 
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        // What a reader of files says is many lines, each made printable, and says "error" itself.
-        let mut text = if self.message.starts_with("error: ") {
+        let mut text = if self.is_list {
             printable_lines(&self.message, LINE_MAX)
         } else {
             format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
@@ -103,6 +106,7 @@ impl Failure {
 impl<E: UserError> From<E> for Failure {
     fn from(error: E) -> Self {
         Self {
+            is_list: error.is_list(),
             hint: error.hint().rendered(),
             stderr: error.stderr().to_owned(),
             code: match error.exit_code() {

@@ -17,6 +17,8 @@ use crate::prelude::*;
 
 /// The scenario of `mcprove deadlock-probe`.
 pub const DEADLOCK_PROBE: &str = "deadlock_probe";
+/// The scenario where none is given.
+pub const SUSTAINED: &str = "sustained";
 
 /// The most scenarios that help names beside a setting of theirs.
 const OWNERS_MAX: usize = 3;
@@ -58,7 +60,8 @@ pub fn flag_of(name: &str) -> Option<String> {
                 .and_then(|it| it.split('=').next()?.strip_prefix("--"))
                 == Some(name)
         };
-        std::env::args_os().any(is_it)
+        // What follows is the command of the server.
+        std::env::args_os().take_while(|it| it != "--").any(is_it)
     });
     Some(format!("--{}", typed.unwrap_or_else(|| dashed(flag))))
 }
@@ -164,62 +167,28 @@ impl Flag {
     }
 }
 
+fn flags_of(settings: &'static [Setting]) -> Vec<Flag> {
+    settings.iter().filter_map(Flag::of).collect()
+}
+
 fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// A table of a config file, of which every setting is a flag.
-struct FlagTable {
-    /// The table.
-    section: &'static str,
-    /// The heading in help.
-    heading: &'static str,
-    /// Its flags.
-    flags: fn() -> Vec<Flag>,
-}
+/// A table of a config file, of which every setting is a flag: its name, its heading in help, and its flags.
+type FlagTable = (&'static str, &'static str, fn() -> Vec<Flag>);
 
 /// The tables, each at the place that is its number.
 const TABLES: [FlagTable; 7] = [
-    FlagTable {
-        section: "scenario",
-        heading: "Load",
-        flags: scenario_flags,
-    },
-    FlagTable {
-        section: "thresholds",
-        heading: "Thresholds",
-        flags: threshold_flags,
-    },
-    FlagTable {
-        section: "output",
-        heading: "Output",
-        flags: output_flags,
-    },
-    FlagTable {
-        section: "thresholds",
-        heading: "Load",
-        flags: hang_flags,
-    },
-    FlagTable {
-        section: "scenario",
-        heading: "Probe",
-        flags: probe_flags,
-    },
-    FlagTable {
-        section: "session",
-        heading: "Session",
-        flags: || {
-            SessionSettings::declared()
-                .iter()
-                .filter_map(Flag::of)
-                .collect()
-        },
-    },
-    FlagTable {
-        section: "server",
-        heading: "Session",
-        flags: || TimeLimits::declared().iter().filter_map(Flag::of).collect(),
-    },
+    ("scenario", "Load", scenario_flags),
+    ("thresholds", "Thresholds", threshold_flags),
+    ("output", "Output", output_flags),
+    ("thresholds", "Load", hang_flags),
+    ("scenario", "Probe", probe_flags),
+    ("session", "Session", || {
+        flags_of(SessionSettings::declared())
+    }),
+    ("server", "Session", || flags_of(TimeLimits::declared())),
 ];
 /// `[scenario]`: the settings of every scenario.
 const SCENARIO: usize = 0;
@@ -269,7 +238,7 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
 
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
-        let mut flags = (TABLES[TABLE].flags)().into_iter();
+        let mut flags = TABLES[TABLE].2().into_iter();
         if let Some(flag) = flags.find(|it| it.setting.name == name && !self.has(name)) {
             self.0.push((flag.setting, Data::Text(text.to_owned())));
         }
@@ -284,8 +253,8 @@ pub trait Overlay {
 
 impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
     fn overlay(&self, document: &mut Document) {
-        let FlagTable { section, .. } = TABLES[TABLE];
-        let scenario = TABLES[SCENARIO].section;
+        let (section, ..) = TABLES[TABLE];
+        let scenario = TABLES[SCENARIO].0;
         for (setting, _) in &self.0 {
             let also = ALSO_REPLACED
                 .iter()
@@ -305,7 +274,7 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
 
 impl<const TABLE: usize> Args for SettingFlags<TABLE> {
     fn augment_args(command: Command) -> Command {
-        let FlagTable { heading, flags, .. } = TABLES[TABLE];
+        let (_, heading, flags) = TABLES[TABLE];
         command.args(flags().iter().map(|it| it.argument().help_heading(heading)))
     }
 
@@ -316,7 +285,7 @@ impl<const TABLE: usize> Args for SettingFlags<TABLE> {
 
 impl<const TABLE: usize> FromArgMatches for SettingFlags<TABLE> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let values = (TABLES[TABLE].flags)()
+        let values = TABLES[TABLE].2()
             .into_iter()
             .filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
         Ok(Self(values.collect()))
@@ -342,7 +311,7 @@ fn scenario_flags() -> Vec<Flag> {
             _ => setting.about.to_owned(),
         };
         let default = match setting.name {
-            "type" => "sustained".to_owned(),
+            "type" => SUSTAINED.to_owned(),
             name => defaults(name),
         };
         Some(Flag {
@@ -356,7 +325,7 @@ fn scenario_flags() -> Vec<Flag> {
 }
 
 fn threshold_flags() -> Vec<Flag> {
-    let mut flags: Vec<Flag> = Thresholds::declared().iter().filter_map(Flag::of).collect();
+    let mut flags = flags_of(Thresholds::declared());
     // As the scenario deadlock_probe calls it.
     let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
     if let Some(hang) = flags.iter_mut().find(is_hang) {
@@ -366,10 +335,7 @@ fn threshold_flags() -> Vec<Flag> {
 }
 
 fn output_flags() -> Vec<Flag> {
-    let mut flags: Vec<Flag> = OutputSettings::declared()
-        .iter()
-        .filter_map(Flag::of)
-        .collect();
+    let mut flags = flags_of(OutputSettings::declared());
     if let Some(trace) = flags.iter_mut().find(|it| it.is_negative()) {
         trace.about = "Do not write every call to trace.jsonl".into();
     }
@@ -481,7 +447,7 @@ impl LoadArguments {
 
     /// The chosen scenario, if it exists.
     pub fn entry(&self) -> Option<&'static Entry> {
-        find(self.settings.text("type").unwrap_or("sustained"))
+        find(self.settings.text("type").unwrap_or(SUSTAINED))
     }
 }
 
@@ -489,11 +455,7 @@ impl LoadFlags<'_> {
     /// The config that these flags amount to, for this server.
     pub fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut document = Document::empty(COMMAND_LINE);
-        if !self.load.settings.has("type") {
-            let kind = Field::new("type", Data::Text("sustained".to_owned()));
-            let scenario = Field::new("scenario", Data::Table(vec![kind]));
-            document.root = Node::new(Data::Table(vec![scenario]));
-        }
+        SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
         self.overlay(&mut document)?;
         checked(LoadConfig::for_server(&document, server)?)
     }

@@ -242,7 +242,7 @@ fn every_report_has_every_format() {
     copy(&samples(""), folder.path());
     let server = &["--", "mcprove", "fixture", "normal"][..];
     let short = &["--concurrent", "2", "--duration", "200ms"][..];
-    let cases: [(&[&str], &[&str], &str); 12] = [
+    let cases: [(&[&str], &[&str], &str); 13] = [
         (
             &["report", "runs/sustained"],
             &[],
@@ -256,18 +256,26 @@ fn every_report_has_every_format() {
         (
             &["compare", "runs/sustained", "runs/sustained"],
             &[],
-            "INCONCLUSIVE: mcprove fixture normal",
+            "INCONCLUSIVE: mcprove fixture normal · mcprove fixture normal · sustained",
         ),
-        (&["runs"], &[], "Runs"),
+        (&["runs"], &[], "Runs in runs"),
         (
             &["score", "traces/truthful.json"],
             &[],
             "SCORED: traces/truthful.json",
         ),
-        (&["lab", "audit", "audit/lab.db"], &[], "audit/lab.db"),
-        (&["lab", "audit", "audit/lab.db", "show", "1"], &[], "row 1"),
+        (
+            &["lab", "audit", "audit/lab.db"],
+            &[],
+            "Audit of audit/lab.db",
+        ),
+        (
+            &["lab", "audit", "audit/lab.db", "show", "1"],
+            &[],
+            "Audit of row 1",
+        ),
         (&["doctor"], &[], ": this machine · doctor"),
-        (&["probe"], server, "PASSED: mcprove-fixture · probe"),
+        (&["probe"], server, "PASS: mcprove-fixture · probe"),
         (
             &["deadlock-probe", "--concurrent", "2"],
             server,
@@ -277,6 +285,21 @@ fn every_report_has_every_format() {
             &[&["run"], short].concat(),
             server,
             "PASS: mcprove-fixture · Sustained",
+        ),
+        (
+            &[
+                &[
+                    "run",
+                    "-s",
+                    "mcprove fixture normal",
+                    "-s",
+                    "mcprove fixture slow",
+                ],
+                short,
+            ]
+            .concat(),
+            &[],
+            "PASS: mcprove fixture normal · mcprove fixture slow · Sustained",
         ),
         (&["run", "suites/oracle.yml"], &[], ": suites/oracle.yml"),
     ];

@@ -13,7 +13,7 @@ fn a_flood_on_stderr() {
     )
     .ended(0)
     .used_at_most(SMALL_MEMORY_MIB_MAX)
-    .says(&["PASSED"]);
+    .says(&["PASS"]);
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! What a server says on its own: requests to the client and changes of its lists.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcprove_client::session::{ListChanges, ProtocolChoice, Session};
+use mcprove_client::session::{ProtocolChoice, Session, SessionOptions};
 use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::http_rules::open;
 use crate::http_server::HttpServer;
-use crate::peer::{PATIENCE, connect_at, eventually, options};
+use crate::peer::{self, PATIENCE, connect, connect_at, eventually, options};
 
 const HANDSHAKE: ProtocolChoice = ProtocolChoice::Revision(Revision::V2025_11_25);
 const STATELESS: ProtocolChoice = ProtocolChoice::Revision(Revision::V2026_07_28);
@@ -21,15 +21,24 @@ fn changes() -> [Value; 4] {
     )
 }
 
-const COUNTED: ListChanges = ListChanges {
-    tools: 2,
-    prompts: 1,
-    resources: 1,
-};
+/// The notifications that were heard, by their methods.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
 
-async fn counts_changes(session: &Session) {
+impl Heard {
+    fn options(&self, protocol: ProtocolChoice) -> SessionOptions {
+        let Self(heard) = self.clone();
+        let told = move |method: &str, _: &str| heard.lock().unwrap().push(method.to_owned());
+        options(protocol).with_notifications(told)
+    }
+}
+
+async fn hears_changes(session: &Session, heard: &Heard) {
+    let expected = changes().map(|change| change["method"].as_str().unwrap().to_owned());
     eventually("the changes", || {
-        Some(()).filter(|()| session.list_changes() == COUNTED)
+        let mut heard = heard.0.lock().unwrap().clone();
+        heard.retain(|method| method.ends_with("list_changed"));
+        Some(()).filter(|()| heard == expected)
     })
     .await;
     assert!(
@@ -123,9 +132,14 @@ async fn the_answer_to_a_question_of_a_task_names_the_task() {
 }
 
 #[tokio::test]
-async fn changes_are_counted_on_lines() {
+async fn changes_are_heard_on_lines() {
     for revision in [Revision::V2024_11_05, Revision::V2025_11_25] {
-        let (session, _) = connect_at(revision, |message, wire| {
+        let heard = Heard::default();
+        let options = heard.options(ProtocolChoice::Revision(revision));
+        let (session, _) = connect(options, |message, wire| {
+            if peer::open(message, wire) {
+                return;
+            }
             for change in changes() {
                 wire.send(&change);
             }
@@ -133,12 +147,12 @@ async fn changes_are_counted_on_lines() {
         })
         .await;
         session.check_alive(PATIENCE).await.unwrap();
-        counts_changes(&session).await;
+        hears_changes(&session, &heard).await;
     }
 }
 
 #[tokio::test]
-async fn changes_are_counted_on_the_get_stream() {
+async fn changes_are_heard_on_the_get_stream() {
     let server = HttpServer::start(|request, mut conversation| async move {
         if request.method == "GET" {
             conversation.open_events().await;
@@ -151,8 +165,10 @@ async fn changes_are_counted_on_the_get_stream() {
         }
     })
     .await;
-    let session = server.connect(options(HANDSHAKE)).await.unwrap();
-    counts_changes(&session).await;
+    let heard = Heard::default();
+    let options = heard.options(HANDSHAKE);
+    let session = server.connect(options).await.unwrap();
+    hears_changes(&session, &heard).await;
     session.close().await;
     server.wait_for_hangups(1).await;
 }
@@ -172,10 +188,11 @@ fn subscription(id: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn changes_are_counted_on_a_subscription() {
+async fn changes_are_heard_on_a_subscription() {
     let filter = json!({ "toolsListChanged": true });
-    let (session, recorded) = connect_at(Revision::V2026_07_28, |message, wire| {
-        if message["method"] == "subscriptions/listen" {
+    let heard = Heard::default();
+    let (session, recorded) = connect(heard.options(STATELESS), |message, wire| {
+        if !peer::open(message, wire) && message["method"] == "subscriptions/listen" {
             for said in subscription(&message["id"]) {
                 wire.send(&said);
             }
@@ -183,7 +200,7 @@ async fn changes_are_counted_on_a_subscription() {
     })
     .await;
     let call = session.subscribe(&filter).unwrap();
-    counts_changes(&session).await;
+    hears_changes(&session, &heard).await;
     let sent = recorded.of("subscriptions/listen");
     assert_eq!(sent[0]["params"]["notifications"], filter);
     drop(call);
@@ -199,9 +216,11 @@ async fn changes_are_counted_on_a_subscription() {
         }
     })
     .await;
-    let session = server.connect(options(STATELESS)).await.unwrap();
+    let heard = Heard::default();
+    let options = heard.options(STATELESS);
+    let session = server.connect(options).await.unwrap();
     let call = session.subscribe(&filter).unwrap();
-    counts_changes(&session).await;
+    hears_changes(&session, &heard).await;
     drop(call);
     server.wait_for_hangups(1).await;
     assert_eq!(server.count("notifications/cancelled"), 0);

@@ -34,7 +34,7 @@ mod prelude {
 }
 
 pub use judge::{judge, judge_all};
-pub use verdict::{RECOVERY_GATE, SPREAD_GATE, verdicts};
+pub use verdict::verdicts;
 
 /// From when until when, in seconds.
 type Span = (f64, f64);

@@ -2,12 +2,6 @@
 
 use super::prelude::*;
 
-/// The detector of a fault whose recovery has a limit and could not be judged.
-pub const RECOVERY_GATE: &str = "threshold:fault_recovery";
-
-/// The detector of a fault from which no other tool may suffer, where that could not be judged.
-pub const SPREAD_GATE: &str = "threshold:fault_spread";
-
 /// The tools that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
@@ -62,32 +56,28 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
     Some(Verdict::critical("fault_recovery", sentence, hint))
 }
 
-fn struck_nothing(impact: &FaultImpact) -> bool {
-    impact.struck.calls == 0 && impact.struck.connections_ended == 0
-}
-
-/// That no call was struck.
-fn unstruck(impact: &FaultImpact, detector: &str) -> Verdict {
-    let sentence = sentence!("The fault {} struck no call.", quoted(&impact.fault));
+/// That no call was struck, if so, and what to try.
+fn unstruck(impact: &FaultImpact) -> Option<(Message, &'static str)> {
+    let is_unstruck = impact.struck.calls == 0 && impact.struck.connections_ended == 0;
     let hint = "check the target, calls, rate, start and duration of the fault; calls are struck only while the load lasts";
-    Verdict::inconclusive(detector, sentence, hint)
+    let sentence = || sentence!("The fault {} struck no call.", quoted(&impact.fault));
+    is_unstruck.then(|| (sentence(), hint))
 }
 
 /// Why nothing can be concluded, if nothing can.
 fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
-    let detector = match impact.max_recovery_secs {
-        Some(_) => RECOVERY_GATE,
-        None => "fault_impact",
+    let (sentence, hint) = match unstruck(impact) {
+        Some(unclear) => unclear,
+        None if impact.recovery != Recovery::Unknown => return None,
+        None => {
+            let (reason, hint) = because(impact);
+            (sentence!("{} {reason}", told(impact)), hint)
+        }
     };
-    if struck_nothing(impact) {
-        return Some(unstruck(impact, detector));
-    }
-    if impact.recovery != Recovery::Unknown {
-        return None;
-    }
-    let (reason, hint) = because(impact);
-    let sentence = sentence!("{} {reason}", told(impact));
-    Some(Verdict::inconclusive(detector, sentence, hint))
+    Some(match impact.max_recovery_secs {
+        Some(_) => Verdict::inconclusive("fault_recovery", sentence, hint).about_limit(),
+        None => Verdict::inconclusive("fault_impact", sentence, hint),
+    })
 }
 
 fn passed(impact: &FaultImpact) -> Verdict {
@@ -120,12 +110,14 @@ fn spread(impact: &FaultImpact) -> Option<Verdict> {
     if impact.others_may_suffer != Some(false) {
         return None;
     }
-    if struck_nothing(impact) {
-        return Some(unstruck(impact, SPREAD_GATE));
-    }
-    let (reason, hint) = unseen_spread(impact)?;
-    let sentence = sentence!("{} {reason}", told(impact));
-    Some(Verdict::inconclusive(SPREAD_GATE, sentence, hint))
+    let (sentence, hint) = match unstruck(impact) {
+        Some(unclear) => unclear,
+        None => {
+            let (reason, hint) = unseen_spread(impact)?;
+            (sentence!("{} {reason}", told(impact)), hint)
+        }
+    };
+    Some(Verdict::inconclusive("fault_spread", sentence, hint).about_limit())
 }
 
 fn suffering(impact: &FaultImpact) -> Verdict {

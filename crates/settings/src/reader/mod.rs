@@ -226,7 +226,7 @@ impl<'d> Reader<'d> {
         node: &'n Node,
         label: impl Into<Part>,
         known: &[&str],
-        advice: Advice,
+        advice: impl Fn(&str) -> Option<Message>,
     ) -> Section<'n> {
         let label = label.into();
         let fields: &[Field] = match &node.data {
@@ -276,7 +276,7 @@ impl<'d> Reader<'d> {
 }
 
 /// Lists the names that there are.
-fn one_of(known: &[&str]) -> String {
+pub fn one_of(known: &[&str]) -> String {
     format!("known: {}", known.join(", "))
 }
 

@@ -139,8 +139,7 @@ pub enum SuiteError {
 impl UserError for SuiteError {
     fn inner(&self) -> Option<&dyn UserError> {
         match self {
-            // Every problem of a file is written with its own hint.
-            Self::Files(_) => None,
+            Self::Files(errors) => Some(errors),
             Self::NothingSelected(error) => Some(error),
         }
     }

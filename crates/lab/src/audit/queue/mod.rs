@@ -21,8 +21,6 @@ const BYTES_MAX: usize = 4 << 20;
 const CROWDED_ROWS_MAX: usize = 65_536;
 /// How many bytes those may have in all.
 const CROWDED_BYTES_MAX: usize = 64 << 20;
-/// Why a row beyond that is lost.
-const CROWDED: &str = "they came faster than they could be written";
 /// How long the first row of a batch waits for more, so that they share one commit.
 const GATHERING: Duration = Duration::from_millis(20);
 
@@ -71,7 +69,7 @@ struct Tell(Box<dyn FnOnce(Lost) + Send>);
 pub struct Lost {
     pub count: u64,
     /// Why the first was lost.
-    pub reason: String,
+    pub reason: LossReason,
 }
 
 impl From<Lost> for AuditError {
@@ -93,11 +91,8 @@ impl State {
     }
 
     /// Counts rows that are lost, and gives whoever is to be told.
-    fn lose(&mut self, count: u64, reason: &str) -> Option<(Tell, Lost)> {
-        let lost = self.lost.get_or_insert_with(|| Lost {
-            count: 0,
-            reason: reason.to_owned(),
-        });
+    fn lose(&mut self, count: u64, reason: LossReason) -> Option<(Tell, Lost)> {
+        let lost = self.lost.get_or_insert(Lost { count: 0, reason });
         lost.count += count;
         let lost = lost.clone();
         Some((self.tell.take()?, lost))
@@ -139,7 +134,7 @@ impl Queue {
             return false;
         }
         if state.is_crowded_by(bytes) {
-            let tell = state.lose(1, CROWDED);
+            let tell = state.lose(1, LossReason::Crowded);
             drop(state);
             notify(tell);
             return true;
@@ -207,13 +202,13 @@ impl Queue {
     }
 
     /// Says that a batch of `count` rows was written, or why it was not.
-    pub fn finish(&self, count: usize, outcome: Result<(), String>) {
+    pub fn finish(&self, count: usize, outcome: Result<(), LossReason>) {
         let count = count as u64;
         let mut state = self.lock();
         state.done += count;
         let tell = match outcome {
             Ok(()) => None,
-            Err(reason) => state.lose(count, &reason),
+            Err(reason) => state.lose(count, reason),
         };
         drop(state);
         notify(tell);

@@ -185,7 +185,7 @@ fn what_does_nothing_is_a_warning() {
     );
     assert_eq!(
         warnings("type = \"ramp\"\nconcurrent = 5\nramp_to = 9"),
-        ["bench.toml:5:1: ramp does not use `concurrent`, for `ramp_to` is given"]
+        ["bench.toml:5:1: ramp does not use `concurrent`, because `ramp_to` is given"]
     );
     let lines = "type = \"pattern\"\n[[scenario.tool_call]]\nname = \"a\"\n[[scenario.pattern]]\nname = \"p\"\nsteps = [{ tool = \"b\" }]";
     assert_eq!(warnings(lines).len(), 1);

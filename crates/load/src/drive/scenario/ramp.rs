@@ -82,7 +82,7 @@ impl ScenarioType for Ramp {
             Some(field) if is_given => {
                 self.concurrent = None;
                 let message = sentence!(
-                    "ramp does not use {}, for {} is given",
+                    "ramp does not use {}, because {} is given",
                     setting("concurrent"),
                     setting("ramp_to")
                 );

@@ -1,6 +1,7 @@
 //! What was measured: counts, latency, phases, tools, errors, processes.
 
 use mcprove_score::percentile;
+use mcprove_score::threshold::ThresholdKind::{P50Latency, P95Latency, P99Latency, P999Latency};
 
 use super::charts;
 use crate::report::histogram::histogram;
@@ -80,21 +81,23 @@ pub fn latency(report: &Report) -> Section {
             .paragraph("No call succeeded, so there is no latency.")
             .detail();
     }
-    let violated: Vec<&str> = report
-        .threshold_violations
-        .iter()
-        .filter(|violation| violation.tool.is_none())
-        .map(|violation| violation.metric.name())
-        .collect();
+    let is_violated = |limit| {
+        let mut violations = report.threshold_violations.iter();
+        violations.any(|it| it.tool.is_none() && it.metric == limit)
+    };
     let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
-    let cells = headline::QUANTILES.iter().map(|(name, quantile)| {
-        let text = headline::quantile(stats, *quantile);
-        if violated.contains(&format!("{name}_latency").as_str()) {
-            Line::strong(text)
-        } else {
-            text.into()
-        }
-    });
+    let limits = [P50Latency, P95Latency, P99Latency, P999Latency];
+    let cells = headline::QUANTILES
+        .iter()
+        .zip(limits)
+        .map(|((_, quantile), limit)| {
+            let text = headline::quantile(stats, *quantile);
+            if is_violated(limit) {
+                Line::strong(text)
+            } else {
+                text.into()
+            }
+        });
     table
         .rows
         .push(cells.chain([headline::slowest(stats).into()]).collect());

@@ -147,6 +147,8 @@ pub struct ComparedRun {
     pub run_id: String,
     /// The command or address.
     pub server: String,
+    /// The scenario; earlier versions did not say.
+    pub scenario: Option<String>,
     /// Where its files are; none if none were written.
     #[schemars(with = "Option<String>")]
     pub directory: Option<PathBuf>,
@@ -277,6 +279,7 @@ impl Gathered {
         let run = ComparedRun {
             run_id: report.run_id.clone(),
             server: report.server_info.target.clone(),
+            scenario: Some(report.scenario_kind.name().to_owned()),
             directory,
             partial: report.partial,
             sample: sample_of(report),

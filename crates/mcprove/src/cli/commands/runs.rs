@@ -42,6 +42,7 @@ pub fn run(arguments: &Arguments) -> Result {
     });
     let entries = listed?;
     let mut document = runs_document(&entries);
+    document.title = format!("Runs in {}", base.display());
     if entries.len() == limit {
         let more = format!("The newest {limit}; --limit COUNT shows more.");
         document.push(Section::default().paragraph(more));

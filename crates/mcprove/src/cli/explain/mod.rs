@@ -62,17 +62,11 @@ fn tools_of_lab() -> String {
 
 /// A name and what it means, which begins in that column. No line is longer than 80 columns.
 pub fn explained(name: &str, indent: usize, about: &str) -> String {
-    let mut text = String::new();
-    let mut start = format!("  {name}");
-    for line in wrap(about, 80 - indent, ("", "")).lines() {
-        if start.len() >= indent {
-            text.push_str(&start);
-            text.push('\n');
-            start.clear();
-        }
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "{start:<indent$}{line}");
-        start.clear();
+    let mut first = format!("  {name:<width$}", width = indent - 2);
+    let mut above = String::new();
+    if name.len() + 2 >= indent {
+        above = format!("  {name}\n");
+        first = " ".repeat(indent);
     }
-    text
+    above + &wrap(about, 80, (&first, &" ".repeat(indent)))
 }

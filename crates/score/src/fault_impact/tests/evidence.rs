@@ -115,7 +115,7 @@ fn what_struck_calls_hold_up_is_not_held_against_the_server() {
         (impact.recovery, impact.open),
         (Recovery::Unknown, Some(OpenReason::HeldTooLong))
     );
-    assert_eq!(verdict(&impact).detector, RECOVERY_GATE);
+    assert_eq!(verdict(&impact).detector, "threshold:fault_recovery");
 }
 
 #[test]
@@ -128,7 +128,9 @@ fn no_evidence_is_no_proof_that_others_do_not_suffer() {
     assert_eq!(verdict(&judge(&strict, &[], &even)).outcome, Outcome::Pass);
     let gate = |facts: &FaultFacts, timeline: &Timeline| {
         let all = verdicts(&judge(facts, &[], timeline));
-        let gate = all.iter().find(|verdict| verdict.detector == SPREAD_GATE);
+        let gate = all
+            .iter()
+            .find(|verdict| verdict.detector == "threshold:fault_spread");
         let gate = gate.unwrap_or_else(|| panic!("{all:?}"));
         assert_eq!(gate.outcome, Outcome::Inconclusive);
     };
@@ -175,7 +177,10 @@ fn recovery_and_spread_are_two_questions() {
         window: Some((4.0, 11.5)),
         ..strict
     };
-    assert_eq!(detectors(&late), [RECOVERY_GATE, "fault_spread"]);
+    assert_eq!(
+        detectors(&late),
+        ["threshold:fault_recovery", "fault_spread"]
+    );
 }
 
 #[test]
@@ -193,7 +198,7 @@ fn long_stretches_do_not_measure_a_short_limit() {
         ..facts.clone()
     };
     let short = verdict(&judge(&limited(5.0), &[], &timeline));
-    assert_eq!(short.detector, RECOVERY_GATE);
+    assert_eq!(short.detector, "threshold:fault_recovery");
     assert!(short.sentence.rendered().contains("so long"), "{short:?}");
     let long = verdict(&judge(&limited(60.0), &[], &timeline));
     assert_eq!(long.outcome, Outcome::Pass);

@@ -214,7 +214,10 @@ fn without_a_before_or_an_after_nothing_is_concluded() {
             max_recovery_secs: Some(1.0),
             ..facts
         };
-        assert_eq!(verdict(&judge(&gated, &[], &even)).detector, RECOVERY_GATE);
+        assert_eq!(
+            verdict(&judge(&gated, &[], &even)).detector,
+            "threshold:fault_recovery"
+        );
     }
     let unstruck = FaultFacts {
         struck: FaultedCalls::default(),

@@ -173,6 +173,14 @@ impl<'de> Deserialize<'de> for Raw {
 
 struct RawVisitor;
 
+macro_rules! visits {
+    ($($visit:ident($value:ty): $raw:ident,)*) => {$(
+        fn $visit<E>(self, value: $value) -> Result<Raw, E> {
+            Ok(Raw::$raw(value.into()))
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for RawVisitor {
     type Value = Raw;
 
@@ -184,20 +192,11 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Null)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
-        Ok(Raw::Boolean(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
-        Ok(Raw::Integer(value.into()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
-        Ok(Raw::Integer(value.into()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
-        Ok(Raw::Number(value))
+    visits! {
+        visit_bool(bool): Boolean,
+        visit_i64(i64): Integer,
+        visit_u64(u64): Integer,
+        visit_f64(f64): Number,
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Raw, E> {

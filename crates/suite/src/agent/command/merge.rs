@@ -6,7 +6,7 @@
 //! get the name of their server before theirs until they are read.
 use std::io::Read as _;
 
-use mcprove_import::{import_records, read_records};
+use mcprove_import::{BEFORE_TOOL, import_records, read_records};
 use mcprove_trace::TraceRecord;
 
 use super::process::{Ended, How};
@@ -156,16 +156,8 @@ pub fn merge_texts(
             call.name = tool.to_owned();
         }
     }
-    for note in &mut notes {
-        for name in &names {
-            *note = note.replace(&format!("{name}{BEFORE_TOOL}"), "");
-        }
-    }
     Ok(CommandRun { run, notes })
 }
-
-/// What stands between the names of a server and of its tool until they are read. No name has such a character.
-const BEFORE_TOOL: char = '\u{1}';
 
 /// Lets a recording go on until its agent ended, though nothing passed any more. An agent that ended by itself
 /// has left its servers by then: over HTTP nothing else tells, for a client need not end its session.

@@ -2,11 +2,13 @@
 
 mod servers;
 
+use std::ops::RangeInclusive;
+
 use mcprove_load::report::comparison_document;
 use mcprove_load::run::{SIDE_BY_SIDE_SUFFIX, compare_recorded};
-use mcprove_score::compare::{Change, CompareLimits};
+use mcprove_score::compare::{Change, CompareLimits, RUNS_DEFAULT};
 
-use crate::load_arguments::HangArguments;
+use crate::load_arguments::{HangArguments, SUSTAINED};
 use crate::prelude::*;
 
 /// How long each run lasts, unless told otherwise.
@@ -16,13 +18,14 @@ const NEEDS_SERVERS: &str = "is for a comparison of servers, not of directories"
 
 /// Arguments of `mcprove compare`.
 #[derive(Debug, Args)]
-#[command(mut_arg("duration", |it| it.help("How long each run lasts [default: 1s]")))]
+#[command(mut_arg("duration", |it| it.help(format!("How long each run lasts [default: {DURATION}]"))))]
+#[command(mut_arg("runs", |it| it.help(format!("Runs on each server, in turns [default: {RUNS_DEFAULT}]"))))]
 pub struct Arguments {
     /// Directories: BASELINE, then one or more CURRENT; each a run, or a directory of runs
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
 
-    /// Runs on each server, in turns [default: 8]
+    /// Runs on each server, in turns
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: Option<u16>,
 
@@ -114,7 +117,7 @@ impl Arguments {
     /// The load of one run. This is where the flags of `mcprove run` are read.
     fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut load = self.load.clone();
-        let is_sustained = load.entry().is_some_and(|entry| entry.name == "sustained");
+        let is_sustained = load.entry().is_some_and(|entry| entry.name == SUSTAINED);
         if is_sustained && !load.settings.has("calls") {
             load.settings.or_default("duration", DURATION);
         }
@@ -231,15 +234,14 @@ fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure
 }
 
 fn parse_ratio(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(ratio) if ratio.is_finite() && ratio > 0.0 => Ok(ratio),
-        _ => Err("must be a number above 0, such as 1.2".to_owned()),
-    }
+    parse_within(text, f64::MIN_POSITIVE..=f64::MAX)
+        .ok_or("must be a number above 0, such as 1.2".into())
 }
 
 fn parse_share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("must be a share from 0 to 1, such as 0.01 for 1 %".to_owned()),
-    }
+    parse_within(text, 0.0..=1.0).ok_or("must be a share from 0 to 1, such as 0.01 for 1 %".into())
+}
+
+fn parse_within(text: &str, range: RangeInclusive<f64>) -> Option<f64> {
+    text.parse().ok().filter(|number| range.contains(number))
 }

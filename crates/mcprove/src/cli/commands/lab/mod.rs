@@ -139,7 +139,9 @@ fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore
 fn lost(error: &AuditError, file: Option<&Path>) -> Loss {
     let file = file.map_or("the audit".into(), |file| file.display().to_string());
     match error {
-        AuditError::Lost { count, reason } => Loss::of(file, Missing::Rows(*count), reason),
+        AuditError::Lost { count, reason } => {
+            Loss::of(file, Missing::Rows(*count), reason.to_string())
+        }
         error => Loss::of(file, Missing::File, error.to_string()),
     }
 }
