@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::stdio(program).args(words);
 
     let options = SessionOptions {
-        call_timeout: Duration::from_secs(5),
+        call_timeout: Some(Duration::from_secs(5)),
         ..SessionOptions::default()
     };
     let session = Session::connect_with(&server, options).await?;

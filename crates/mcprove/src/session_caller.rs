@@ -142,7 +142,7 @@ mod tests {
         let (output, input) = mcprove_lab::spawn_in_memory(&mcprove_lab::Options::default());
         let recorder = mcprove_trace::stream::EventStream::unobserved().recorder();
         let options = mcprove_client::session::SessionOptions {
-            call_timeout: std::time::Duration::from_millis(300),
+            call_timeout: Some(std::time::Duration::from_millis(300)),
             ..Default::default()
         };
         let session = Session::connect_streams(output, input, options, recorder)

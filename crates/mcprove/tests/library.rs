@@ -403,7 +403,7 @@ async fn a_slow_schedule_lasts_as_long_as_it_was_told_to() {
 async fn a_call_that_we_gave_up_ourselves_is_no_lost_reply() {
     let server = listen("mixed").await;
     let options = mcprove_client::session::SessionOptions {
-        call_timeout: Duration::from_millis(50),
+        call_timeout: Some(Duration::from_millis(50)),
         ..Default::default()
     };
     let scenario = sustained().tool("wait");

@@ -86,7 +86,7 @@ pub fn grade(input: &GradeInput) -> Grades {
         at_most(failed_share, [0.001, 0.01, 0.05, 0.1])
     });
     let errors_reason = if input.deadlocks > 0 {
-        format!("{} never answered", counted(input.deadlocks, "call"))
+        format!("{} without an answer", counted(input.deadlocks, "call"))
     } else {
         format!(
             "{} of {} failed ({})",
@@ -219,7 +219,7 @@ mod tests {
             (grades.errors, grades.overall),
             (Some(Grade::F), Some(Grade::F))
         );
-        assert_eq!(grades.reasons["errors"], "1 call never answered");
+        assert_eq!(grades.reasons["errors"], "1 call without an answer");
     }
 
     #[test]

@@ -43,9 +43,8 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         Verdict::critical(
             "isolation",
             format!(
-                "{} {} never answered though {} session lived.{example}",
+                "{} got no answer though {} session lived.{example}",
                 counted(report.lost, "call"),
-                were(report.lost),
                 if report.lost == 1 { "its" } else { "their" },
             ),
             "look for replies that are dropped under load: writes that are not awaited, full queues, tasks that end silently",
@@ -121,12 +120,12 @@ mod tests {
             (
                 report(10, 0, 3),
                 Outcome::Finding,
-                "3 calls were never answered though their session lived.",
+                "3 calls got no answer though their session lived.",
             ),
             (
                 report(0, 0, 1),
                 Outcome::Finding,
-                "1 call was never answered though its session lived.",
+                "1 call got no answer though its session lived.",
             ),
         ];
         for (report, outcome, sentence) in cases {

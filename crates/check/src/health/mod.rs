@@ -288,7 +288,7 @@ impl<'a> Prober<'a> {
         if tool.requires_task() && cannot_run {
             return skipped("runs only as a task, which this session does not have".to_owned());
         }
-        let timeout = self.options.session.call_timeout;
+        let timeout = self.options.session.call_timeout();
         let began = Instant::now();
         let outcome = session
             .call_tool_within(&tool.name, &arguments, timeout)
@@ -377,7 +377,7 @@ impl<'a> Prober<'a> {
             if !partial && was_called && session.closed().is_none() {
                 // What the server sent after its last answer, such as that answer once more,
                 // arrives before the answer to this.
-                let timeout = self.options.session.call_timeout;
+                let timeout = self.options.session.call_timeout();
                 // A server that failed before has its finding already.
                 if let Err(error) = session.check_alive(timeout).await
                     && !has_failed

@@ -206,6 +206,19 @@ pub enum Ending {
     Failure(Failure),
 }
 
+impl Ending {
+    /// Whether the server answered, with whatever.
+    pub fn is_answer(&self) -> bool {
+        match self {
+            Self::Result(..) | Self::Error(_) => true,
+            Self::Failure(failure) => matches!(
+                failure.category,
+                ErrorCategory::Malformed | ErrorCategory::ServerError | ErrorCategory::ProtocolError
+            ),
+        }
+    }
+}
+
 impl Core {
     /// Makes the outcome of a call and emits its terminal event.
     pub fn conclude(
@@ -227,7 +240,7 @@ impl Core {
                 };
                 let text = reply.result();
                 match self.result_failure(label, text) {
-                    None if waiting.hung => (late(duration), Some(reply), None),
+                    None if waiting.hung.is_some() => (late(duration), Some(reply), None),
                     None => {
                         let kind = EventKind::Response {
                             request: self.key(id),

@@ -22,6 +22,8 @@ pub struct Core {
     pub options: SessionOptions,
     pub recorder: Arc<Recorder>,
     pub watchdog: Arc<Notify>,
+    /// What the server has answered, to this session and to those that share its process.
+    pub progress: Arc<Progress>,
     /// Whether what arrives now was made up by an injected fault.
     pub is_injecting: AtomicBool,
 }
@@ -40,6 +42,10 @@ pub struct State {
     pub revision: Option<Revision>,
     pub violations: Violations,
     pub late_replies: u64,
+    /// The tools that were called, while calls may hang.
+    tools: FxHashMap<String, Arc<ToolProgress>>,
+    /// Answers to calls that may hang.
+    pub answered: u64,
     pub raw: RawTraffic,
 }
 
@@ -47,8 +53,10 @@ pub struct Waiting {
     pub label: Arc<Label>,
     pub sent: Instant,
     pub deadline: Option<Instant>,
-    /// When the call passed the hang threshold, if it did.
-    pub hung: bool,
+    /// What the server had answered when the call passed the hang threshold, if it did.
+    pub hung: Option<HungMark>,
+    /// The calls of its tool and its place among them, if it may hang.
+    pub tool: Option<(Arc<ToolProgress>, u64)>,
     pub tag: CallTag,
     waker: Option<Waker>,
     pub progress: Option<ProgressHandler>,
@@ -90,6 +98,7 @@ impl Core {
         let core = Arc::new(Self {
             channel: OnceLock::new(),
             state: Mutex::new(state),
+            progress: options.progress.clone().unwrap_or_default(),
             options,
             recorder,
             watchdog: Arc::default(),
@@ -180,7 +189,7 @@ impl Core {
         let label = request.label();
         let params = start.params.unwrap_or(&request.params);
         let now = Instant::now();
-        let deadline = now.checked_add(self.patience(request));
+        let deadline = self.patience(request).and_then(|it| now.checked_add(it));
         let tag = CallTag {
             phase: start.phase,
             // No wait at all is for calls without a schedule.
@@ -206,12 +215,20 @@ impl Core {
             &state.meta,
             wants_progress,
         );
+        let limits = self.options.hang_limits.as_ref();
+        let hanging = limits.zip(label.tool());
+        let tool = hanging.and_then(|(_, name)| {
+            let tool = state.tool(&self.progress, name)?;
+            let place = tool.note_sent();
+            Some((tool, place))
+        });
         // The call waits before it is sent: an answer may arrive at once, on another thread.
         let waiting = Waiting {
             label: Arc::clone(label),
             sent: now,
             deadline,
-            hung: false,
+            hung: None,
+            tool,
             tag,
             waker: waker.cloned(),
             progress: request.progress.clone(),
@@ -240,9 +257,7 @@ impl Core {
         };
         self.record(now, kind);
         // A call that may hang is looked at when it counts as hung.
-        let limits = self.options.hang_limits.as_ref();
-        let limits = limits.filter(|_| label.tool().is_some());
-        let hangs_at = limits.and_then(|limits| now.checked_add(limits.threshold));
+        let hangs_at = hanging.and_then(|(limits, _)| now.checked_add(limits.threshold));
         if let Some(look_at) = earliest(deadline, hangs_at)
             && state.wake_at.is_none_or(|wake_at| look_at < wake_at)
         {
@@ -252,9 +267,11 @@ impl Core {
         Ok(id)
     }
 
-    /// How long the answer to `request` may take.
-    pub fn patience(&self, request: &Request) -> Duration {
-        request.timeout.unwrap_or(self.options.call_timeout)
+    /// How long the answer to `request` may take; a call that may hang is waited for by the limits for that.
+    pub fn patience(&self, request: &Request) -> Option<Duration> {
+        let given = request.timeout.or(self.options.call_timeout);
+        let is_judged = self.options.hang_limits.is_some() && request.tool_name().is_some();
+        given.or((!is_judged).then_some(CALL_TIMEOUT))
     }
 
     /// The outcome of call `id`, if anything yet.
@@ -284,9 +301,18 @@ impl Core {
             return false;
         };
         let now = Instant::now();
+        let is_answer = ending.is_answer() && !self.is_injecting();
+        let answered = waiting.tool.as_ref().filter(|_| is_answer);
+        if let Some((tool, _)) = answered {
+            tool.note_answer();
+            let took = now.saturating_duration_since(waiting.sent);
+            self.progress.note_answer(self.progress.time(now), took);
+        }
+        let has_answered = answered.is_some();
         let outcome = self.conclude(id, waiting, ending, now);
         waiting.outcome = Some(outcome);
         let waker = waiting.waker.take();
+        state.answered += u64::from(has_answered);
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
@@ -329,6 +355,16 @@ impl Core {
 }
 
 impl State {
+    /// The calls of a tool.
+    fn tool(&mut self, progress: &Progress, name: &str) -> Option<Arc<ToolProgress>> {
+        if let Some(tool) = self.tools.get(name) {
+            return Some(Arc::clone(tool));
+        }
+        let tool = progress.tool(name)?;
+        self.tools.insert(name.to_owned(), Arc::clone(&tool));
+        Some(tool)
+    }
+
     /// The calls in flight.
     pub fn unanswered(&self) -> impl Iterator<Item = u64> {
         let waiting = self.waiting.iter();

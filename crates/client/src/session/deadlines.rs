@@ -1,9 +1,29 @@
 //! Calls that end without an answer: cancelled by the caller, overdue, or cut off.
 
+use mcprove_settings::setting::in_seconds;
+use mcprove_trace::hang::{OVERTAKEN_BY, Unanswered, WaitState, judge_wait};
+
 use super::prelude::*;
+use crate::transport::Detail;
 
 /// How long the watchdog sleeps at most, so that it notices when its session is gone.
 const WATCH_SLICE: Duration = Duration::from_millis(250);
+
+/// A call of this tool was given up without an answer, while others were answered: it was queued, or is stuck.
+#[in_seconds]
+#[stored]
+pub struct QueuedFact {
+    /// The tool.
+    pub tool: String,
+    /// The session.
+    pub session: u32,
+    /// How long it was waited for.
+    pub waited: Duration,
+}
+
+impl Fact for QueuedFact {
+    const NAME: &'static str = "queued";
+}
 
 impl Core {
     /// Gives up call `id`: tells the server, and forgets it.
@@ -73,26 +93,33 @@ impl Core {
 
     /// Notes the calls that hang, ends those whose time is up; returns when to look again.
     fn expire(&self, now: Instant) -> Option<Instant> {
-        let mut state = self.lock();
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let in_flight = state.unanswered().count() as u64;
+        let answered = state.answered;
         let mut next: Option<Instant> = None;
         let mut expired = Vec::new();
         for (id, waiting) in &mut state.waiting {
             if waiting.outcome.is_some() {
                 continue;
             }
-            let watch = Watch::new(waiting, self.options.hang_limits.as_ref());
-            if !waiting.hung && watch.hangs_at.is_some_and(|time| time <= now) {
-                waiting.hung = true;
+            let watch = self.watch(waiting, answered, now);
+            if waiting.hung.is_none() && watch.hangs_at.is_some_and(|time| time <= now) {
+                waiting.hung = waiting.tool.as_ref().map(|(tool, _)| HungMark {
+                    answered: tool.answered(),
+                    overtaken_at: answered + in_flight + OVERTAKEN_BY,
+                });
                 self.emit_hang(*id, now.saturating_duration_since(waiting.sent), false);
             }
             match watch.end {
-                Some((time, category)) if time <= now => {
+                Some((time, end)) if time <= now => {
                     let waited = time.saturating_duration_since(waiting.sent);
-                    expired.push((*id, Arc::clone(&waiting.label), category, waited));
+                    expired.push((*id, Arc::clone(&waiting.label), end, waited));
                 }
-                end => {
-                    let hang = watch.hangs_at.filter(|_| !waiting.hung);
-                    next = earliest(next, earliest(hang, end.map(|(time, _)| time)));
+                _ => {
+                    let hang = watch.hangs_at.filter(|_| waiting.hung.is_none());
+                    let end = watch.end.map(|(time, _)| time);
+                    next = earliest(next, earliest(hang, earliest(end, watch.again_at)));
                 }
             }
         }
@@ -101,16 +128,61 @@ impl Core {
         }
         state.wake_at = next;
         let era = state.revision.map(Revision::era);
-        drop(state);
-        for (id, label, category, waited) in expired {
-            if category == ErrorCategory::Deadlock {
-                self.emit_hang(id, waited, true);
+        drop(guard);
+        for (id, label, end, waited) in expired {
+            let mut message = format!("no answer within {}", describe_duration(waited));
+            let category = match end {
+                End::Stuck => ErrorCategory::Deadlock,
+                End::Queued | End::Overdue => ErrorCategory::Timeout,
+            };
+            match end {
+                End::Stuck => self.emit_hang(id, waited, true),
+                End::Queued => {
+                    message.push_str(", while others were answered");
+                    let tool = label.tool().unwrap_or_default().to_owned();
+                    let session = self.options.session_number;
+                    self.recorder.fact(&message, &QueuedFact { tool, session, waited });
+                }
+                End::Overdue => {}
             }
-            let message = format!("no answer within {}", describe_duration(waited));
-            self.settle(id, Ending::Failure(Failure::new(category, message)));
+            let detail = match end {
+                End::Queued => Detail::Queued,
+                _ => Detail::None,
+            };
+            let failure = Failure::new(category, message).with(detail);
+            self.settle(id, Ending::Failure(failure));
             self.tell_cancelled(id, &label, era, "timed out");
         }
         next
+    }
+
+    /// When a waiting call counts as hung, and when it is given up, and as what.
+    fn watch(&self, waiting: &Waiting, answered: u64, now: Instant) -> Watch {
+        let deadline = waiting.deadline.map(|time| (time, End::Overdue));
+        let limits = self.options.hang_limits.as_ref();
+        let Some((limits, (tool, place))) = limits.zip(waiting.tool.as_ref()) else {
+            return Watch {
+                end: deadline,
+                ..Watch::default()
+            };
+        };
+        let progress = &self.progress;
+        let call = Unanswered {
+            sent: progress.time(waiting.sent),
+            place: *place,
+            hung: waiting.hung,
+        };
+        let judged = judge_wait(&call, (progress, tool, answered), progress.time(now), limits);
+        let (end, again_at) = match judged {
+            WaitState::Waits(until) => (None, progress.instant(until)),
+            WaitState::Stuck(since) => (progress.instant(since).zip(Some(End::Stuck)), None),
+            WaitState::GivenUp(at) => (progress.instant(at).zip(Some(End::Queued)), None),
+        };
+        Watch {
+            hangs_at: waiting.sent.checked_add(limits.threshold),
+            end: end.into_iter().chain(deadline).min_by_key(|(time, _)| *time),
+            again_at,
+        }
     }
 
     fn emit_hang(&self, id: u64, hung_for: Duration, for_ever: bool) {
@@ -143,28 +215,23 @@ impl Core {
     }
 }
 
-/// When a waiting call counts as hung, and when it is given up, and as what.
-struct Watch {
-    hangs_at: Option<Instant>,
-    end: Option<(Instant, ErrorCategory)>,
+/// How a call without an answer ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// The server makes no progress.
+    Stuck,
+    /// It was waited for as long as a queued call is.
+    Queued,
+    /// Its own deadline passed.
+    Overdue,
 }
 
-impl Watch {
-    fn new(waiting: &Waiting, limits: Option<&HangLimits>) -> Self {
-        let limits = limits.filter(|_| waiting.label.tool().is_some());
-        let after = |time: Duration| waiting.sent.checked_add(time);
-        let deadlock =
-            limits.and_then(|limits| after(limits.threshold.saturating_add(limits.grace)));
-        let deadlock = deadlock.map(|time| (time, ErrorCategory::Deadlock));
-        let deadline = waiting.deadline.map(|time| (time, ErrorCategory::Timeout));
-        Self {
-            hangs_at: limits.and_then(|limits| after(limits.threshold)),
-            end: deadlock
-                .into_iter()
-                .chain(deadline)
-                .min_by_key(|(time, _)| *time),
-        }
-    }
+/// When a waiting call counts as hung, when it is given up and how, and when it is to be judged again.
+#[derive(Default)]
+struct Watch {
+    hangs_at: Option<Instant>,
+    end: Option<(Instant, End)>,
+    again_at: Option<Instant>,
 }
 
 /// The earlier of two times, if there is any.

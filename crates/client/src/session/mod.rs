@@ -28,6 +28,7 @@ pub use self::core::Start;
 
 pub use call::{Call, CallError, FailedCall, Reply};
 pub use connect_error::ConnectError;
+pub use deadlines::QueuedFact;
 pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
 pub use raw::{RawAnswer, RawMessage};
 pub use request::{ProgressHandler, Request};
@@ -159,7 +160,9 @@ impl Session {
                 Err(closed @ SendError::Closed(_)) => return Err(closed.into()),
                 Err(SendError::Full) => {
                     let channel = self.core.channel().map_err(CallError::unsent)?;
-                    let room = tokio::time::timeout(self.core.patience(request), channel.room());
+                    let patience = self.core.patience(request);
+                    let patience = patience.unwrap_or_else(|| self.core.options.call_timeout());
+                    let room = tokio::time::timeout(patience, channel.room());
                     if room.await.is_err() {
                         return Err(SendError::Full.into());
                     }
@@ -193,7 +196,7 @@ impl Session {
     /// Calls a tool, and sees it through: answers what the server asks meanwhile, and runs it as a
     /// task where it must be one. A result with `isError` is an error of category `ToolError`.
     pub async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<Reply, CallError> {
-        self.call_tool_within(tool, arguments, self.core.options.call_timeout)
+        self.call_tool_within(tool, arguments, self.core.options.call_timeout())
             .await
     }
 

@@ -93,10 +93,12 @@ pub struct SessionOptions {
     pub protocol: ProtocolChoice,
     /// Whether a revision other than the one asked for is an error rather than a warning.
     pub strict_protocol: bool,
-    /// How long a call may take.
-    pub call_timeout: Duration,
+    /// How long a call may take; unless set 30 s, and for a tool call with `hang_limits` as long as they say.
+    pub call_timeout: Option<Duration>,
     /// When a tool call counts as hung and when as deadlocked; none looks at the call timeout only.
     pub hang_limits: Option<HangLimits>,
+    /// What the server has answered to all sessions, where they share a process.
+    pub progress: Option<Arc<Progress>>,
     /// Who judges the results of tools besides us.
     pub result_check: Option<ResultCheck>,
     /// The largest message accepted.
@@ -134,8 +136,9 @@ impl Default for SessionOptions {
         Self {
             protocol: ProtocolChoice::Auto,
             strict_protocol: false,
-            call_timeout: CALL_TIMEOUT,
+            call_timeout: None,
             hang_limits: None,
+            progress: None,
             result_check: None,
             max_frame: MAX_FRAME,
             max_connections: crate::transport::http::MAX_CONNECTIONS,
@@ -157,8 +160,15 @@ impl Default for SessionOptions {
 impl SessionOptions {
     /// Sets how long a call may take.
     pub fn with_call_timeout(mut self, call_timeout: Duration) -> Self {
-        self.call_timeout = call_timeout;
+        self.call_timeout = Some(call_timeout);
         self
+    }
+
+    /// How long a call of a tool may take at most.
+    pub fn call_timeout(&self) -> Duration {
+        let limits = self.hang_limits.as_ref();
+        let usual = limits.map_or(CALL_TIMEOUT, HangLimits::given_up_after);
+        self.call_timeout.unwrap_or(usual)
     }
 
     /// Sets the revision to speak.

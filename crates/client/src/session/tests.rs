@@ -363,7 +363,7 @@ async fn a_server_that_never_reads_ends_in_a_timeout() {
     });
     let options = SessionOptions {
         protocol: ProtocolChoice::Revision(Revision::V2025_11_25),
-        call_timeout: SOON,
+        call_timeout: Some(SOON),
         ..SessionOptions::default()
     };
     let session = Session::connect_streams(

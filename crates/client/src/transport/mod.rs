@@ -270,6 +270,8 @@ pub enum Detail {
     Exit(Option<i32>),
     /// The JSON-RPC error that the server answered with, whatever id it had.
     Error(Box<RpcError>),
+    /// It was waited for as long as a call is while others are answered.
+    Queued,
 }
 
 impl From<FailedAnswer> for Failure {

@@ -89,7 +89,7 @@ pub struct SessionSettings {
     #[setting(default = false)]
     pub strict_protocol: bool,
     /// How long one call may take.
-    #[setting(default = "30s")]
+    #[setting(otherwise = "30s; in a load as long as a queued call is waited for")]
     pub call_timeout: Option<Duration>,
     /// The largest message accepted from the server.
     #[setting(default = "64MiB")]

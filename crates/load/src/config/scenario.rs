@@ -13,7 +13,7 @@ use crate::prelude::*;
 pub fn read(
     reader: &mut Reader<'_>,
     node: &Node,
-    hang_limits: (Option<Duration>, Option<Duration>),
+    hang_limits: [Option<Duration>; 3],
 ) -> Option<Scenario> {
     let known = scenario_settings().into_iter().flat_map(Setting::names);
     let known: Vec<&str> = known.collect();

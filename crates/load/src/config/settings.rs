@@ -1,6 +1,6 @@
 //! The file as a whole, and its sections `[thresholds]`, `[[faults]]`, `[session]` and `[output]`.
 
-use mcprove_client::session::{Accept, CALL_TIMEOUT, Decline, Responder};
+use mcprove_client::session::{Accept, Decline, Responder};
 use mcprove_client::transport::MAX_FRAME;
 use mcprove_fault::file::{Item, list_schema, read_list};
 use mcprove_settings::kind::properties;
@@ -67,7 +67,7 @@ impl SessionSettings {
         SessionOptions {
             protocol: self.protocol,
             strict_protocol: self.strict_protocol,
-            call_timeout: self.call_timeout.unwrap_or(CALL_TIMEOUT),
+            call_timeout: self.call_timeout,
             max_frame: self.max_frame.unwrap_or(MAX_FRAME),
             responder,
             fall_back_to_sse: !self.has_transport,
@@ -114,10 +114,14 @@ pub fn read_parts(
     let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let mut thresholds = Thresholds::default();
     let limits = read_section(&mut thresholds, reader, node("thresholds"), "thresholds");
-    let hang = limits.get("hang_timeout").map(|_| thresholds.hang_timeout);
-    let grace = limits.get("grace_period").map(|_| thresholds.grace_period);
+    let given = |name: &str, value: Duration| limits.get(name).map(|_| value);
+    let hang_limits = [
+        given("hang_timeout", thresholds.hang_timeout),
+        given("grace_period", thresholds.grace_period),
+        given("max_wait", thresholds.max_wait),
+    ];
     let scenario = match top.get("scenario") {
-        Some(field) => scenario::read(reader, &field.value, (hang, grace)),
+        Some(field) => scenario::read(reader, &field.value, hang_limits),
         None => missing(
             reader,
             top,
@@ -136,12 +140,18 @@ pub fn read_parts(
     }
     let protocol = read_protocol(reader, top).unwrap_or(session.protocol);
     let mut session = session.clone();
-    read_section(&mut session, reader, node("session"), "session");
+    let given = read_section(&mut session, reader, node("session"), "session");
     session.protocol = protocol;
     let mut output = OutputSettings::default();
     read_section(&mut output, reader, node("output"), "output");
     let scenario = scenario?;
     check_limited_tools(reader, &limits, &scenario);
+    let call_timeout = session.call_timeout;
+    if let Some(problem) = too_short(&scenario.kind, &thresholds, call_timeout) {
+        let field = given.get("call_timeout").or(limits.get("max_wait"));
+        let span = field.map_or(top.span(), |field| &field.value.span);
+        reader.problem(span, problem.message, problem.hint);
+    }
     if let Some(field) = top.get("faults") {
         check_faults(reader, field, &faults, &scenario);
     }

@@ -239,6 +239,10 @@ fn check(run: &Run) -> RunResult {
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
     }
+    let call_timeout = run.session.call_timeout;
+    if let Some(problem) = too_short(&run.scenario.kind, &run.thresholds, call_timeout) {
+        return Err(RunError::Config(problem));
+    }
     let mut calls = run.scenario.tool_calls.iter();
     if calls.any(|call| call.name.is_empty()) {
         let message = "arguments were given without a tool";
@@ -291,11 +295,11 @@ fn make_context(
 ) -> RunResult<RunContext> {
     let mut options = run.session.clone();
     options.losses = losses.clone();
-    let own = run.scenario.kind.as_type().hang_limits();
-    options.hang_limits = Some(own.unwrap_or(HangLimits {
-        threshold: run.thresholds.hang_timeout,
-        grace: run.thresholds.grace_period,
-    }));
+    options.hang_limits = Some(run.thresholds.hang_limits(&run.scenario.kind));
+    // All sessions with an address have one server, those with a command one each.
+    if run.server.transport != Transport::Stdio {
+        options.progress.get_or_insert_default();
+    }
     let scenario = &run.scenario;
     let most = scenario.kind.concurrent().max(scenario.load.max_in_flight);
     options.max_connections = options.max_connections.max(most as usize);

@@ -1,5 +1,7 @@
 //! What a run must keep to, overall and tool by tool.
 
+use mcprove_trace::hang::MAX_WAIT;
+
 use crate::prelude::*;
 use mcprove_score::threshold::Limits;
 
@@ -68,10 +70,14 @@ thresholds! {
         #[setting(default = "5s")]
         #[serde(with = "seconds")]
         pub hang_timeout: Duration,
-        /// How long a hung call may still answer late; after that it is a deadlock.
+        /// How long a hung call may still answer late; after that it is a deadlock, if the server answers nothing else.
         #[setting(kind = TIME_OR_ZERO, default = "10s")]
         #[serde(with = "seconds")]
         pub grace_period: Duration,
+        /// How long a call is waited for while others are answered.
+        #[setting(default = "120s")]
+        #[serde(with = "seconds")]
+        pub max_wait: Duration,
         /// Fail when the server's memory grows by more, in MB.
         #[setting(otherwise = "none; soak 50")]
         pub memory_growth_mb: Option<f64>,
@@ -87,6 +93,41 @@ thresholds! {
     #[sparse]
     #[stored(Copy, Default, Settings)]
     ToolThresholds {}
+}
+
+impl Thresholds {
+    /// When the calls of a scenario count as hung, and as what then.
+    pub(crate) fn hang_limits(&self, scenario: &ScenarioKind) -> HangLimits {
+        scenario.as_type().hang_limits().unwrap_or(HangLimits {
+            threshold: self.hang_timeout,
+            grace: self.grace_period,
+            max_wait: self.max_wait,
+        })
+    }
+}
+
+/// What is wrong where calls are given up before it is known what they are: a probe for hung calls would find none.
+pub(crate) fn too_short(
+    scenario: &ScenarioKind,
+    thresholds: &Thresholds,
+    call_timeout: Option<Duration>,
+) -> Option<Diagnostic> {
+    let limits = thresholds.hang_limits(scenario);
+    let least = limits.judged_after();
+    let is_probe = scenario.as_type().judging().judges_hangs;
+    let name = match call_timeout {
+        Some(timeout) if is_probe && timeout < least => "call_timeout",
+        _ if limits.max_wait < least && limits.max_wait != MAX_WAIT => "max_wait",
+        _ => return None,
+    };
+    let least = describe_duration(least);
+    Some(Diagnostic::new(
+        sentence!(
+            "{} is shorter than the hang threshold and the grace period together ({least}), when a call without an answer is judged",
+            setting(name)
+        ),
+        sentence!("set {} to at least {least}, or leave it out", setting(name)),
+    ))
 }
 
 impl Default for Thresholds {

@@ -28,9 +28,10 @@ const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filte
                          recommend_runs report audit unlike public_host";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-const ALSO_REPLACED: [(&str, &str); 4] = [
+const ALSO_REPLACED: [(&str, &str); 5] = [
     ("hang_timeout", "hang_threshold"),
     ("grace_period", "grace_period"),
+    ("max_wait", "max_wait"),
     ("rate", "rate_limit"),
     ("rate_limit", "rate"),
 ];
@@ -344,7 +345,7 @@ fn output_flags() -> Vec<Flag> {
 
 fn hang_flags() -> Vec<Flag> {
     let mut all = threshold_flags();
-    all.retain(|flag| ["hang_timeout", "grace_period"].contains(&flag.setting.name));
+    all.retain(|flag| ["hang_timeout", "grace_period", "max_wait"].contains(&flag.setting.name));
     all
 }
 

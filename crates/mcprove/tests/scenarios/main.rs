@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod churn;
+mod deadlock;
 mod early_call;
 mod every;
 mod fuzzer;

@@ -1,18 +1,25 @@
 //! What N calls released at the same moment say about a server, and what
 //! deadlocks in a load run say.
 //!
-//! Any call without an answer after threshold and grace period: CRITICAL. Else, more than half of
-//! them slow: WARNING, concurrency degrades latency. Else PASS, with two exceptions that the
-//! algorithm leaves open: a probe in which every call failed, or after which the server no longer
+//! Any call without an answer after threshold and grace period, from a server that makes no progress: CRITICAL.
+//! Else, a call that was still queued when it was given up: inconclusive. Else, more than half of
+//! them slow: WARNING, concurrency degrades latency, or the server handles one call at a time. Else PASS, with two
+//! exceptions that the algorithm leaves open: a probe in which every call failed, or after which the server no longer
 //! answers, is CRITICAL too, since it shows nothing that works. [`hang`](mcprove_trace::hang) classifies
 //! the single call.
 
-use mcprove_trace::hang::DeadlockKind;
+use mcprove_settings::quantity::describe_duration;
+use mcprove_trace::hang::{DeadlockKind, HangLimits};
 
 use crate::prelude::*;
 
 /// The share of slow calls beyond which concurrency degrades latency.
 pub const SLOW_SHARE_MAX: f64 = 0.5;
+
+/// Fewer calls do not show how many a server handles at once.
+const CALLS_FOR_CAPACITY: u64 = 5;
+/// A server that handles fewer calls at once than this handles one at a time.
+const ONE_AT_A_TIME: f64 = 1.5;
 
 /// How one call of the probe ended.
 #[data(Copy, Eq, Hash)]
@@ -22,8 +29,10 @@ pub enum CallOutcome {
     Success,
     /// Answered within the grace period.
     Slow,
-    /// Not answered.
+    /// Not answered, by a server that makes no progress.
     Deadlock,
+    /// Not answered for as long as a call is waited for while others are answered.
+    Queued,
     /// Answered with an error, or lost with its connection.
     Error,
 }
@@ -50,6 +59,8 @@ pub enum ProbeSeverity {
     Warning,
     /// The server copes.
     Pass,
+    /// Calls were still queued when they were given up.
+    Inconclusive,
 }
 
 /// One call of the probe.
@@ -80,12 +91,52 @@ pub struct DeadlockReport {
     pub success: u32,
     /// Calls answered within the grace period.
     pub slow: u32,
-    /// Calls never answered.
+    /// Calls without an answer, from a server that makes no progress.
     pub deadlock: u32,
+    /// Calls still queued when they were given up.
+    #[serde(default)]
+    pub queued: u32,
     /// Calls that failed.
     pub error: u32,
     /// How much of the server is stuck, where something is.
     pub kind: Option<DeadlockKind>,
+    /// How many calls the server handles at once, where calls had to wait.
+    #[serde(default)]
+    pub capacity: Option<Capacity>,
+}
+
+/// How many calls a server handles at once.
+#[data(Copy)]
+pub struct Capacity {
+    /// How long it takes for one, in milliseconds.
+    pub service_time_ms: f64,
+    /// How many it handles at once.
+    pub at_once: f64,
+}
+
+impl Capacity {
+    /// Of a server that answered the first of `calls` calls after `first_ms`, and so many per second.
+    pub fn of(calls: u64, first_ms: f64, per_second: f64) -> Option<Self> {
+        let at_once = per_second * first_ms / 1000.0;
+        let is_known = calls >= CALLS_FOR_CAPACITY && at_once.is_finite() && at_once > 0.0;
+        is_known.then_some(Self {
+            service_time_ms: first_ms,
+            at_once,
+        })
+    }
+
+    /// In words that end a sentence.
+    fn words(self) -> String {
+        let each = describe_duration(Duration::from_secs_f64(
+            (self.service_time_ms / 1000.0).clamp(0.0, 1e9),
+        ));
+        if self.at_once < ONE_AT_A_TIME {
+            format!("the server handles one call at a time ({each} each)")
+        } else {
+            let at_once = decimal(self.at_once, 0);
+            format!("the server handles about {at_once} calls at a time ({each} each)")
+        }
+    }
 }
 
 impl DeadlockReport {
@@ -106,6 +157,34 @@ impl DeadlockReport {
 
     fn is_mostly_slow(&self) -> bool {
         f64::from(self.slow) > SLOW_SHARE_MAX * float(self.total())
+    }
+
+    /// Whether calls were late because the server handles one at a time.
+    fn is_serial(&self) -> bool {
+        self.capacity.is_some_and(|it| it.at_once < ONE_AT_A_TIME)
+    }
+
+    /// How long the calls of this outcome were waited for, at least.
+    fn waited(&self, outcome: CallOutcome) -> String {
+        let calls = self.calls.iter().filter(|call| call.outcome == outcome);
+        let least = calls.map(|call| call.duration_ms).min_by(f64::total_cmp);
+        let least = (least.unwrap_or_default() / 1000.0).clamp(0.0, 1e9);
+        describe_duration(Duration::from_secs_f64(least))
+    }
+
+    /// How many calls the server handles at once, as far as calls that were made together show it.
+    fn measure_capacity(&self) -> Option<Capacity> {
+        let answered = |call: &&ProbedCall| {
+            matches!(call.outcome, CallOutcome::Success | CallOutcome::Slow)
+        };
+        let times = self.calls.iter().filter(answered).map(|it| it.duration_ms);
+        let first = times.clone().min_by(f64::total_cmp)?;
+        let last = times.clone().max_by(f64::total_cmp)?;
+        let count = count(times.count());
+        let capacity = Capacity::of(count, first, float(count) * 1000.0 / last)?;
+        // A server that handles all of them at once takes as long for the last as for the first.
+        let has_waited = self.slow > 0 && capacity.at_once < float(count) / 2.0;
+        has_waited.then_some(capacity)
     }
 }
 
@@ -132,10 +211,13 @@ pub fn judge(
         success: count(CallOutcome::Success),
         slow: count(CallOutcome::Slow),
         deadlock: count(CallOutcome::Deadlock),
+        queued: count(CallOutcome::Queued),
         error: count(CallOutcome::Error),
         kind,
+        capacity: None,
         calls,
     };
+    report.capacity = report.measure_capacity();
     report.severity = severity(&report);
     report
 }
@@ -147,7 +229,9 @@ fn severity(report: &DeadlockReport) -> ProbeSeverity {
         || report.is_down();
     if fails {
         ProbeSeverity::Critical
-    } else if report.calls.is_empty() || report.is_mostly_slow() {
+    } else if report.queued > 0 {
+        ProbeSeverity::Inconclusive
+    } else if report.calls.is_empty() || report.is_mostly_slow() || report.is_serial() {
         ProbeSeverity::Warning
     } else {
         ProbeSeverity::Pass
@@ -174,7 +258,8 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
     };
     verdict
         .number("calls", report.total())
-        .numbers_of(report, &["success", "slow", "deadlock", "error"])
+        .numbers_of(report, &["success", "slow", "deadlock", "queued", "error"])
+        .numbers_of(&report.capacity, &["service_time_ms", "at_once"])
 }
 
 fn completed(report: &DeadlockReport) -> Verdict {
@@ -185,9 +270,9 @@ fn completed(report: &DeadlockReport) -> Verdict {
         Verdict::critical(
             "deadlock",
             sentence!(
-                "DEADLOCK DETECTED: {} of {calls} to {tool} {} never answered{tail}.",
+                "DEADLOCK DETECTED: {} of {calls} to {tool} got no answer within {}{tail}.",
                 report.deadlock,
-                were(report.deadlock.into()),
+                report.waited(CallOutcome::Deadlock),
             ),
             report.kind.unwrap_or(DeadlockKind::ToolStuck).hint(),
         )
@@ -216,12 +301,24 @@ fn completed(report: &DeadlockReport) -> Verdict {
             sentence!("No call to {tool} was made, so a deadlock could not show."),
             "probe with at least one concurrent call",
         )
-    } else if report.is_mostly_slow() {
+    } else if report.queued > 0 {
+        Verdict::inconclusive(
+            "deadlock",
+            sentence!(
+                "{} of {calls} to {tool} had no answer after {}, while others were answered: queued or stuck, which is not known{}.",
+                report.queued,
+                report.waited(CallOutcome::Queued),
+                of_capacity(report.capacity),
+            ),
+            longer_wait(),
+        )
+    } else if report.is_mostly_slow() || report.is_serial() {
         Verdict::warning(
             "deadlock",
             sentence!(
-                "Concurrency degrades latency: {} of {calls} to {tool} took longer than the hang threshold.",
-                report.slow
+                "Concurrency degrades latency: {} of {calls} to {tool} took longer than the hang threshold{}.",
+                report.slow,
+                of_capacity(report.capacity),
             ),
             "look for a lock held across the call, or raise the hang threshold if the tool may take this long",
         )
@@ -239,6 +336,15 @@ fn completed(report: &DeadlockReport) -> Verdict {
     }
 }
 
+fn of_capacity(capacity: Option<Capacity>) -> String {
+    capacity.map_or(String::new(), |it| format!("; {}", it.words()))
+}
+
+/// What decides whether a call is queued or stuck.
+fn longer_wait() -> Message {
+    sentence!("raise {}, or make fewer calls at once", setting("max_wait"))
+}
+
 /// What is stuck, as the end of a sentence.
 fn stuck(kind: Option<DeadlockKind>) -> String {
     kind.map_or(String::new(), |kind| format!("; {}", kind.explanation()))
@@ -249,14 +355,18 @@ fn stuck(kind: Option<DeadlockKind>) -> String {
 pub struct LoadCalls {
     /// Calls made.
     pub sent: u64,
-    /// Calls never answered.
+    /// Calls without an answer, from a server that makes no progress.
     pub deadlocks: u64,
+    /// Calls still queued when they were given up.
+    pub queued: u64,
     /// Calls answered after the hang threshold.
     pub late: u64,
     /// Calls without an answer when the run was interrupted.
     pub unanswered: u64,
     /// Of these, calls that were past the hang threshold by then.
     pub hung: u64,
+    /// When a call counts as what.
+    pub limits: HangLimits,
 }
 
 /// The verdict `deadlock` of a load run: what became of its calls, the tools that those without a
@@ -273,12 +383,22 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         Verdict::critical(
             "deadlock",
             sentence!(
-                "DEADLOCK DETECTED: {}{to_tools} {} never answered{}.",
+                "DEADLOCK DETECTED: {}{to_tools} got no answer within {}{}.",
                 counted(calls.deadlocks, "call"),
-                were(calls.deadlocks),
+                describe_duration(calls.limits.judged_after()),
                 stuck(worst)
             ),
             worst.unwrap_or(DeadlockKind::ToolStuck).hint(),
+        )
+    } else if calls.queued > 0 {
+        Verdict::inconclusive(
+            "deadlock",
+            sentence!(
+                "{}{to_tools} had no answer after {}, while others were answered: queued or stuck, which is not known.",
+                counted(calls.queued, "call"),
+                describe_duration(calls.limits.given_up_after()),
+            ),
+            longer_wait(),
         )
     } else if calls.unanswered > 0 {
         interrupted(calls, &to_tools)
@@ -287,7 +407,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
             "deadlock",
             sentence!(
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
-                counted(calls.late, "call")
+                counted(calls.late, "call"),
             ),
             mcprove_trace::ErrorCategory::Hang.hint(),
         )
@@ -307,6 +427,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         .number("deadlock", calls.deadlocks)
         .number("hang", calls.late.saturating_add(calls.hung))
         .number("unanswered", calls.unanswered)
+        .number("queued", calls.queued)
 }
 
 /// A call without an answer when the run was interrupted may be slow, or stuck for ever.

@@ -17,7 +17,7 @@ fn calls(success: usize, slow: usize, deadlock: usize, error: usize) -> Vec<Prob
         std::iter::repeat_n(
             ProbedCall {
                 outcome,
-                duration_ms: 1.0,
+                duration_ms: if outcome == CallOutcome::Deadlock { 15e3 } else { 1.0 },
                 message,
             },
             count,
@@ -74,15 +74,15 @@ fn sentences_say_what_is_stuck() {
     let cases = [
         (
             probe(calls(0, 0, 20, 0), Some(DeadlockKind::ToolStuck)),
-            "DEADLOCK DETECTED: 20 of 20 concurrent calls to `search` were never answered; the server is otherwise alive: it answers other requests.",
+            "DEADLOCK DETECTED: 20 of 20 concurrent calls to `search` got no answer within 15 s; the server is otherwise alive: it answers other requests.",
         ),
         (
             probe(calls(19, 0, 1, 0), Some(DeadlockKind::LoopDead)),
-            "DEADLOCK DETECTED: 1 of 20 concurrent calls to `search` was never answered; nothing answers any more.",
+            "DEADLOCK DETECTED: 1 of 20 concurrent calls to `search` got no answer within 15 s; nothing answers any more.",
         ),
         (
             probe(calls(0, 0, 2, 0), Some(DeadlockKind::ProcessDead)),
-            "DEADLOCK DETECTED: 2 of 2 concurrent calls to `search` were never answered; the server process has ended.",
+            "DEADLOCK DETECTED: 2 of 2 concurrent calls to `search` got no answer within 15 s; the server process has ended.",
         ),
         (
             probe(calls(0, 0, 0, 20), None),
@@ -104,6 +104,67 @@ fn sentences_say_what_is_stuck() {
     for (report, sentence) in cases {
         assert_eq!(verdict(&report).sentence, sentence);
     }
+}
+
+fn timed(outcome: CallOutcome, duration_ms: f64) -> ProbedCall {
+    ProbedCall {
+        outcome,
+        duration_ms,
+        message: None,
+    }
+}
+
+/// Calls of 1.3 s each, so many at a time; those after 5 s are slow.
+fn in_a_row(count: u32, at_once: u32) -> Vec<ProbedCall> {
+    (0..count)
+        .map(|number| 1_300.0 * f64::from(number / at_once + 1))
+        .map(|time| match time > 5_000.0 {
+            true => timed(CallOutcome::Slow, time),
+            false => timed(CallOutcome::Success, time),
+        })
+        .collect()
+}
+
+#[test]
+fn calls_in_a_row_say_how_many_the_server_handles() {
+    let one = probe(in_a_row(20, 1), None);
+    assert_eq!(one.severity, ProbeSeverity::Warning);
+    assert_eq!(
+        verdict(&one).sentence,
+        "Concurrency degrades latency: 17 of 20 concurrent calls to `search` took longer than the hang threshold; the server handles one call at a time (1.3 s each)."
+    );
+    assert_eq!(verdict(&one).numbers["service_time_ms"], 1_300.0);
+    let four = probe(in_a_row(40, 4), None);
+    assert!(
+        verdict(&four)
+            .sentence
+            .rendered()
+            .ends_with("the server handles about 4 calls at a time (1.3 s each)."),
+        "{:?}",
+        verdict(&four)
+    );
+    // All at once, or too few to tell.
+    for calls in [in_a_row(20, 20), in_a_row(4, 1)] {
+        assert_eq!(probe(calls, None).capacity, None);
+    }
+}
+
+#[test]
+fn queued_calls_are_inconclusive_unless_others_are_stuck() {
+    let mut calls = in_a_row(20, 1);
+    calls.push(timed(CallOutcome::Queued, 120e3));
+    let report = probe(calls.clone(), None);
+    assert_eq!(report.severity, ProbeSeverity::Inconclusive);
+    let queued = verdict(&report);
+    assert_eq!(queued.outcome, Outcome::Inconclusive);
+    assert_eq!(
+        queued.sentence,
+        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.3 s each)."
+    );
+    calls.push(timed(CallOutcome::Deadlock, 15e3));
+    assert!(verdict(&probe(calls, Some(DeadlockKind::ToolStuck))).is_failure());
+    let load = LoadCalls { queued: 2, late: 5, ..CALLS };
+    assert_eq!(load_verdict(&load, &[], &[]).outcome, Outcome::Inconclusive);
 }
 
 #[test]
@@ -144,7 +205,7 @@ fn load_runs_have_the_same_words() {
     assert!(deadlocked.is_failure());
     assert_eq!(
         deadlocked.sentence,
-        "DEADLOCK DETECTED: 3 calls to `search` and `fetch` were never answered; nothing answers any more."
+        "DEADLOCK DETECTED: 3 calls to `search` and `fetch` got no answer within 15 s; nothing answers any more."
     );
     let hung = load_verdict(&LoadCalls { late: 1, ..CALLS }, &tools[..1], &[]);
     assert_eq!(
@@ -165,7 +226,7 @@ fn load_runs_have_the_same_words() {
     );
     assert_eq!(
         unnamed.sentence,
-        "DEADLOCK DETECTED: 1 call was never answered."
+        "DEADLOCK DETECTED: 1 call got no answer within 15 s."
     );
     assert_eq!(load_verdict(&CALLS, &[], &[]).outcome, Outcome::Pass);
 }
@@ -173,9 +234,15 @@ fn load_runs_have_the_same_words() {
 const CALLS: LoadCalls = LoadCalls {
     sent: 100,
     deadlocks: 0,
+    queued: 0,
     late: 0,
     unanswered: 0,
     hung: 0,
+    limits: HangLimits {
+        threshold: Duration::from_secs(5),
+        grace: Duration::from_secs(10),
+        max_wait: Duration::from_secs(120),
+    },
 };
 
 #[test]
@@ -199,10 +266,10 @@ fn calls_without_an_answer_at_an_interruption_are_no_pass() {
     for ((sent, late, unanswered, hung), sentence) in cases {
         let calls = LoadCalls {
             sent,
-            deadlocks: 0,
             late,
             unanswered,
             hung,
+            ..CALLS
         };
         let verdict = load_verdict(&calls, &tools, &[]);
         assert_eq!(verdict.outcome, Outcome::Inconclusive, "{calls:?}");

@@ -175,7 +175,7 @@ impl Visit<'_> {
             if tool.requires_task() && cannot_run {
                 return Err("runs only as a task, which this session does not have".to_owned());
             }
-            let timeout = self.options.session.call_timeout;
+            let timeout = self.options.session.call_timeout();
             let result = session
                 .call_tool_within(&tool.name, &explored.arguments, timeout)
                 .await

@@ -14,7 +14,7 @@ fn options() -> DraftOptions {
     let timeout = Duration::from_secs(20);
     DraftOptions {
         session: SessionOptions {
-            call_timeout: timeout,
+            call_timeout: Some(timeout),
             ..SessionOptions::default()
         },
         accepts_requests: false,
@@ -242,8 +242,8 @@ async fn what_hangs_or_fails_is_skipped_with_the_reason() {
                 .unwrap();
         let server = Server::http(listening.url());
         let mut options = options();
-        options.session.call_timeout =
-            Duration::from_millis(if mode == "lost" { 300 } else { 20_000 });
+        let patience = if mode == "lost" { 300 } else { 20_000 };
+        options.session.call_timeout = Some(Duration::from_millis(patience));
         let draft = draft(&server, &options, &mut |_| {}, std::future::pending())
             .await
             .unwrap();

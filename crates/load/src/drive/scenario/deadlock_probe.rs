@@ -2,6 +2,7 @@
 //! deadlocks. While calls hang, the server is asked whether it still lives; that tells a stuck tool
 //! from a dead event loop.
 
+use mcprove_client::transport::Detail;
 use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 
 use super::prelude::*;
@@ -11,6 +12,7 @@ const PHASE: u16 = 1;
 /// Many first calls at the same instant on a fresh server.
 #[in_seconds]
 #[data(Settings)]
+#[serde(default)]
 pub struct DeadlockProbe {
     /// Calls released together.
     #[setting(default = 20, short = 'c', elsewhere = "ignored")]
@@ -21,6 +23,9 @@ pub struct DeadlockProbe {
     /// How long a hung call may still answer late.
     #[setting(default = "10s", kind = TIME_OR_ZERO, flag = false, elsewhere = "thresholds.grace_period")]
     pub grace_period: Duration,
+    /// How long a call is waited for while others are answered.
+    #[setting(default = "120s", flag = false, elsewhere = "thresholds.max_wait")]
+    pub max_wait: Duration,
     /// How long `tools/list` may take.
     #[setting(default = "1s")]
     pub list_timeout: Duration,
@@ -59,11 +64,11 @@ impl DeadlockProbe {
         context.note_phase(&phase);
         let limits = context.hang_limits();
         let mut calls = call_at_once(connection, call, self.concurrent, PHASE, true);
-        // Asked as soon as something hangs, the answer may take as long as the hung calls may.
+        // Asked as soon as something hangs, the answer may take as long as the hung calls do.
         let asking = Arc::clone(connection);
         let liveness = tokio::spawn(async move {
             tokio::time::sleep(limits.threshold).await;
-            asking.session.check_alive(limits.grace).await.is_ok()
+            asking.session.check_alive(limits.given_up_after()).await.is_ok()
         });
         let mut outcomes: Vec<(u32, ProbedCall)> = Vec::new();
         // Asked to stop, it is given a while to go on. A part of the calls says nothing: where that
@@ -80,8 +85,9 @@ impl DeadlockProbe {
             .any(|call| matches!(call.outcome, CallOutcome::Deadlock));
         let session = &connection.session;
         let kind = if is_stuck {
-            let answers = liveness.await.unwrap_or(false) && session.closed().is_none();
-            Some(process_kind(session, answers))
+            // It had the grace period at least.
+            let has_answered = liveness.is_finished() && liveness.await.unwrap_or(false);
+            Some(process_kind(session, has_answered && session.closed().is_none()))
         } else {
             liveness.abort();
             session.closed().map(|_| DeadlockKind::ProcessDead)
@@ -99,6 +105,7 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
             let outcome = match error.category() {
                 ErrorCategory::Hang => CallOutcome::Slow,
                 ErrorCategory::Deadlock => CallOutcome::Deadlock,
+                _ if error.failure.detail == Detail::Queued => CallOutcome::Queued,
                 _ => CallOutcome::Error,
             };
             (outcome, error.duration, Some(error.to_string()))
@@ -147,10 +154,11 @@ impl ScenarioType for DeadlockProbe {
 
     fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
         // What is given for all scenarios holds for this one too, unless it has its own.
-        let (hang, grace) = given.hang_limits;
+        let [hang, grace, wait] = given.hang_limits;
         for (name, common, own) in [
             ("hang_threshold", hang, &mut self.hang_threshold),
             ("grace_period", grace, &mut self.grace_period),
+            ("max_wait", wait, &mut self.max_wait),
         ] {
             *own = common.filter(|_| !given.has(name)).unwrap_or(*own);
         }
@@ -160,6 +168,7 @@ impl ScenarioType for DeadlockProbe {
         Some(HangLimits {
             threshold: self.hang_threshold,
             grace: self.grace_period,
+            max_wait: self.max_wait,
         })
     }
 
@@ -188,7 +197,7 @@ impl ScenarioType for DeadlockProbe {
             format!(
                 "slow after {}, deadlocked after {}",
                 figure::duration(self.hang_threshold),
-                figure::duration(self.hang_threshold + self.grace_period)
+                figure::duration(self.hang_threshold.saturating_add(self.grace_period))
             ),
         ]
     }

@@ -208,7 +208,9 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
     fn success(&self, _facts: &RunFacts<'_>, report: &Report) -> Success {
         Success {
             is_needed: true,
-            is_reached: report.throughput.successful_requests > 0,
+            // A late answer is an answer.
+            is_reached: report.throughput.successful_requests > 0
+                || report.errors.by_category.contains_key(&ErrorCategory::Hang),
         }
     }
 
@@ -329,8 +331,8 @@ pub(crate) fn concurrent(count: u32) -> String {
 pub struct Given<'a, 'n> {
     /// The table.
     pub section: &'a Section<'n>,
-    /// The limits of hung calls for all scenarios, where given.
-    pub hang_limits: (Option<Duration>, Option<Duration>),
+    /// The limits of hung calls for all scenarios, where given: threshold, grace period and longest wait.
+    pub hang_limits: [Option<Duration>; 3],
 }
 
 impl<'n> Given<'_, 'n> {
@@ -359,7 +361,7 @@ fn complete_alone(scenario: &mut dyn ScenarioType) {
     let section = reader.section(&document.root, "the scenario", &[], |_| None);
     let given = Given {
         section: &section,
-        hang_limits: (None, None),
+        hang_limits: [None; 3],
     };
     scenario.complete(&given, &mut reader);
 }

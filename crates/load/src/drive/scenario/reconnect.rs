@@ -47,7 +47,9 @@ impl Reconnect {
             .collect();
         let place = iteration as usize % DROP_AFTER_MS.len();
         tokio::time::sleep(Duration::from_millis(DROP_AFTER_MS[place])).await;
-        ends.leave(visit, style).await;
+        // A server may handle one call at a time.
+        let work = reference.duration * self.concurrent;
+        ends.leave_at_work(visit, style, work).await;
         // Only now, for a call that is dropped tells the server that it is cancelled.
         drop(calls);
     }

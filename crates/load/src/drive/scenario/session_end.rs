@@ -8,6 +8,7 @@
 //! is left over, and the suspects with it.
 
 use mcprove_client::process;
+use mcprove_client::transport::Detail;
 use mcprove_score::leak;
 use mcprove_score::sessions;
 use tokio::sync::RwLock;
@@ -76,11 +77,13 @@ struct Stays {
     cleared: u64,
     /// Sessions that had been left alone before, and whose process stayed.
     confirmed: u64,
+    /// Processes that stayed while they may have been at work on calls.
+    busy: u64,
 }
 
 impl Stays {
     fn is_open(&self) -> bool {
-        self.suspected > 0 && self.cleared == 0 && self.confirmed == 0
+        self.suspected + self.busy > 0 && self.cleared == 0 && self.confirmed == 0
     }
 
     /// Processes that stayed for no good reason.
@@ -158,7 +161,13 @@ impl SessionEnds {
         let connection = &visit.connection;
         let listed = connection.session.list_tools().await;
         let outcome = connection.call(&reference.call, phase).await;
-        if listed.is_err() || outcome.is_err() {
+        // A late answer is an answer, and a call that is still queued may get one.
+        let is_waiting = |error: &CallError| {
+            reference::is_answer(error) && error.category() == ErrorCategory::Hang
+                || error.failure.detail == Detail::Queued
+        };
+        let has_failed = outcome.is_err_and(|error| !is_waiting(&error));
+        if listed.is_err() || has_failed {
             self.count(|sessions| sessions.failed_calls += 1);
         }
         Some(visit)
@@ -189,6 +198,12 @@ impl SessionEnds {
 
     /// Leaves a session once it has settled, and looks at what stays.
     pub async fn leave(&self, visit: &Visit, style: ExitStyle) {
+        self.leave_at_work(visit, style, Duration::ZERO).await;
+    }
+
+    /// The same for a session with calls under way, which take that long together. A process that finishes them before
+    /// it looks at its input stays for a good reason.
+    pub async fn leave_at_work(&self, visit: &Visit, style: ExitStyle, work: Duration) {
         self.settle(visit, style).await;
         let session = &visit.connection.session;
         let is_settled = visit.opened.elapsed() >= SETTLING;
@@ -205,7 +220,9 @@ impl SessionEnds {
         let closing = session.end().await;
         let mut counts = lock(&self.counts);
         let stays = &mut counts.stays[style as usize];
+        let may_work = work >= self.context.server.shutdown_timeout / 2;
         match (closing.forced && !is_stuck, is_settled) {
+            (true, _) if may_work => stays.busy += 1,
             (true, true) => stays.confirmed += 1,
             (true, false) => stays.suspected += 1,
             (false, true) => stays.cleared += 1,
@@ -358,6 +375,7 @@ mod tests {
             suspected,
             cleared,
             confirmed,
+            busy: 0,
         }
     }
 

@@ -112,6 +112,7 @@ impl RunFacts<'_> {
         let (kinds, stuck): (Vec<_>, Vec<_>) =
             found.into_iter().map(|one| (one.kind, one.tool)).unzip();
         let late = [ErrorCategory::Deadlock, ErrorCategory::Hang];
+        let queued: Vec<QueuedFact> = self.all()?;
         let measured = self.tools.iter().filter(|(_, calls)| {
             late.iter()
                 .any(|category| calls.errors.contains_key(category))
@@ -122,13 +123,19 @@ impl RunFacts<'_> {
             .chain(unanswered)
             .map(|(name, _)| name.clone())
             .chain(stuck)
+            .chain(queued.into_iter().map(|call| call.tool))
             .collect();
         let calls = deadlock::LoadCalls {
             sent: self.total.sent,
             deadlocks: self.deadlocks(),
+            queued: self.queued(),
             late: self.late(),
             unanswered: self.unanswered(),
             hung: self.hung_unanswered(),
+            limits: self
+                .header
+                .thresholds
+                .hang_limits(&self.header.scenario.kind),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
         if calls.sent > 0 || !self.judging().sends_bad_input {
@@ -216,9 +223,9 @@ impl RunFacts<'_> {
 
     /// Many errors, where nobody said how many are too many.
     fn detect_errors(&self, report: &Report) -> Option<Verdict> {
-        // Late answers are what a deadlock probe looks for, and has a verdict of its own on.
-        let is_judged_elsewhere = self.judging().judges_hangs;
-        let judged_elsewhere = u64::from(report.hang_count) * u64::from(is_judged_elsewhere);
+        // A late answer is an answer, and whether a queued call would have got one is not known. Both have a verdict of
+        // their own.
+        let judged_elsewhere = self.late().saturating_add(self.queued());
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();

@@ -172,6 +172,11 @@ impl RunFacts<'_> {
         count_of(&self.total, ErrorCategory::Deadlock)
     }
 
+    /// Calls that were still queued when they were given up.
+    fn queued(&self) -> u64 {
+        self.metrics.count_notes(QueuedFact::NAME)
+    }
+
     /// Calls that count and were answered late.
     fn late(&self) -> u64 {
         count_of(&self.measured, ErrorCategory::Hang)

@@ -148,7 +148,7 @@ impl Job {
 
 async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
     let session = SessionOptions {
-        call_timeout: CALL_TIMEOUT,
+        call_timeout: Some(CALL_TIMEOUT),
         ..SessionOptions::default()
     };
     let options = ProbeOptions {

@@ -48,7 +48,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     let settings = arguments.target.settings()?;
     let session = arguments.target.options_with(&settings, &[]);
     let options = DraftOptions {
-        probe_timeout: session.call_timeout,
+        probe_timeout: session.call_timeout(),
         session,
         accepts_requests: settings.accept_requests == Some(true),
         place: place(

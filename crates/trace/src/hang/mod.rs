@@ -1,0 +1,281 @@
+//! How long a call may take before it counts as hung, and as lost.
+//!
+//! An answer within the threshold is on time; a later one is late: the server is slow. A call without an answer
+//! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
+//! answers others, the call is queued, and waited for. What else still answers says how much of a server is stuck.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use rustc_hash::FxHashMap;
+
+use crate::prelude::*;
+
+/// A call is stuck when so many calls were answered that were sent after it.
+pub const OVERTAKEN_BY: u64 = 100;
+/// No server is stuck before it was silent for so many times as long as it has been between two answers.
+const GAPS: u32 = 5;
+/// The most tools whose calls are counted; a server that has more is judged without.
+const TOOLS_MAX: usize = 4096;
+/// How long a queued call is waited for, unless set otherwise.
+pub const MAX_WAIT: Duration = Duration::from_secs(120);
+
+/// When a call counts as hung, and when as lost.
+#[data(Copy, Eq)]
+pub struct HangLimits {
+    /// No answer for this long is a hang.
+    pub threshold: Duration,
+    /// No answer for this much longer, from a server that answers nothing else, is a deadlock.
+    pub grace: Duration,
+    /// How long a call is waited for while others are answered.
+    pub max_wait: Duration,
+}
+
+impl HangLimits {
+    /// When a call without an answer is judged.
+    pub fn judged_after(&self) -> Duration {
+        self.threshold.saturating_add(self.grace)
+    }
+
+    /// When a call that is still queued is given up.
+    pub fn given_up_after(&self) -> Duration {
+        self.max_wait.max(self.judged_after())
+    }
+}
+
+impl Default for HangLimits {
+    fn default() -> Self {
+        Self {
+            threshold: Duration::from_secs(5),
+            grace: Duration::from_secs(10),
+            max_wait: MAX_WAIT,
+        }
+    }
+}
+
+/// What a server has answered, and when: shared by all sessions with one process.
+#[derive(Debug)]
+pub struct Progress {
+    began: Instant,
+    tools: Mutex<FxHashMap<String, Arc<ToolProgress>>>,
+    /// When it answered last, in nanoseconds; 0 when it has not.
+    last: AtomicU64,
+    /// The longest time between two answers while a call waited.
+    longest_gap: AtomicU64,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            began: Instant::now(),
+            tools: Mutex::default(),
+            last: AtomicU64::default(),
+            longest_gap: AtomicU64::default(),
+        }
+    }
+}
+
+impl Progress {
+    /// A time as it is counted here.
+    pub fn time(&self, instant: Instant) -> Duration {
+        instant.saturating_duration_since(self.began)
+    }
+
+    /// The same, back.
+    pub fn instant(&self, time: Duration) -> Option<Instant> {
+        self.began.checked_add(time)
+    }
+
+    /// The calls of a tool; none when there are too many tools to count.
+    pub fn tool(&self, name: &str) -> Option<Arc<ToolProgress>> {
+        let mut tools = lock(&self.tools);
+        if let Some(tool) = tools.get(name) {
+            return Some(Arc::clone(tool));
+        }
+        let has_room = tools.len() < TOOLS_MAX;
+        has_room.then(|| Arc::clone(tools.entry(name.to_owned()).or_default()))
+    }
+
+    /// Notes an answer at `now` to a call that took `took`. Sessions may do so at the same time: what one overwrites
+    /// then is as good.
+    pub fn note_answer(&self, now: Duration, took: Duration) {
+        let now = nanoseconds(now).max(1);
+        let last = self.last.load(Ordering::Relaxed);
+        if last > 0 {
+            // While nothing was asked, silence says nothing.
+            let gap = now.saturating_sub(last).min(nanoseconds(took));
+            if gap > self.longest_gap.load(Ordering::Relaxed) {
+                self.longest_gap.store(gap, Ordering::Relaxed);
+            }
+        }
+        self.last.store(now, Ordering::Relaxed);
+    }
+
+    /// From when a server that answers nothing more is stuck, as far as a call sent at `sent` can show it.
+    fn stuck_from(&self, sent: Duration, limits: &HangLimits) -> Duration {
+        let gap = Duration::from_nanos(self.longest_gap.load(Ordering::Relaxed));
+        let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
+        let silence = limits.grace.max(gap.saturating_mul(GAPS));
+        last.max(sent).saturating_add(silence)
+    }
+}
+
+/// How many calls of one tool were sent, and how many of them answered.
+#[derive(Debug, Default)]
+pub struct ToolProgress {
+    sent: AtomicU64,
+    answered: AtomicU64,
+}
+
+impl ToolProgress {
+    /// Notes that a call is sent; returns its place among those of its tool.
+    pub fn note_sent(&self) -> u64 {
+        self.sent.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes an answer.
+    pub fn note_answer(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were answered.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+/// What was answered when a call passed the hang threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HungMark {
+    /// Calls of its tool that were answered by then.
+    pub answered: u64,
+    /// So many answers of its session mean that [`OVERTAKEN_BY`] calls sent later were answered.
+    pub overtaken_at: u64,
+}
+
+/// A call without an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Unanswered {
+    /// When it was sent.
+    pub sent: Duration,
+    /// Its place among the calls of its tool, counted from 0.
+    pub place: u64,
+    /// What was answered when it passed the hang threshold, if it did.
+    pub hung: Option<HungMark>,
+}
+
+/// What a call without an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitState {
+    /// On time, late or queued: to be judged again then, at the latest.
+    Waits(Duration),
+    /// It will not be answered: the server makes no progress, or answers only others. Since then.
+    Stuck(Duration),
+    /// It was waited for as long as a queued call is.
+    GivenUp(Duration),
+}
+
+/// Judges a call without an answer at `now`; its session has had `answered` answers.
+pub fn judge_wait(
+    call: &Unanswered,
+    (progress, tool, answered): (&Progress, &ToolProgress, u64),
+    now: Duration,
+    limits: &HangLimits,
+) -> WaitState {
+    let judged_at = call.sent.saturating_add(limits.judged_after());
+    if now < judged_at {
+        return WaitState::Waits(judged_at);
+    }
+    // Its place is also how many calls were sent before it.
+    let is_overtaken = tool.answered() >= call.place.saturating_add(OVERTAKEN_BY)
+        || call.hung.is_some_and(|mark| {
+            answered >= mark.overtaken_at && tool.answered() == mark.answered
+        });
+    if is_overtaken {
+        return WaitState::Stuck(judged_at);
+    }
+    let stuck_from = progress.stuck_from(call.sent, limits).max(judged_at);
+    let given_up_at = call.sent.saturating_add(limits.given_up_after());
+    if stuck_from <= now.min(given_up_at) {
+        WaitState::Stuck(stuck_from)
+    } else if given_up_at <= now {
+        WaitState::GivenUp(given_up_at)
+    } else {
+        WaitState::Waits(stuck_from.min(given_up_at))
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How much of a server is stuck.
+#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
+pub enum DeadlockKind {
+    /// The tool is stuck; the server still answers.
+    ToolStuck,
+    /// The server answers nothing any more.
+    LoopDead,
+    /// The server process has ended.
+    ProcessDead,
+}
+
+impl DeadlockKind {
+    /// What it means, in plain words that end a sentence.
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::ToolStuck => "the server is otherwise alive: it answers other requests",
+            Self::LoopDead => "nothing answers any more",
+            Self::ProcessDead => "the server process has ended",
+        }
+    }
+
+    /// What to look for.
+    pub fn hint(self) -> Message {
+        match self {
+            Self::ToolStuck => {
+                "look for a lock that is never released, or a lazy import or initialisation that several calls enter at once".into()
+            }
+            Self::LoopDead => {
+                "look for blocking work (imports, locks, sleeps, subprocesses) inside an async handler: it stops the whole event loop".into()
+            }
+            Self::ProcessDead => sentence!("read the server's stderr{}", tee_stderr()),
+        }
+    }
+}
+
+/// How much is stuck, from whether the process lives (`None`: unknown, as for a remote server) and
+/// whether the server answered a liveness request.
+pub fn kind(process_alive: Option<bool>, answered_liveness: bool) -> DeadlockKind {
+    match (process_alive, answered_liveness) {
+        (Some(false), _) => DeadlockKind::ProcessDead,
+        (_, true) => DeadlockKind::ToolStuck,
+        (_, false) => DeadlockKind::LoopDead,
+    }
+}
+
+#[cfg(test)]
+mod simulated;
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn kinds_follow_from_what_still_answers() {
+        let cases = [
+            (Some(true), true, DeadlockKind::ToolStuck),
+            (None, true, DeadlockKind::ToolStuck),
+            (Some(true), false, DeadlockKind::LoopDead),
+            (None, false, DeadlockKind::LoopDead),
+            (Some(false), false, DeadlockKind::ProcessDead),
+            (Some(false), true, DeadlockKind::ProcessDead),
+        ];
+        for (alive, answered, expected) in cases {
+            assert_eq!(kind(alive, answered), expected, "{alive:?} {answered}");
+        }
+        assert_eq!(
+            serde_json::to_string(&DeadlockKind::ToolStuck).unwrap(),
+            "\"tool_stuck\""
+        );
+    }
+}

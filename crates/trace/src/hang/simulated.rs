@@ -1,0 +1,182 @@
+//! Ten thousand servers in virtual time: calls that wait in a row or behind a pause are never stuck, calls that are
+//! never answered always are.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::*;
+use crate::decision;
+
+/// How often the watchdog looks while calls wait, and the step of the simulated clock.
+const STEP: Duration = Duration::from_millis(250);
+const SERVERS: u64 = 10_000;
+
+/// A server: so many workers take calls in the order of arrival.
+struct Server {
+    workers: usize,
+    median: Duration,
+    /// From when and for how long it does nothing at all.
+    pause: (Duration, Duration),
+    /// Calls that are never answered, and whether they keep their worker.
+    stuck: Vec<u64>,
+    keeps_worker: bool,
+}
+
+/// One draw after the other.
+struct Draws(u64);
+
+impl Draws {
+    fn share(&mut self) -> f64 {
+        self.0 += 1;
+        decision::decide_share(17, "simulated servers", self.0)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 += 1;
+        decision::decide(17, "simulated servers", self.0) % end
+    }
+}
+
+/// How the calls ended.
+#[derive(Debug, Default)]
+struct Endings {
+    answered: u64,
+    false_deadlocks: u64,
+    found: u64,
+    given_up: u64,
+}
+
+struct Call {
+    number: u64,
+    waiting: Unanswered,
+    done_at: Option<Duration>,
+}
+
+/// Makes `calls` calls, `concurrent` at a time, until each is answered or judged.
+fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> Endings {
+    let limits = HangLimits::default();
+    let (progress, tool) = (Progress::default(), ToolProgress::default());
+    let (mut endings, mut now, mut sent, mut answered) = (Endings::default(), STEP, 0, 0_u64);
+    let mut open: BTreeMap<u64, Call> = BTreeMap::new();
+    let mut queue: VecDeque<u64> = VecDeque::new();
+    let mut busy: Vec<(u64, Duration)> = Vec::new();
+    let (mut blocked, mut paused_for) = (0, Duration::ZERO);
+    while sent < calls || !open.is_empty() {
+        while sent < calls && open.len() < concurrent {
+            let waiting = Unanswered {
+                sent: now,
+                place: tool.note_sent(),
+                hung: None,
+            };
+            let done_at = None;
+            open.insert(sent, Call { number: sent, waiting, done_at });
+            queue.push_back(sent);
+            sent += 1;
+        }
+        let is_paused = now >= server.pause.0 && paused_for < server.pause.1;
+        if is_paused {
+            paused_for += STEP;
+            for (_, until) in &mut busy {
+                *until += STEP;
+            }
+        }
+        // What is done makes room for what waits.
+        busy.retain(|(number, until)| {
+            let is_done = *until <= now && !is_paused;
+            if is_done && let Some(call) = open.get_mut(number) {
+                call.done_at = Some(now);
+            }
+            !is_done
+        });
+        while !is_paused && busy.len() + blocked < server.workers {
+            let Some(number) = queue.pop_front() else { break };
+            if server.stuck.contains(&number) {
+                blocked += usize::from(server.keeps_worker);
+            } else {
+                // At most twenty times the median, most of them near it.
+                let share = rng.share();
+                let factor = if share < 0.9 { 0.5 + share } else { 1.0 + 19.0 * rng.share() };
+                busy.push((number, now + server.median.mul_f64(factor)));
+            }
+        }
+        let in_flight = open.len() as u64;
+        let mut ended = Vec::new();
+        for call in open.values_mut() {
+            if call.done_at.is_some() {
+                progress.note_answer(now, now - call.waiting.sent);
+                tool.note_answer();
+                answered += 1;
+                endings.answered += 1;
+                ended.push(call.number);
+            }
+        }
+        for call in open.values_mut().filter(|call| call.done_at.is_none()) {
+            let waited = now - call.waiting.sent;
+            if waited >= limits.threshold && call.waiting.hung.is_none() {
+                call.waiting.hung = Some(HungMark {
+                    answered: tool.answered(),
+                    overtaken_at: answered + in_flight + OVERTAKEN_BY,
+                });
+            }
+            let is_stuck = server.stuck.contains(&call.number);
+            // Behind a stuck call that keeps the last worker, all are stuck.
+            let is_lost = is_stuck || blocked >= server.workers;
+            match judge_wait(&call.waiting, (&progress, &tool, answered), now, &limits) {
+                WaitState::Waits(_) => continue,
+                WaitState::Stuck(_) if is_lost => endings.found += 1,
+                WaitState::Stuck(_) => endings.false_deadlocks += 1,
+                WaitState::GivenUp(_) => endings.given_up += 1,
+            }
+            ended.push(call.number);
+        }
+        for number in ended {
+            open.remove(&number);
+            queue.retain(|waiting| *waiting != number);
+        }
+        now += STEP;
+    }
+    endings
+}
+
+#[test]
+fn no_false_deadlock_and_none_missed() {
+    let mut rng = Draws(0);
+    let (mut inconclusive, mut with_stuck) = (0, 0);
+    for number in 0..SERVERS {
+        let median = Duration::from_millis(5 + rng.below(400));
+        // Service time and pause together stay below the grace period.
+        let longest = median * 20;
+        let pause_max = Duration::from_millis(9_500).saturating_sub(longest);
+        let pause = pause_max.mul_f64(rng.share());
+        let is_faulty = rng.share() < 0.5;
+        let calls = 20 + rng.below(180);
+        let server = Server {
+            workers: usize::try_from(1 + rng.below(8)).unwrap(),
+            median,
+            pause: (Duration::from_millis(rng.below(20_000)), pause),
+            stuck: (0..if is_faulty { 1 + rng.below(3) } else { 0 })
+                .map(|_| rng.below(calls))
+                .collect(),
+            keeps_worker: rng.share() < 0.5,
+        };
+        let concurrent = usize::try_from(1 + rng.below(100)).unwrap();
+        let endings = simulate(&server, calls, concurrent, &mut rng);
+        let what = format!(
+            "server {number}: {} workers, median {median:?}, pause {pause:?}, stuck {:?}: {endings:?}",
+            server.workers, server.stuck
+        );
+        assert_eq!(endings.false_deadlocks, 0, "{what}");
+        if is_faulty {
+            with_stuck += 1;
+            assert!(endings.found + endings.given_up > 0, "{what}");
+            inconclusive += u64::from(endings.found == 0);
+        } else {
+            assert_eq!(endings.answered + endings.given_up, calls, "{what}");
+            inconclusive += u64::from(endings.given_up > 0);
+        }
+    }
+    assert!(with_stuck > SERVERS / 3);
+    assert!(
+        inconclusive * 50 <= SERVERS,
+        "{inconclusive} of {SERVERS} are inconclusive"
+    );
+}
