@@ -270,6 +270,8 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
             opened: record.opened,
             failed_opens: record.failed_opens,
             abandoned: record.abandoned,
+            // Each session makes one call.
+            progress: facts.calls_ended(),
             rss: samples(report, |sample| Some(sample.rss_mb)),
             descriptors: samples(report, |sample| sample.descriptors.map(f64::from)),
             leftovers: record.leftovers,
