@@ -47,6 +47,8 @@ pub enum Machine {
 pub struct Stretch {
     /// When it began, since the start of the run.
     pub from: Duration,
+    /// When it was over.
+    pub until: Duration,
     /// How much of it was load.
     pub length: Duration,
     /// Calls that ended in it.
@@ -205,8 +207,7 @@ fn cpu_per_call_ratio(used: &[(&Stretch, f64)], cpu_us: &Progress) -> Option<f64
     let per_call = |number| {
         let stretches = used.get(quarter(used.len(), number))?;
         let (first, last) = (stretches.first()?.0, stretches.last()?.0);
-        let spent =
-            amount_until(cpu_us, last.from + last.length) - amount_until(cpu_us, first.from);
+        let spent = amount_until(cpu_us, last.until) - amount_until(cpu_us, first.from);
         let calls: u64 = stretches.iter().map(|(it, _)| it.completed).sum();
         ratio(spent, float(calls)).filter(|_| spent >= CPU_MIN_US)
     };
@@ -259,6 +260,7 @@ mod tests {
                 let rate = rate(f64::from(second));
                 Stretch {
                     from: SECOND * second,
+                    until: SECOND * (second + 1),
                     length: SECOND,
                     completed: truncated(rate),
                     mean_ms: Some(4000.0 / rate),
@@ -295,7 +297,7 @@ mod tests {
         assert!(found.is_failure());
         assert_eq!(
             found.sentence,
-            "The server gets slower as it runs and does not recover: 5,009 calls per second at the start, 460 at the end."
+            "The server gets slower as it runs and does not recover: 5,058 calls per second at the start, 460 at the end."
         );
         load.is_open = true;
         let found = verdict(&detect(&load).unwrap());
@@ -430,6 +432,7 @@ mod tests {
         ) {
             let stretches: Vec<Stretch> = values.into_iter().enumerate().map(|(place, (mean_ms, completed, length))| Stretch {
                 from: Duration::from_secs(u64::try_from(place).unwrap()),
+                until: Duration::from_secs(u64::try_from(place).unwrap() + 1),
                 length: Duration::from_millis(length),
                 completed,
                 mean_ms: finite(mean_ms),

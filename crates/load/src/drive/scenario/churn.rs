@@ -146,10 +146,13 @@ impl ScenarioType for Churn {
                     // Those that found nothing left to do have counted on.
                     next.store(planned, Ordering::Relaxed);
                 }
+            }
+            // What follows is no part of the load.
+            context.end_phases([phase]);
+            if found.is_some() {
                 context.pause(LETTING_GO).await;
             }
             ends.finish().await;
-            context.end_phases([phase]);
             Ok(())
         })
     }

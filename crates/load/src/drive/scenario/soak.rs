@@ -64,7 +64,7 @@ impl ScenarioType for Soak {
             settings.threshold_mb = limit;
         }
         let length = facts.load_duration();
-        let memory = samples(report, |sample| Some(sample.rss_mb));
+        let memory = facts.samples_of_load(report, |sample| Some(sample.rss_mb));
         let served = leak::Served {
             calls: facts.calls_ended(),
             ..leak::Served::default()
@@ -74,7 +74,7 @@ impl ScenarioType for Soak {
         let stretches = facts.stretches(report);
         let means: Vec<(Duration, f64)> = stretches
             .iter()
-            .filter_map(|stretch| Some((stretch.from, stretch.mean_ms?)))
+            .filter_map(|stretch| Some((stretch.until, stretch.mean_ms?)))
             .collect();
         let warmup = settings.warmup_of(length);
         let machine = RunFacts::machine(report);

@@ -8,12 +8,33 @@ use mcprove_score::throughput_drift::{Machine, Stretch};
 use crate::prelude::*;
 
 impl RunFacts<'_> {
+    /// When the load was over, or the last step of a scenario: after that a server has nothing to do.
+    fn load_end(&self) -> Duration {
+        let steps = self.measured_phases().map(|phase| phase.until);
+        let ends = steps.max().flatten();
+        let ends = self.load_ended.map(|ended| ended.at).or(ends);
+        ends.map_or(self.ending.duration, |end| end.min(self.ending.duration))
+    }
+
+    /// Samples of (time since the start, value) until the load was over.
+    pub fn samples_of_load(
+        &self,
+        report: &Report,
+        value: impl Fn(&ProcessSample) -> Option<f64>,
+    ) -> Vec<(Duration, f64)> {
+        let end = self.load_end();
+        let mut samples = samples(report, value);
+        samples.retain(|(at, _)| *at <= end);
+        samples
+    }
+
     /// The calls that had ended at the end of each second, whatever they were made for.
     pub fn calls_ended(&self) -> Progress {
         let mut seconds = BTreeMap::<u64, u64>::new();
         for ((_, second), counts) in &self.metrics.seconds {
             *seconds.entry(*second).or_default() += counts.succeeded + counts.failed;
         }
+        let end = self.load_end();
         let mut ended = 0;
         let sums = seconds.into_iter().map(|(second, count)| {
             ended += count;
@@ -28,8 +49,8 @@ impl RunFacts<'_> {
                 None => progress.push((from, 0)),
                 _ => {}
             }
-            // The run may have ended within its last second.
-            progress.push((until.min(self.ending.duration).max(from), sum));
+            // The load may have ended within its last second.
+            progress.push((until.min(end).max(from), sum));
         }
         progress
     }
@@ -59,7 +80,7 @@ impl RunFacts<'_> {
         let calls = self.calls_ended();
         let concurrent = u64::from(self.header.scenario.kind.concurrent());
         let judge = |resource| {
-            let samples = samples(report, |sample| resource_of(sample, resource));
+            let samples = self.samples_of_load(report, |sample| resource_of(sample, resource));
             let found = resource_leak::detect(&Sampled {
                 samples: &samples,
                 warmup,
@@ -117,14 +138,14 @@ impl RunFacts<'_> {
                 };
                 Stretch {
                     from,
+                    until: *until,
                     length: loads.iter().map(overlap).sum(),
                     completed: interval.completed,
                     mean_ms: interval.mean_ms,
                 }
             })
             .filter(|stretch| {
-                let from = stretch.from.as_secs_f64();
-                let until = from + width.as_secs_f64();
+                let [from, until] = [stretch.from, stretch.until].map(|it| it.as_secs_f64());
                 !faults.iter().any(|(on, off)| *on < until && *off >= from)
             })
             .collect()
