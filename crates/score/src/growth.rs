@@ -160,7 +160,8 @@ impl Points {
     /// What a slope comes to over their time, and not more than was seen.
     fn growth_on(&self, slope: f64) -> Option<f64> {
         let range = finite(self.range())?;
-        finite(slope * self.length()).map(|growth| growth.clamp(-range, range))
+        // A sum with zero, so that nothing is never less than nothing.
+        finite(slope * self.length()).map(|growth| growth.clamp(-range, range) + 0.0)
     }
 
     /// Those of the last part of their time.

@@ -123,7 +123,7 @@ pub fn detect(
         growth_mb: growth.amount,
         growth_per_call_kb: growth.per(&served.calls).and_then(kilobytes),
         growth_per_session_kb: growth.per(&served.sessions).and_then(kilobytes),
-        flat_since_secs: is_flat.then(|| growth.last_rise.as_secs_f64()),
+        flat_since_secs: is_flat.then_some(growth.last_rise.as_secs_f64()),
         slope_mb_per_s,
         slope_low,
         slope_high,

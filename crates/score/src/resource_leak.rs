@@ -109,7 +109,7 @@ pub fn detect(sampled: &Sampled<'_>) -> Option<ResourceReport> {
         growth: Some(amount),
         growth_per_call: Some(per_call),
         r_squared: growth.trend.line.map(|line| line.r_squared),
-        flat_since_secs: is_flat.then(|| growth.last_rise.as_secs_f64()),
+        flat_since_secs: is_flat.then_some(growth.last_rise.as_secs_f64()),
         samples: growth.trend.samples,
     })
 }

@@ -8,7 +8,8 @@
 //! server, so one of these has to rule that out; else it is inconclusive:
 //!
 //! - the machine is known to have been quiet ([`Machine::Quiet`]);
-//! - each call takes at least twice the CPU time that it took at the start: that is the server's own work;
+//! - each call takes at least twice the CPU time that it took at the start, and that is half of the change or more: the
+//!   server's own work;
 //! - the intervals are even, and each quarter is slower than the one before: a job that starts makes a step.
 
 use crate::growth::{Progress, amount_until};
