@@ -3,6 +3,8 @@
 // The helpers of tests are tests too; clippy knows only the functions themselves as such.
 #![allow(clippy::unwrap_used)]
 
+#[path = "load/growth.rs"]
+mod growth;
 #[path = "load/matrix.rs"]
 mod matrix;
 #[path = "load/real.rs"]

@@ -2,10 +2,12 @@
 //!
 //! A line is fitted to the mean latency of each interval after the warm-up. It is a finding only
 //! when the low end of the slope's 95 % confidence interval is over the limit and R² ≥ 0.5: then
-//! the drift is real and not one slow minute. A slope over the limit that is less sure than that is
-//! inconclusive, and so are fewer than five intervals.
+//! the drift is real and not one slow minute. It also has to be gradual, each quarter of the time slower than the one
+//! before, unless the machine is known to have been quiet: a neighbour that starts a job makes a step. A slope over the
+//! limit that is less sure than that is inconclusive, and so are fewer than five intervals.
 
 use crate::prelude::*;
+use crate::throughput_drift::{Machine, is_gradual, quarters};
 
 /// The mean latency over a run.
 #[data]
@@ -29,15 +31,25 @@ pub struct DriftReport {
 }
 
 /// Looks for drift in (time since the start, mean latency in ms of that interval).
-pub fn detect(means: &[(Duration, f64)], warmup: Duration, limit: f64) -> DriftReport {
+pub fn detect(
+    means: &[(Duration, f64)],
+    warmup: Duration,
+    limit: f64,
+    machine: Machine,
+) -> DriftReport {
     let trend = Trend::of(means, warmup);
+    let is_excused = match machine {
+        Machine::Quiet => false,
+        Machine::Noisy => true,
+        Machine::Unknown => !is_rising(means, warmup),
+    };
     let line = trend.line.filter(|_| !limit.is_nan());
     let is_above = line.is_some_and(|line| line.slope_low > limit);
     let [slope_ms_per_s, slope_low, slope_high, r_squared] = trend.numbers();
     DriftReport {
         outcome: Outcome::of(
             line.map(|line| line.slope <= limit),
-            is_above && trend.is_steady(),
+            is_above && trend.is_steady() && !is_excused,
         ),
         slope_ms_per_s,
         slope_low,
@@ -47,6 +59,16 @@ pub fn detect(means: &[(Duration, f64)], warmup: Duration, limit: f64) -> DriftR
         points: trend.samples,
         discarded: trend.discarded,
     }
+}
+
+/// Whether each quarter is slower than the one before.
+fn is_rising(means: &[(Duration, f64)], warmup: Duration) -> bool {
+    let speeds: Vec<f64> = means
+        .iter()
+        .filter(|(at, mean)| *at >= warmup && mean.is_finite())
+        .map(|(_, mean)| 1.0 / mean)
+        .collect();
+    quarters(&speeds).is_some_and(is_gradual)
 }
 
 /// The verdict `latency_drift`; a drift is critical.
@@ -71,9 +93,9 @@ pub fn verdict(report: &DriftReport) -> Verdict {
         Outcome::Inconclusive if report.slope_ms_per_s.is_some() => Verdict::inconclusive(
             "latency_drift",
             format!(
-                "Calls seem to get slower by {slope} ms per second, but too unevenly to be sure."
+                "Calls seem to get slower by {slope} ms per second, but too unevenly to be sure, or on a machine that did other work."
             ),
-            "run longer, so that the trend stands out",
+            "run longer, and on a machine that does nothing else",
         ),
         Outcome::Inconclusive => Verdict::inconclusive(
             "latency_drift",
@@ -104,7 +126,7 @@ mod tests {
     }
 
     fn report(means: &[(Duration, f64)]) -> DriftReport {
-        detect(means, Duration::from_secs(10), 0.5)
+        detect(means, Duration::from_secs(10), 0.5, Machine::Unknown)
     }
 
     #[test]
@@ -140,6 +162,19 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_a_finding_only_on_a_quiet_machine() {
+        let means = each_second(|t| if t < 35.0 { 100.0 } else { 200.0 });
+        for (machine, outcome) in [
+            (Machine::Unknown, Outcome::Inconclusive),
+            (Machine::Noisy, Outcome::Inconclusive),
+            (Machine::Quiet, Outcome::Finding),
+        ] {
+            let report = detect(&means, Duration::from_secs(10), 0.5, machine);
+            assert_eq!(report.outcome, outcome, "{machine:?}");
+        }
+    }
+
+    #[test]
     fn few_intervals_conclude_nothing() {
         let report = report(&each_second(|t| t * 9.0)[..14]);
         assert_eq!((report.outcome, report.points), (Outcome::Inconclusive, 4));
@@ -149,7 +184,12 @@ mod tests {
                 .rendered()
                 .starts_with("4 intervals")
         );
-        let report = detect(&each_second(|t| t), Duration::ZERO, f64::NAN);
+        let report = detect(
+            &each_second(|t| t),
+            Duration::ZERO,
+            f64::NAN,
+            Machine::Unknown,
+        );
         assert_eq!(report.outcome, Outcome::Inconclusive);
     }
 
@@ -160,7 +200,7 @@ mod tests {
             limit_ms_per_s in floats(),
         ) {
             let means: Vec<_> = means.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
-            let report = detect(&means, Duration::ZERO, limit_ms_per_s);
+            let report = detect(&means, Duration::ZERO, limit_ms_per_s, Machine::Unknown);
             for value in [report.slope_ms_per_s, report.slope_low, report.slope_high, report.r_squared, report.limit_ms_per_s] {
                 prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
             }

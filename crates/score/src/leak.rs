@@ -1,12 +1,15 @@
 //! Whether the server's memory keeps growing.
 //!
-//! A line `rss_mb = a · t + b` is fitted to the samples after the warm-up; the predicted growth is
-//! `a · run`. Up to the threshold there is no leak, however noisy the samples; over it, R² ≥ 0.5
-//! makes it a leak and less leaves it indeterminate. Fewer than five samples after the warm-up are
+//! A line `rss_mb = a · t + b` is fitted to the samples after the warm-up; the growth is that of the line
+//! over the time that was sampled ([`growth`](crate::growth)). Up to the threshold there is no leak, however
+//! noisy the samples. Over it, R² ≥ 0.5 and a second half that still grows make it a leak; a plateau is none,
+//! and anything else is indeterminate. Fewer than five samples after the warm-up are
 //! always indeterminate and give no numbers: four points on a line are luck as often as a leak,
 //! and few quiet ones are no proof of the opposite.
 
+use crate::growth::{Ending, Growth, Progress};
 use crate::prelude::*;
+use crate::regression::R_SQUARED_MIN;
 
 /// The longest warm-up that is taken when none is given.
 pub const WARMUP_MAX: Duration = Duration::from_secs(30);
@@ -14,7 +17,7 @@ pub const WARMUP_MAX: Duration = Duration::from_secs(30);
 /// What counts as a leak.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeakSettings {
-    /// Predicted growth over the run that is still allowed, in MB.
+    /// Growth over the sampled time that is still allowed, in MB.
     pub threshold_mb: f64,
     /// Samples before this are left out; `None` takes the smaller of 30 s and 20 % of the run.
     pub warmup: Option<Duration>,
@@ -36,13 +39,22 @@ impl LeakSettings {
     }
 }
 
+/// What the server served while it was sampled, to say what it kept of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Served {
+    /// Calls that had ended.
+    pub calls: Progress,
+    /// Sessions that had been opened.
+    pub sessions: Progress,
+}
+
 /// What the samples say.
 #[data(Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum LeakOutcome {
-    /// The predicted growth is within the threshold.
+    /// The growth is within the threshold, or it has reached a plateau.
     NoLeak,
-    /// The predicted growth is over the threshold, on a clear line.
+    /// The growth is over the threshold, on a clear line, and goes on.
     LeakDetected,
     /// Too few samples, or too noisy.
     Indeterminate,
@@ -53,8 +65,17 @@ pub enum LeakOutcome {
 pub struct LeakReport {
     /// What the samples say.
     pub outcome: LeakOutcome,
-    /// Predicted growth over the whole run, in MB.
+    /// Growth over the sampled time, in MB.
     pub growth_mb: Option<f64>,
+    /// The same for each call that ended meanwhile, in kB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth_per_call_kb: Option<f64>,
+    /// The same for each session that was opened meanwhile, in kB; where sessions come and go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth_per_session_kb: Option<f64>,
+    /// Since when the memory has not grown any more, in seconds since the start; none unless that is sure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flat_since_secs: Option<f64>,
     /// Slope of the line, in MB per second.
     pub slope_mb_per_s: Option<f64>,
     /// Low end of the slope's 95 % confidence interval.
@@ -78,26 +99,37 @@ impl LeakReport {
 }
 
 /// Looks for growth in samples of (time since the start, resident MB) of a run of length `run`.
-pub fn detect(samples: &[(Duration, f64)], run: Duration, settings: &LeakSettings) -> LeakReport {
-    let trend = Trend::of(samples, settings.warmup_of(run));
-    let growth_mb = trend.growth(run);
-    let holds = growth_mb
+pub fn detect(
+    samples: &[(Duration, f64)],
+    run: Duration,
+    settings: &LeakSettings,
+    served: &Served,
+) -> LeakReport {
+    let growth = Growth::of(samples, settings.warmup_of(run));
+    let is_flat = growth.ending == Ending::Flat;
+    let holds = growth
+        .amount
         .filter(|_| !settings.threshold_mb.is_nan())
-        .map(|growth_mb| growth_mb <= settings.threshold_mb);
-    let [slope_mb_per_s, slope_low, slope_high, r_squared] = trend.numbers();
+        .map(|growth_mb| growth_mb <= settings.threshold_mb || is_flat);
+    let is_certain = growth.fits(R_SQUARED_MIN) && growth.ending == Ending::Growing;
+    let [slope_mb_per_s, slope_low, slope_high, r_squared] = growth.trend.numbers();
+    let kilobytes = |growth_mb: f64| finite(growth_mb * 1e3);
     LeakReport {
-        outcome: match Outcome::of(holds, trend.is_steady()) {
+        outcome: match Outcome::of(holds, is_certain) {
             Outcome::Pass => LeakOutcome::NoLeak,
             Outcome::Finding => LeakOutcome::LeakDetected,
             Outcome::Inconclusive => LeakOutcome::Indeterminate,
         },
-        growth_mb,
+        growth_mb: growth.amount,
+        growth_per_call_kb: growth.per(&served.calls).and_then(kilobytes),
+        growth_per_session_kb: growth.per(&served.sessions).and_then(kilobytes),
+        flat_since_secs: is_flat.then_some(growth.last_rise.as_secs_f64()),
         slope_mb_per_s,
         slope_low,
         slope_high,
         r_squared,
-        samples: trend.samples,
-        discarded: trend.discarded,
+        samples: growth.trend.samples,
+        discarded: growth.trend.discarded,
     }
 }
 
@@ -105,27 +137,36 @@ pub fn detect(samples: &[(Duration, f64)], run: Duration, settings: &LeakSetting
 pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
     let threshold = decimal(settings.threshold_mb, 1);
     let samples = count(report.samples);
-    let growth = decimal(report.growth_mb.unwrap_or_default(), 1);
+    let growth_mb = report.growth_mb.unwrap_or_default();
+    let growth = format!("{} MB{}", decimal(growth_mb, 1), per_call(report));
+    let is_over = growth_mb > settings.threshold_mb;
     let verdict = match report.outcome {
+        LeakOutcome::NoLeak if is_over => Verdict::pass(
+            "leak",
+            format!(
+                "The server's memory grew by {growth}, and has stayed flat since {} s: no leak.",
+                decimal(report.flat_since_secs.unwrap_or_default(), 0)
+            ),
+        ),
         LeakOutcome::NoLeak => Verdict::pass(
             "leak",
             format!(
-                "The server's memory changes by {growth} MB over the run, within the allowed {threshold} MB."
+                "The server's memory changed by {growth} while it was sampled, within the allowed {threshold} MB."
             ),
         ),
         LeakOutcome::LeakDetected => Verdict::critical(
             "leak",
             format!(
-                "The server's memory grows steadily: {growth} MB over the run, and {threshold} MB are allowed."
+                "The server's memory grows steadily and still did at the end: by {growth} while it was sampled, and {threshold} MB are allowed."
             ),
             "look for what every call adds and nothing removes: caches without a limit, global lists, listeners, sessions",
         ),
         LeakOutcome::Indeterminate if report.growth_mb.is_some() => Verdict::inconclusive(
             "leak",
             format!(
-                "The server's memory seems to grow by {growth} MB over the run, but too unevenly to call it a leak."
+                "The server's memory grew by {growth} while it was sampled, but too unevenly to call it a leak."
             ),
-            "run longer, or with a longer warm-up, so that the trend stands out",
+            "run longer, or with a longer warm-up, to see whether it goes on growing",
         ),
         LeakOutcome::Indeterminate => Verdict::inconclusive(
             "leak",
@@ -142,6 +183,19 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
     verdict
         .number("threshold_mb", settings.threshold_mb)
         .numbers_in(report)
+}
+
+/// Growth per call below which it says nothing, in kB.
+const PER_CALL_MIN_KB: f64 = 0.01;
+
+/// What was kept of each call, where something was.
+fn per_call(report: &LeakReport) -> String {
+    match report.growth_per_call_kb {
+        Some(kilobytes) if kilobytes >= PER_CALL_MIN_KB => {
+            format!(" ({} kB per call)", decimal(kilobytes, 2))
+        }
+        _ => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -161,24 +215,53 @@ mod tests {
             .collect()
     }
 
+    /// Ten calls a second.
+    fn served() -> Served {
+        Served {
+            calls: (0..=100)
+                .map(|second| (Duration::from_secs(second), 10 * second))
+                .collect(),
+            ..Served::default()
+        }
+    }
+
+    fn examine(samples: &[(Duration, f64)]) -> LeakReport {
+        detect(samples, RUN, &LeakSettings::default(), &served())
+    }
+
     fn outcome(samples: &[(Duration, f64)]) -> LeakOutcome {
-        detect(samples, RUN, &LeakSettings::default()).outcome
+        examine(samples).outcome
     }
 
     #[test]
     fn steady_growth_over_the_threshold_is_a_leak() {
         let settings = LeakSettings::default();
-        let report = detect(&every_five_seconds(|t| 40.0 + t), RUN, &settings);
+        let report = detect(&every_five_seconds(|t| 40.0 + t), RUN, &settings, &served());
         assert_eq!(report.outcome, LeakOutcome::LeakDetected);
-        assert!((report.growth_mb.unwrap() - 100.0).abs() < 1e-9);
+        assert!((report.growth_mb.unwrap() - 80.0).abs() < 1e-9);
+        assert!((report.growth_per_call_kb.unwrap() - 100.0).abs() < 1e-9);
         assert!((report.r_squared.unwrap() - 1.0).abs() < 1e-9);
         assert_eq!((report.samples, report.discarded), (17, 4));
         let verdict = verdict(&report, &settings);
         assert!(verdict.is_failure());
         assert_eq!(
             verdict.sentence,
-            "The server's memory grows steadily: 100 MB over the run, and 50 MB are allowed."
+            "The server's memory grows steadily and still did at the end: by 80 MB (100 kB per call) while it was sampled, and 50 MB are allowed."
         );
+    }
+
+    #[test]
+    fn a_full_cache_is_no_leak_and_a_staircase_is_one() {
+        let report = examine(&every_five_seconds(|t| 40.0 + 1.8 * t.min(60.0)));
+        assert_eq!(report.outcome, LeakOutcome::NoLeak, "{report:?}");
+        let verdict = verdict(&report, &LeakSettings::default());
+        assert_eq!(verdict.outcome, Outcome::Pass);
+        assert_eq!(
+            verdict.sentence,
+            "The server's memory grew by 72 MB (90 kB per call), and has stayed flat since 60 s: no leak."
+        );
+        let stairs = examine(&every_five_seconds(|t| 40.0 + 30.0 * (t / 15.0).floor()));
+        assert_eq!(stairs.outcome, LeakOutcome::LeakDetected, "{stairs:?}");
     }
 
     #[test]
@@ -189,7 +272,7 @@ mod tests {
             every_five_seconds(|t| if t % 10.0 < 5.0 { 10.0 } else { 500.0 }),
             every_five_seconds(|t| 500.0 - t),
         ] {
-            let report = detect(&samples, RUN, &LeakSettings::default());
+            let report = examine(&samples);
             assert_eq!(report.outcome, LeakOutcome::NoLeak, "{report:?}");
             assert_eq!(
                 verdict(&report, &LeakSettings::default()).outcome,
@@ -201,7 +284,7 @@ mod tests {
     #[test]
     fn noisy_growth_is_indeterminate() {
         let samples = every_five_seconds(|t| t + if t % 10.0 < 5.0 { 0.0 } else { 400.0 });
-        let report = detect(&samples, RUN, &LeakSettings::default());
+        let report = examine(&samples);
         assert_eq!(report.outcome, LeakOutcome::Indeterminate);
         assert!(report.growth_mb.unwrap() > 50.0);
         assert_eq!(report.growth_to_gate_mb(), None);
@@ -224,7 +307,12 @@ mod tests {
             warmup: Some(Duration::ZERO),
             ..LeakSettings::default()
         };
-        let report = detect(&every_five_seconds(|t| t.min(20.0) * 20.0), RUN, &all);
+        let report = detect(
+            &every_five_seconds(|t| t.min(20.0) * 20.0),
+            RUN,
+            &all,
+            &served(),
+        );
         assert_eq!(report.discarded, 0);
         assert!(report.growth_mb.unwrap() > 50.0);
         let settings = LeakSettings::default();
@@ -239,7 +327,7 @@ mod tests {
     fn few_samples_conclude_nothing() {
         let four: Vec<_> = every_five_seconds(|t| t).into_iter().skip(17).collect();
         for samples in [vec![], four] {
-            let report = detect(&samples, RUN, &LeakSettings::default());
+            let report = examine(&samples);
             assert_eq!(report.outcome, LeakOutcome::Indeterminate);
             assert_eq!((report.growth_mb, report.r_squared), (None, None));
             let verdict = verdict(&report, &LeakSettings::default());
@@ -254,7 +342,7 @@ mod tests {
             threshold_mb: f64::NAN,
             ..LeakSettings::default()
         };
-        let report = detect(&every_five_seconds(|t| t), RUN, &unknown);
+        let report = detect(&every_five_seconds(|t| t), RUN, &unknown, &served());
         assert_eq!(report.outcome, LeakOutcome::Indeterminate);
     }
 
@@ -273,8 +361,8 @@ mod tests {
         ) {
             let samples: Vec<_> = samples.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
             let settings = LeakSettings { threshold_mb, warmup: None };
-            let report = detect(&samples, Duration::from_secs(run), &settings);
-            for value in [report.growth_mb, report.slope_mb_per_s, report.slope_low, report.slope_high, report.r_squared] {
+            let report = detect(&samples, Duration::from_secs(run), &settings, &served());
+            for value in [report.growth_mb, report.growth_per_call_kb, report.slope_mb_per_s, report.slope_low, report.slope_high, report.r_squared] {
                 prop_assert!(value.is_none_or(f64::is_finite), "{report:?}");
             }
             prop_assert_eq!(report.samples + report.discarded, samples.len());

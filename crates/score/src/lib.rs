@@ -8,7 +8,7 @@
 //! | vocabulary | [`trace`]: what happened; [`registry`]: things chosen by name; [`verdict`]: what a detector concluded |
 //! | statistics | [`percentile`]: enough samples?; [`regression`]: a line and how sure it is; [`sparse`]: small histograms; [`compare`]: are these runs worse? |
 //! | stuck or lost | [`hang`]: late or never; [`deadlock`]: calls at once; [`isolation`]: replies to the right caller; [`head_of_line`]: fast calls behind slow ones |
-//! | growing or slowing | [`leak`]: memory; [`drift`]: latency over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
+//! | growing or slowing | [`growth`]: does it still grow?; [`leak`]: memory; [`resource_leak`]: descriptors, threads, processes; [`drift`]: latency over time; [`throughput_drift`]: calls per second over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
 //! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst; [`fault_impact`]: around an injected fault |
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
 //! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
@@ -27,8 +27,11 @@ pub mod isolation;
 
 pub mod cold_start;
 pub mod drift;
+pub mod growth;
 pub mod leak;
+pub mod resource_leak;
 pub mod sessions;
+pub mod throughput_drift;
 
 pub mod breaking_point;
 pub mod fault_impact;

@@ -4,7 +4,7 @@
 use std::thread::JoinHandle;
 
 use crate::prelude::*;
-use mcprove_client::process::{UsageMeter, process_listening_on};
+use mcprove_client::process::{UsageMeter, UsageSample, process_listening_on};
 
 /// How often the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
@@ -38,26 +38,53 @@ impl Drop for Sampler {
     }
 }
 
+/// Looks at the processes of the server of a run, whichever they are at the moment.
+pub struct ServerMeter {
+    /// The one that serves at an address.
+    listening: Option<u32>,
+    meter: UsageMeter,
+}
+
+impl ServerMeter {
+    /// That of a run.
+    pub fn of(context: &RunContext) -> Self {
+        Self {
+            listening: context
+                .server
+                .local_address()
+                .and_then(process_listening_on),
+            meter: UsageMeter::of_processes(&[]),
+        }
+    }
+
+    /// Looks which processes there are; whether there are any.
+    pub fn find_processes(&mut self, context: &RunContext) -> bool {
+        let mut roots: Vec<u32> = lock(&context.processes).values().copied().collect();
+        roots.extend(self.listening);
+        self.meter.set_roots(&roots);
+        !roots.is_empty()
+    }
+
+    /// What they use.
+    pub fn sample(&mut self) -> Option<UsageSample> {
+        // A process that is just ending has no memory any more.
+        self.meter.sample().filter(|usage| usage.rss_mb > 0.0)
+    }
+}
+
 fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) {
-    let listening = context
-        .server
-        .local_address()
-        .and_then(process_listening_on);
-    let mut meter = UsageMeter::of_processes(&[]);
+    let mut meter = ServerMeter::of(context);
     let mut due = Instant::now();
     loop {
         let is_last = is_over.load(Ordering::Relaxed);
         if Instant::now() >= due || is_last {
-            let mut roots: Vec<u32> = lock(&context.processes).values().copied().collect();
-            roots.extend(listening);
-            meter.set_roots(&roots);
-            if roots.is_empty() && !is_last {
+            let has_server = meter.find_processes(context);
+            if !has_server && !is_last {
                 // Nothing runs yet: the first look is due as soon as something does.
                 std::thread::sleep(TICK.min(interval));
                 continue;
             }
-            // A process that is just ending has no memory any more.
-            if let Some(usage) = meter.sample().filter(|usage| usage.rss_mb > 0.0) {
+            if let Some(usage) = meter.sample() {
                 context.recorder.record(
                     Instant::now(),
                     EventKind::ProcessSample {

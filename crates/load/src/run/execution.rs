@@ -16,6 +16,8 @@ use crate::prelude::*;
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// How often at most in any run.
 const SAMPLE_INTERVAL_MIN: Duration = Duration::from_millis(50);
+/// The most of a load that ends after so many calls.
+const COUNTED_SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How often the events of a scenario's steps are handed over.
 const MERGE_EVERY: Duration = Duration::from_secs(1);
@@ -95,7 +97,7 @@ async fn carry_out(run: &Run, directory: &mut Option<RunDirectory>) -> RunResult
         last: Instant::now(),
         meter: RateMeter::default(),
     };
-    let outcome = match Sampler::start(&context, sample_interval(&run.scenario.kind)) {
+    let outcome = match Sampler::start(&context, sample_interval(&run.scenario)) {
         // It works until it is dropped.
         Ok(_sampler) => tokio::select! {
             outcome = act(&context) => outcome,
@@ -348,11 +350,17 @@ async fn calibrate(context: &RunContext) {
     }
 }
 
-fn sample_interval(kind: &ScenarioKind) -> Duration {
-    match (kind.as_type().sample_interval(), kind.duration()) {
+fn sample_interval(scenario: &Scenario) -> Duration {
+    let kind = &scenario.kind;
+    let interval = match (kind.as_type().sample_interval(), kind.duration()) {
         (Some(own), _) => own.max(SAMPLE_INTERVAL_MIN),
         (None, Some(duration)) => scenario::sample_interval(duration),
         (None, None) => SAMPLE_INTERVAL,
+    };
+    // So many calls may be done long before the time is over.
+    match scenario.load.calls {
+        Some(_) => interval.min(COUNTED_SAMPLE_INTERVAL),
+        None => interval,
     }
 }
 

@@ -77,6 +77,9 @@ const HEALTHY: &[Row] = &[
     row(&["progress"], &[], ALL, 0, FINE, ""),
     row(&["reordered"], &[], ALL, 0, FINE, ""),
     row(&["leak"], &[], ALL, 0, FINE, ""),
+    row(&["cache"], &[], ALL, 0, FINE, ""),
+    row(&["garbage"], &[], ALL, 0, FINE, ""),
+    row(&["pool"], &[], ALL, 0, FINE, ""),
     row(&["stderr_flood"], &[], ALL, 0, FINE, ""),
     row(&["paged"], &[], ALL, 0, SEVEN, ""),
     row(&["tasks"], &[], ALL, 0, "work=ok", ""),
@@ -140,6 +143,8 @@ const HEALTHY: &[Row] = &[
     // What only load, or something else that a probe does not do, brings out.
     row(&["cold", "--set", "delay_ms=100"], &[], ALL, 0, FINE, ""),
     row(&["drift"], &[], ALL, 0, FINE, ""),
+    row(&["degrading"], &[], ALL, 0, FINE, ""),
+    row(&["resource_leak"], &[], ALL, 0, FINE, ""),
     row(&["head_of_line"], &[], ALL, 0, "echo=ok wait=ok", ""),
     row(&["lost"], &[], ALL, 0, FINE, ""),
     row(&["flaky_disconnect"], &[], ALL, 0, FINE, ""),

@@ -24,8 +24,12 @@ const PATIENCE: u32 = 3;
 
 /// Detectors that need more calls or time than these short runs have on a busy machine: whether
 /// they come to a conclusion here says nothing.
-const DEPENDS_ON_TIME: [&str; 5] = [
+const DEPENDS_ON_TIME: [&str; 9] = [
     "latency_drift",
+    "throughput_drift",
+    "descriptor_leak",
+    "thread_leak",
+    "process_leak",
     "head_of_line",
     "isolation",
     "leak",

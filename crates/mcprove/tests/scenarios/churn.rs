@@ -5,7 +5,7 @@ use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_score::verdict::Outcome;
 use mcprove_servers::fixture::{Eras, Kind};
 
-use crate::support::{PROCESS, Target, assert_healthy, outcomes};
+use crate::support::{PROCESS, Target, assert_healthy, outcomes, verdicts};
 
 fn churn() -> Scenario {
     Scenario::from(ScenarioKind::Churn(Churn {
@@ -48,6 +48,30 @@ async fn a_server_that_keeps_sessions_is_found_and_a_healthy_one_is_not() {
         let ends = report.session_ends.as_ref().unwrap();
         assert_eq!((ends.opened, ends.abandoned), (61, 30), "{target:?}");
     }
+}
+
+/// 200 kB of each session are little after 100 of them, so more are opened.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn little_memory_of_each_session_is_found() {
+    let _alone = PROCESS.write().await;
+    let target = Target::http("session_leak")
+        .eras(Eras::Handshake)
+        .set("bytes", 200_000)
+        .set("file", 0);
+    let scenario = Scenario::churn();
+    let report = target.examine_alone(scenario).await;
+    let found = verdicts(&report, "session_leak");
+    assert!(found.iter().all(|it| it.is_failure()), "{found:?}");
+    let ends = report.session_ends.as_ref().unwrap();
+    assert!(ends.opened > 101, "{ends:?}");
+    let memory = &ends.memory;
+    assert!(
+        memory.growth_mb.unwrap() <= report.process.peak_rss_mb,
+        "{memory:?}"
+    );
+    let kilobytes = memory.growth_per_session_kb.unwrap();
+    assert!((100.0..400.0).contains(&kilobytes), "{memory:?}");
 }
 
 #[tokio::test]

@@ -3,20 +3,32 @@
 //! Two questions, each its own verdict:
 //!
 //! - **`session_leak`**: does the server keep something of every session? Lines are fitted to its
-//!   open descriptors and its memory over time ([`regression`], after the warm-up of
-//!   [`leak`]). Descriptors leak when the growth predicted over the run is at least 20, at least
-//!   half a descriptor per abandoned session (per opened one when none was abandoned), and R² ≥ 0.5;
-//!   memory leaks by the leak rule.
+//!   open descriptors and its memory over time ([`growth`](crate::growth), after the warm-up of
+//!   [`leak`]). Descriptors leak when they grow by at least 20, by at least
+//!   half a descriptor per abandoned session (per opened one when none was abandoned), R² ≥ 0.5, and still grow at the end.
+//!   Memory leaks by the leak rule; and by less than its threshold, when it grows by at least 5 MB and 50 kB per session, in
+//!   proportion to the sessions (R² ≥ 0.8), and still grows at the end: a warning, for a garbage collector may be due, and
+//!   critical from 500 sessions on.
 //! - **`leftovers`**: do processes outlive their session? One is one too many. Ended processes that
 //!   nobody reaped (zombies) hold only a table slot: a warning.
 
-use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings};
+use crate::growth::{Ending, Growth, Progress};
+use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings, Served};
 use crate::prelude::*;
+use crate::regression::R_SQUARED_MIN;
 
 /// Descriptors per ended session from which they leak.
 pub const DESCRIPTORS_PER_SESSION_MIN: f64 = 0.5;
 /// Descriptors in all below which a growth is no leak.
 pub const DESCRIPTORS_MIN: f64 = 20.0;
+
+/// Memory per session from which it may leak, and in all, in MB.
+pub const SESSION_MB_MIN: f64 = 0.05;
+pub const SESSIONS_MB_MIN: f64 = 5.0;
+/// How well a line must fit where the memory grows by less than the threshold.
+const SESSION_R_SQUARED_MIN: f64 = 0.8;
+/// Sessions after which a growth below the threshold is no chance any more.
+const SESSIONS_CERTAIN: u64 = 500;
 
 /// Sessions from which one may show what another left behind.
 pub const SESSIONS_MIN: u64 = 2;
@@ -32,6 +44,8 @@ pub struct ChurnInput {
     pub failed_opens: u64,
     /// Opened sessions that were dropped without a goodbye.
     pub abandoned: u64,
+    /// Sessions that had been opened at each time.
+    pub progress: Progress,
     /// (Time since the start, resident MB) of a server that serves all sessions; empty when unknown.
     pub rss: Vec<(Duration, f64)>,
     /// (Time since the start, open descriptors) of the same; empty when unknown.
@@ -53,6 +67,9 @@ pub struct ChurnReport {
     pub abandoned: u64,
     /// The server's memory.
     pub memory: LeakReport,
+    /// Whether it grows with the sessions, by however little.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grows_by_session: bool,
     /// The server's descriptors.
     pub descriptors: DescriptorReport,
     /// Server processes still running after their session ended.
@@ -66,7 +83,7 @@ pub struct ChurnReport {
 pub struct DescriptorReport {
     /// What the samples say.
     pub outcome: Outcome,
-    /// Predicted growth over the run.
+    /// Growth over the sampled time.
     pub growth: Option<f64>,
     /// The same per session that was abandoned, or opened when none was.
     pub growth_per_session: Option<f64>,
@@ -78,32 +95,75 @@ pub struct DescriptorReport {
 
 /// Judges a churn run; `settings` are those of the memory.
 pub fn judge(input: &ChurnInput, settings: &LeakSettings) -> ChurnReport {
+    let served = Served {
+        sessions: input.progress.clone(),
+        ..Served::default()
+    };
     ChurnReport {
         opened: input.opened,
         failed_opens: input.failed_opens,
         abandoned: input.abandoned,
-        memory: leak::detect(&input.rss, input.run, settings),
+        memory: leak::detect(&input.rss, input.run, settings, &served),
+        grows_by_session: grows_by_session(input, settings),
         descriptors: judge_descriptors(input, settings),
         leftovers: input.leftovers,
         zombies: input.zombies,
     }
 }
 
+/// Whether the memory grows in proportion to the sessions, and still does at the end.
+fn grows_by_session(input: &ChurnInput, settings: &LeakSettings) -> bool {
+    let growth = Growth::of(&input.rss, settings.warmup_of(input.run));
+    let per_session = growth.per(&input.progress);
+    growth.amount >= Some(SESSIONS_MB_MIN)
+        && per_session >= Some(SESSION_MB_MIN)
+        && growth.fits(SESSION_R_SQUARED_MIN)
+        && growth.ending == Ending::Growing
+}
+
+/// Whether more sessions would show whether the memory leaks: it has grown so far, from the second half of (sessions
+/// opened, resident MB) alone, and by less than `threshold_mb`.
+pub fn needs_more_sessions(readings: &[(u64, f64)], threshold_mb: f64) -> bool {
+    let after = |share: u64| {
+        let (last, _) = readings.last()?;
+        let mut later = readings.iter();
+        later.find(|(sessions, _)| sessions * 5 >= last * share)
+    };
+    let growth = |from: Option<&(u64, f64)>| {
+        let ((before, low), (now, high)) = (from?, readings.last()?);
+        Some((high - low, ratio(high - low, float(now - before))?))
+    };
+    // The first fifth is warm-up, as everywhere.
+    let (Some((all, _)), Some((_, per_session))) = (growth(after(1)), growth(after(3))) else {
+        return false;
+    };
+    (SESSIONS_MB_MIN..threshold_mb).contains(&all) && per_session >= SESSION_MB_MIN
+}
+
 fn judge_descriptors(input: &ChurnInput, settings: &LeakSettings) -> DescriptorReport {
-    let trend = Trend::of(&input.descriptors, settings.warmup_of(input.run));
-    let growth = trend.growth(input.run);
-    let sessions = float(if input.abandoned > 0 {
+    let grown = Growth::of(&input.descriptors, settings.warmup_of(input.run));
+    let growth = grown.amount;
+    // Those of the sampled time; of all sessions the same share was abandoned.
+    let left = if input.abandoned > 0 {
         input.abandoned
     } else {
         input.opened
-    });
+    };
+    let left_share = share(left, input.opened).unwrap_or(1.0);
+    let sessions = match grown.during(&input.progress) {
+        Some(opened) => opened * left_share,
+        None => float(left),
+    };
     let least = DESCRIPTORS_MIN.max(DESCRIPTORS_PER_SESSION_MIN * sessions);
     DescriptorReport {
-        outcome: Outcome::of(growth.map(|growth| growth < least), trend.is_steady()),
+        outcome: Outcome::of(
+            growth.map(|growth| growth < least || grown.ending == Ending::Flat),
+            grown.fits(R_SQUARED_MIN) && grown.ending == Ending::Growing,
+        ),
         growth,
         growth_per_session: growth.and_then(|growth| ratio(growth, sessions)),
-        r_squared: trend.line.map(|line| line.r_squared),
-        samples: trend.samples,
+        r_squared: grown.trend.line.map(|line| line.r_squared),
+        samples: grown.trend.samples,
     }
 }
 
@@ -135,21 +195,35 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     // Fewer than before is none more.
     let more = |growth: Option<f64>| growth.unwrap_or_default().max(0.0);
     let descriptors = decimal(more(report.descriptors.growth), 0);
-    let memory = decimal(more(report.memory.growth_mb), 1);
+    let memory = memory_kept(&report.memory);
     let leaks_descriptors = report.descriptors.outcome == Outcome::Finding;
     let leaks_memory = report.memory.outcome == LeakOutcome::LeakDetected;
     let verdict = if report.opened < SESSIONS_MIN {
         too_few_opened("session_leak", report.opened)
     } else if leaks_descriptors || leaks_memory {
         let what = match (leaks_descriptors, leaks_memory) {
-            (true, true) => format!("{descriptors} descriptors and {memory} MB"),
+            (true, true) => format!("{descriptors} descriptors and {memory}"),
             (true, false) => format!("{descriptors} descriptors"),
-            _ => format!("{memory} MB"),
+            _ => memory,
         };
         Verdict::critical(
             "session_leak",
             format!("The server keeps resources of every session: {what} more after {sessions}."),
-            "free what a session holds when its connection closes, also when it ends without notice: sockets, streams, tasks, entries in a map",
+            RELEASE_HINT,
+        )
+    } else if report.grows_by_session {
+        let severity = if report.opened >= SESSIONS_CERTAIN {
+            Severity::Critical
+        } else {
+            Severity::Warning
+        };
+        Verdict::finding(
+            "session_leak",
+            severity,
+            format!(
+                "The server's memory grows with every session: {memory} more after {sessions}, and still growing."
+            ),
+            RELEASE_HINT,
         )
     } else if report.descriptors.outcome == Outcome::Pass
         && (report.memory.outcome == LeakOutcome::NoLeak || report.memory.growth_mb.is_none())
@@ -164,7 +238,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         Verdict::pass(
             "session_leak",
             format!(
-                "The server releases its sessions: {memory} MB more after {sessions}; its descriptors are not known."
+                "The server releases its sessions: {memory} more after {sessions}; its descriptors are not known."
             ),
         )
     } else if report.memory.growth_mb.is_none() && report.descriptors.growth.is_none() {
@@ -188,7 +262,28 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         )
         .number("descriptor_r_squared", report.descriptors.r_squared)
         .number("rss_growth_mb", report.memory.growth_mb)
+        .number(
+            "rss_growth_per_session_kb",
+            report.memory.growth_per_session_kb,
+        )
         .number("rss_r_squared", report.memory.r_squared)
+}
+
+/// What to do about sessions that are kept.
+const RELEASE_HINT: &str = "free what a session holds when its connection closes, also when it ends without notice: sockets, streams, tasks, entries in a map";
+
+/// `20 MB (200 kB per session)`; fewer than before is none more.
+fn memory_kept(memory: &LeakReport) -> String {
+    let kept = format!(
+        "{} MB",
+        decimal(memory.growth_mb.unwrap_or_default().max(0.0), 1)
+    );
+    match memory.growth_per_session_kb {
+        Some(kilobytes) if kilobytes >= 1.0 => {
+            format!("{kept} ({} kB per session)", decimal(kilobytes, 0))
+        }
+        _ => kept,
+    }
 }
 
 fn leftovers(report: &ChurnReport) -> Verdict {

@@ -14,6 +14,7 @@ fn churn() -> ChurnInput {
         run: Duration::from_secs(100),
         opened: 100,
         abandoned: 100,
+        progress: (0..=100).map(|s| (Duration::from_secs(s), s)).collect(),
         rss: each_second(|_| 40.0),
         descriptors: each_second(|_| 12.0),
         ..ChurnInput::default()
@@ -48,17 +49,17 @@ fn descriptors_and_memory_leak_alone() {
         (
             churn().rss,
             each_second(|t| 12.0 + t * 0.5),
-            "50 descriptors more after 100 sessions.",
+            "40 descriptors more after 100 sessions.",
         ),
         (
             each_second(|t| t),
             churn().descriptors,
-            "100 MB more after 100 sessions.",
+            "80 MB (1,000 kB per session) more after 100 sessions.",
         ),
         (
             each_second(|t| t),
             each_second(|t| t),
-            "100 descriptors and 100 MB more after 100 sessions.",
+            "80 descriptors and 80 MB (1,000 kB per session) more after 100 sessions.",
         ),
     ];
     for (rss, descriptors, end) in cases {
@@ -77,6 +78,62 @@ fn descriptors_and_memory_leak_alone() {
 }
 
 #[test]
+fn memory_is_judged_for_each_session() {
+    // 200 kB of each: 16 MB after the warm-up.
+    let little = ChurnInput {
+        rss: each_second(|t| 40.0 + t * 0.2),
+        ..churn()
+    };
+    let [leak, _] = concluded(&little);
+    assert_eq!(
+        (leak.outcome, leak.severity),
+        (Outcome::Finding, Severity::Warning)
+    );
+    assert_eq!(
+        leak.sentence,
+        "The server's memory grows with every session: 16 MB (200 kB per session) more after 100 sessions, and still growing."
+    );
+    let many = ChurnInput {
+        opened: 500,
+        progress: vec![(Duration::from_secs(100), 500)],
+        rss: each_second(|t| 40.0 + t * 0.4),
+        ..little
+    };
+    assert!(concluded(&many)[0].is_failure());
+    let passing = [
+        each_second(|t| 40.0 + t * 0.04),
+        each_second(|t| 40.0 + t.min(60.0) * 0.5),
+        each_second(|t| 40.0 + t % 20.0),
+    ];
+    for rss in passing {
+        let [leak, _] = concluded(&ChurnInput { rss, ..churn() });
+        assert_eq!(leak.outcome, Outcome::Pass, "{leak:?}");
+    }
+}
+
+#[test]
+fn more_sessions_are_opened_while_the_memory_grows() {
+    let readings = |rss: &dyn Fn(u64) -> f64| -> Vec<(u64, f64)> {
+        (0..=20).map(|place| (place * 5, rss(place * 5))).collect()
+    };
+    let cases = [
+        (readings(&|s| 40.0 + 0.2 * s as f64), true),
+        (readings(&|s| 40.0 + 0.01 * s as f64), false),
+        (readings(&|s| 40.0 + 0.5 * s.min(50) as f64), false),
+        (readings(&|s| 40.0 + 2.0 * s as f64), false),
+        (vec![], false),
+        (vec![(0, 1.0)], false),
+    ];
+    for (readings, expected) in cases {
+        assert_eq!(
+            needs_more_sessions(&readings, 50.0),
+            expected,
+            "{readings:?}"
+        );
+    }
+}
+
+#[test]
 fn little_or_few_descriptors_are_no_leak() {
     let slow = ChurnInput {
         descriptors: each_second(|t| t * 0.49),
@@ -87,6 +144,7 @@ fn little_or_few_descriptors_are_no_leak() {
         opened: 10,
         abandoned: 10,
         descriptors: each_second(|t| t * 0.19),
+        progress: vec![(Duration::from_secs(100), 10)],
         ..churn()
     };
     assert_eq!(concluded(&few)[0].outcome, Outcome::Pass);
@@ -196,7 +254,7 @@ proptest! {
     ) {
         let timed = |samples: Vec<(u64, f64)>| samples.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
         let [opened, failed_opens, abandoned, leftovers, zombies] = counts;
-        let input = ChurnInput { run, opened, failed_opens, abandoned, rss: timed(rss), descriptors: timed(descriptors), leftovers, zombies };
+        let input = ChurnInput { run, opened, failed_opens, abandoned, progress: vec![(Duration::from_secs(50), opened)], rss: timed(rss), descriptors: timed(descriptors), leftovers, zombies };
         let report = judge(&input, &LeakSettings::default());
         let descriptors = &report.descriptors;
         for value in [descriptors.growth, descriptors.growth_per_session, descriptors.r_squared, report.memory.growth_mb] {

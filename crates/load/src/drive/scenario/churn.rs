@@ -2,9 +2,13 @@
 //! orderly way, half without a goodbye. Each makes one call. A server has to let go of them all.
 //!
 //! Where one process serves all sessions, what it keeps of them shows in its memory and its
-//! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay.
+//! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay. Memory that grows with the
+//! sessions, but not yet by what counts as a leak, is a reason to open more of them: a leak goes on, and what a garbage
+//! collector has not looked at yet does not.
 
 use futures_util::future::join_all;
+use mcprove_score::leak::LeakSettings;
+use mcprove_score::sessions::needs_more_sessions;
 
 use super::prelude::*;
 use super::session_end::{self, ExitStyle, Focus, SessionEnds};
@@ -18,10 +22,46 @@ const LETTING_GO: Duration = Duration::from_millis(500);
 /// So many sessions that cannot be opened: the server is gone.
 const FAILED_OPENS_MAX: u32 = 3;
 
+/// How many times as many sessions are opened at most, while the memory grows.
+const ROUNDS_MAX: u32 = 10;
+/// How often the memory is read in each round.
+const READINGS: u32 = 20;
+/// More sessions are opened until the memory grew by so many times what counts as a leak.
+const CLEAR_GROWTH: f64 = 1.2;
+
+/// The memory of the server by the sessions that it has served.
+struct MemoryReadings {
+    meter: Mutex<ServerMeter>,
+    readings: Mutex<Vec<(u64, f64)>>,
+}
+
+impl MemoryReadings {
+    fn of(context: &RunContext) -> Self {
+        Self {
+            meter: Mutex::new(ServerMeter::of(context)),
+            readings: Mutex::default(),
+        }
+    }
+
+    fn read(&self, context: &RunContext, sessions: u32) {
+        let mut meter = lock(&self.meter);
+        meter.find_processes(context);
+        let usage = meter.sample();
+        let reading = usage.map(|usage| (u64::from(sessions), usage.rss_mb));
+        lock(&self.readings).extend(reading);
+    }
+
+    /// Whether more sessions would show a leak.
+    fn are_growing(&self) -> bool {
+        let threshold_mb = LeakSettings::default().threshold_mb;
+        needs_more_sessions(&lock(&self.readings), threshold_mb * CLEAR_GROWTH)
+    }
+}
+
 /// Sessions opened and abandoned without a goodbye.
 #[data(Settings)]
 pub struct Churn {
-    /// How many sessions are opened.
+    /// How many sessions are opened; up to ten times as many while the server's memory grows with them.
     #[setting(default = 100)]
     pub sessions: u32,
     /// How many are open at the same time.
@@ -68,11 +108,12 @@ impl ScenarioType for Churn {
                 let began = Instant::now();
                 let [next, done, failed_opens] = [const { AtomicU32::new(0) }; 3];
                 let count = |counter: &AtomicU32| counter.fetch_add(1, Ordering::Relaxed);
+                let memory = MemoryReadings::of(context);
                 // Opens and leaves one session after the other, until all are done or the server is gone.
-                let visit = async || {
+                let visit = async |planned: u32| {
                     loop {
                         let number = count(&next);
-                        let is_enough = number >= self.sessions || ends.is_clear();
+                        let is_enough = number >= planned || ends.is_clear();
                         if is_enough || !context.stop.is_running() {
                             return;
                         }
@@ -85,15 +126,33 @@ impl ScenarioType for Churn {
                         } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
                             return;
                         }
-                        context.progress(count(&done) + 1, self.sessions);
+                        let done = count(&done) + 1;
+                        context.progress(done, planned);
+                        if !is_process_each && done.is_multiple_of(self.sessions.div_ceil(READINGS))
+                        {
+                            memory.read(context, done);
+                        }
                     }
                 };
                 let visitors = self.concurrent.min(self.sessions);
-                join_all((0..visitors).map(|_| visit())).await;
+                for round in 1..=ROUNDS_MAX {
+                    let planned = self.sessions.saturating_mul(round);
+                    join_all((0..visitors).map(|_| visit(planned))).await;
+                    let is_gone = failed_opens.load(Ordering::Relaxed) >= FAILED_OPENS_MAX;
+                    let is_over = is_gone || ends.is_clear() || !context.stop.is_running();
+                    if is_over || !memory.are_growing() {
+                        break;
+                    }
+                    // Those that found nothing left to do have counted on.
+                    next.store(planned, Ordering::Relaxed);
+                }
+            }
+            // What follows is no part of the load.
+            context.end_phases([phase]);
+            if found.is_some() {
                 context.pause(LETTING_GO).await;
             }
             ends.finish().await;
-            context.end_phases([phase]);
             Ok(())
         })
     }

@@ -283,12 +283,14 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
     let record: SessionsFact = facts.first()?.unwrap_or_default();
     let judged = sessions::judge(
         &sessions::ChurnInput {
-            run: facts.ending.duration,
+            run: facts.load_duration(),
             opened: record.opened,
             failed_opens: record.failed_opens,
             abandoned: record.abandoned,
-            rss: samples(report, |sample| Some(sample.rss_mb)),
-            descriptors: samples(report, |sample| sample.descriptors.map(f64::from)),
+            // Each session makes one call.
+            progress: facts.calls_ended(),
+            rss: facts.samples_of_load(report, |sample| Some(sample.rss_mb)),
+            descriptors: facts.samples_of_load(report, |sample| sample.descriptors.map(f64::from)),
             leftovers: record.leftovers,
             zombies: record.zombies,
         },

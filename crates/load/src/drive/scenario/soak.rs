@@ -1,6 +1,7 @@
-//! A long steady load. Memory is sampled all the while; a leak or a drift of latency shows as a
-//! slope.
+//! A long steady load. What the server's processes hold is sampled all the while; a leak or a drift of latency shows as a
+//! slope, and throughput is compared with that of the start.
 
+use mcprove_score::throughput_drift::{self, SteadyLoad};
 use mcprove_score::{drift, leak};
 
 use super::prelude::*;
@@ -56,38 +57,41 @@ impl ScenarioType for Soak {
         Some(self.sample_interval)
     }
 
-    /// Memory and latency that grow, where a run is long enough to tell.
+    /// Memory and latency that grow, and throughput that falls, where a run is long enough to tell.
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
-        let warmup = facts.header.scenario.load.warmup;
-        let mut settings = leak::LeakSettings {
-            warmup: (!warmup.is_zero()).then_some(warmup),
-            ..leak::LeakSettings::default()
-        };
+        let mut settings = facts.sample_warmup();
         if let Some(limit) = facts.header.thresholds.memory_growth_mb {
             settings.threshold_mb = limit;
         }
-        let memory = samples(report, |sample| Some(sample.rss_mb));
-        let found = leak::detect(&memory, self.duration, &settings);
-        report.verdicts.push(leak::verdict(&found, &settings));
-        let faults = facts.partial_fault_spans();
-        let is_faulted = |from: Duration, length: Duration| {
-            let from = from.as_secs_f64();
-            let until = from + length.as_secs_f64();
-            faults.iter().any(|(on, off)| *on < until && *off >= from)
+        let length = facts.load_duration();
+        let memory = facts.samples_of_load(report, |sample| Some(sample.rss_mb));
+        let served = leak::Served {
+            calls: facts.calls_ended(),
+            ..leak::Served::default()
         };
-        let timeline = &report.throughput.timeline;
-        let ends = timeline.iter().skip(1).map(|(offset, _)| *offset);
-        let ends = ends.chain([facts.ending.duration]);
-        let means: Vec<(Duration, f64)> = timeline
+        let found = leak::detect(&memory, length, &settings, &served);
+        report.verdicts.push(leak::verdict(&found, &settings));
+        let stretches = facts.stretches(report);
+        let means: Vec<(Duration, f64)> = stretches
             .iter()
-            .zip(ends)
-            .zip(&report.throughput.intervals)
-            .filter(|(((from, _), until), _)| !is_faulted(*from, until.saturating_sub(*from)))
-            .filter_map(|(((from, _), _), interval)| Some((*from, interval.mean_ms?)))
+            .filter_map(|stretch| Some((stretch.until, stretch.mean_ms?)))
             .collect();
-        let warmup = settings.warmup_of(self.duration);
-        let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec);
+        let warmup = settings.warmup_of(length);
+        let machine = RunFacts::machine(report);
+        let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec, machine);
         report.verdicts.push(drift::verdict(&drifted));
+        let slowed = throughput_drift::detect(&SteadyLoad {
+            stretches: &stretches,
+            warmup,
+            is_open: report.model == Model::Open,
+            cpu_us: &cpu_used(report),
+            machine,
+        });
+        // Calls that are stuck are fewer calls per second too, and have a verdict of their own.
+        let slowed = slowed.filter(|_| report.deadlock_count == 0);
+        report
+            .verdicts
+            .extend(slowed.as_ref().map(throughput_drift::verdict));
         report.leak = Some(found);
         report.drift = Some(drifted);
         Ok(())

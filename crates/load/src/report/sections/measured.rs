@@ -269,18 +269,21 @@ pub fn process(report: &Report) -> Section {
         let why = "Not sampled: the server's processes are not on this machine, or the run was too short.";
         return section.paragraph(why).detail();
     }
-    let growth = process.growth_mb;
+    let counted = |name, value: fn(&ProcessSample) -> Option<u32>| {
+        course(
+            report,
+            |sample| value(sample).map(f64::from),
+            |value| figure::decimal(value, 0),
+        )
+        .map(|course| format!("{name}: {course}"))
+    };
     let parts: Vec<String> = [
-        Some(format!("Peak RSS: {}", megabytes(process.peak_rss_mb))),
-        Some(format!("Final RSS: {}", megabytes(process.final_rss_mb))),
+        course(report, |sample| Some(sample.rss_mb), megabytes)
+            .map(|course| format!("Memory: {course}")),
+        counted("Descriptors", |sample| sample.descriptors),
+        counted("Threads", |sample| sample.threads),
+        counted("Processes", |sample| Some(sample.processes)),
         Some(format!("Avg CPU: {:.1}%", process.avg_cpu_pct)),
-        growth.map(|growth| format!("RSS growth: {growth:+.1} MB")),
-        process
-            .peak_threads
-            .map(|peak| format!("Peak threads: {peak}")),
-        process
-            .peak_descriptors
-            .map(|peak| format!("Peak descriptors: {peak}")),
     ]
     .into_iter()
     .flatten()
@@ -288,4 +291,25 @@ pub fn process(report: &Report) -> Section {
     let mut section = section.paragraph(parts.join(" · "));
     section.blocks.extend(charts::process(report));
     section
+}
+
+/// `30 → 32 (peak 35)`: from the first sample of the load to the last, and the most; `12` where that is all the same.
+fn course(
+    report: &Report,
+    value: impl Fn(&ProcessSample) -> Option<f64>,
+    shown: impl Fn(f64) -> String,
+) -> Option<String> {
+    let began = report.phases.iter().map(|phase| phase.from).min();
+    let samples = &report.process.samples;
+    let of_load = |sample: &&ProcessSample| began.is_none_or(|began| sample.at >= began);
+    let first = samples.iter().find(of_load).or(samples.first())?;
+    let values = || samples.iter().filter_map(&value);
+    let peak = values().fold(0.0, f64::max);
+    let ends = [value(first)?, values().next_back()?];
+    let [first, last, peak] = [ends[0], ends[1], peak].map(shown);
+    Some(if first == last && last == peak {
+        last
+    } else {
+        format!("{first} → {last} (peak {peak})")
+    })
 }

@@ -192,8 +192,9 @@ fn session_ends(report: &ChurnReport) -> Section {
             count(report.zombies)
         ),
         format!(
-            "Memory growth: {} MB (R² {}) · Descriptor growth: {} ({} per session, R² {})",
+            "Memory growth: {} MB ({} kB per session, R² {}) · Descriptor growth: {} ({} per session, R² {})",
             maybe_decimal(report.memory.growth_mb, 1),
+            maybe_decimal(report.memory.growth_per_session_kb, 0),
             maybe_fixed(report.memory.r_squared, 2),
             maybe_decimal(descriptors.growth, 1),
             maybe_decimal(descriptors.growth_per_session, 2),
@@ -207,8 +208,9 @@ fn leak(report: &LeakReport) -> Section {
     let lines = [
         format!("Outcome: {}", name(report.outcome)),
         format!(
-            "Predicted growth over the run: {} MB",
-            maybe_decimal(report.growth_mb, 1)
+            "Growth while it was sampled: {} MB, {} kB per call",
+            maybe_decimal(report.growth_mb, 1),
+            maybe_decimal(report.growth_per_call_kb, 2)
         ),
         format!(
             "Slope: {} MB/s, 95 % between {} and {} · R² {}",

@@ -20,6 +20,7 @@ impl RunFacts<'_> {
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
         self.conclude(report)?;
+        self.detect_resource_leaks(report);
         let violations = self.detect_violations()?;
         report.verdicts.push(violations);
         report.verdicts.extend(broken_calls(report));

@@ -6,6 +6,7 @@ mod faults;
 mod judge;
 mod meaning;
 mod measure;
+mod resources;
 
 use mcprove_trace::stream::OWN_LIMIT;
 
@@ -214,6 +215,8 @@ fn without_answer(calls: &CallMetrics) -> u64 {
     let ended = calls.succeeded() + calls.failures() + calls.lost_to_faults;
     calls.sent.saturating_sub(ended)
 }
+
+pub use resources::cpu_used;
 
 pub fn samples(
     report: &Report,

@@ -1,0 +1,186 @@
+//! What the server's processes hold, beside what they served.
+
+use mcprove_score::growth::Progress;
+use mcprove_score::leak::LeakSettings;
+use mcprove_score::resource_leak::{self, Resource, Sampled};
+use mcprove_score::throughput_drift::{Machine, Stretch};
+
+use crate::prelude::*;
+
+impl RunFacts<'_> {
+    /// When the load was over, or the last step of a scenario: after that a server has nothing to do.
+    fn load_end(&self) -> Duration {
+        let steps = self.measured_phases().map(|phase| phase.until);
+        let ends = steps.max().flatten();
+        let ends = self.load_ended.map(|ended| ended.at).or(ends);
+        ends.map_or(self.ending.duration, |end| end.min(self.ending.duration))
+    }
+
+    /// Samples of (time since the start, value) until the load was over.
+    pub fn samples_of_load(
+        &self,
+        report: &Report,
+        value: impl Fn(&ProcessSample) -> Option<f64>,
+    ) -> Vec<(Duration, f64)> {
+        let end = self.load_end();
+        let mut samples = samples(report, value);
+        samples.retain(|(at, _)| *at <= end);
+        samples
+    }
+
+    /// The calls that had ended at the end of each second, whatever they were made for.
+    pub fn calls_ended(&self) -> Progress {
+        let mut seconds = BTreeMap::<u64, u64>::new();
+        for ((_, second), counts) in &self.metrics.seconds {
+            *seconds.entry(*second).or_default() += counts.succeeded + counts.failed;
+        }
+        let end = self.load_end();
+        let mut ended = 0;
+        let sums = seconds.into_iter().map(|(second, count)| {
+            ended += count;
+            (second, ended)
+        });
+        let mut progress: Progress = Vec::new();
+        for (second, sum) in sums {
+            let (from, until) = (Duration::from_secs(second), Duration::from_secs(second + 1));
+            // Nothing ended in a second that has no entry.
+            match progress.last() {
+                Some(&(last, before)) if last < from => progress.push((from, before)),
+                None => progress.push((from, 0)),
+                _ => {}
+            }
+            // The load may have ended within its last second.
+            progress.push((until.min(end).max(from), sum));
+        }
+        progress
+    }
+
+    /// Which samples of a load do not count: those of the warm-up that was asked for, or else of the start of the run.
+    pub fn sample_warmup(&self) -> LeakSettings {
+        let warmup = self.header.scenario.load.warmup;
+        LeakSettings {
+            warmup: (!warmup.is_zero()).then_some(warmup),
+            ..LeakSettings::default()
+        }
+    }
+
+    /// How long a load lasted: as long as was planned, unless its calls were done before or it was interrupted.
+    pub fn load_duration(&self) -> Duration {
+        let planned = self.header.scenario.kind.duration();
+        planned.map_or(self.ending.duration, |it| it.min(self.ending.duration))
+    }
+
+    /// Descriptors, threads and processes that grow with the calls. A soak says so where they do not, too.
+    pub fn detect_resource_leaks(&self, report: &mut Report) {
+        let is_soak = matches!(self.header.scenario.kind, ScenarioKind::Soak(_));
+        if !self.is_steady_load() {
+            return;
+        }
+        let warmup = self.sample_warmup().warmup_of(self.load_duration());
+        let calls = self.calls_ended();
+        let concurrent = u64::from(self.header.scenario.kind.concurrent());
+        let judge = |resource| {
+            let samples = self.samples_of_load(report, |sample| resource_of(sample, resource));
+            let found = resource_leak::detect(&Sampled {
+                samples: &samples,
+                warmup,
+                calls: &calls,
+                in_flight: concurrent.max(report.in_flight_at_end),
+            })?;
+            Some(resource_leak::verdict(resource, &found))
+        };
+        let mut verdicts: Vec<Verdict> = Resource::ALL.into_iter().filter_map(judge).collect();
+        // Each process has memory, threads and descriptors of its own.
+        let processes = Resource::Processes.detector();
+        let is_found = |verdict: &Verdict| verdict.outcome == Outcome::Finding;
+        if verdicts
+            .iter()
+            .any(|it| it.detector == processes && is_found(it))
+        {
+            verdicts.retain(|it| it.detector == processes);
+            report
+                .verdicts
+                .retain(|it| it.detector != "leak" || !is_found(it));
+        }
+        verdicts.retain(|it| is_soak || is_found(it));
+        report.verdicts.extend(verdicts);
+    }
+
+    /// Whether it is a load with as many clients, or as high a rate, all the time: more clients need more of everything.
+    fn is_steady_load(&self) -> bool {
+        let mut loads = self
+            .measured_phases()
+            .map(|phase| (phase.concurrent, phase.rate));
+        let first = loads.next();
+        first.is_some()
+            && self.header.scenario.kind.duration().is_some()
+            && loads.all(|load| Some(load) == first)
+    }
+
+    /// The stretches of the timeline, without those in which a fault was on for a part of the time.
+    pub fn stretches(&self, report: &Report) -> Vec<Stretch> {
+        let faults = self.partial_fault_spans();
+        let timeline = &report.throughput.timeline;
+        let width = match timeline.as_slice() {
+            [(first, _), (second, _), ..] => second.saturating_sub(*first),
+            _ => Duration::from_secs(1),
+        };
+        let loads: Vec<(Duration, Duration)> = self
+            .measured_phases()
+            .map(|phase| (phase.from, phase.from + self.duration_of(phase)))
+            .collect();
+        let stretches = timeline.iter().zip(&report.throughput.intervals);
+        stretches
+            .map(|((until, _), interval)| {
+                let from = until.saturating_sub(width);
+                let overlap = |(begin, end): &(Duration, Duration)| {
+                    (*end).min(*until).saturating_sub(from.max(*begin))
+                };
+                Stretch {
+                    from,
+                    until: *until,
+                    length: loads.iter().map(overlap).sum(),
+                    completed: interval.completed,
+                    mean_ms: interval.mean_ms,
+                }
+            })
+            .filter(|stretch| {
+                let [from, until] = [stretch.from, stretch.until].map(|it| it.as_secs_f64());
+                !faults.iter().any(|(on, off)| *on < until && *off >= from)
+            })
+            .collect()
+    }
+
+    /// What is known of the machine. Nobody watches it yet, but a generator that was the limit had too little of it.
+    pub fn machine(report: &Report) -> Machine {
+        if report.generator.limited {
+            Machine::Noisy
+        } else {
+            Machine::Unknown
+        }
+    }
+}
+
+/// The CPU time that the server had used at each sample, in microseconds.
+pub fn cpu_used(report: &Report) -> Progress {
+    let mut used = 0.0;
+    let mut before = Duration::ZERO;
+    let samples = report.process.samples.iter();
+    samples
+        .map(|sample| {
+            let elapsed = sample.at.saturating_sub(before).as_secs_f64();
+            before = sample.at;
+            used += sample.cpu_pct / 100.0 * elapsed * 1e6;
+            (sample.at, number::truncated(used))
+        })
+        .collect()
+}
+
+fn resource_of(sample: &ProcessSample, resource: Resource) -> Option<f64> {
+    match resource {
+        Resource::Descriptors => sample.descriptors,
+        Resource::Threads => sample.threads,
+        Resource::Processes => Some(sample.processes),
+    }
+    .map(f64::from)
+}
