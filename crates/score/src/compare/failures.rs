@@ -101,12 +101,9 @@ impl ErrorRates {
     /// more: a quota that is used up between the runs would have struck within one of them, or on
     /// both sides.
     fn is_all_or_nothing(&self) -> bool {
-        let all =
-            |rates: &[f64], is_so: fn(&f64) -> bool| rates.len() > 1 && rates.iter().all(is_so);
-        let (none_failed, all_failed): (fn(&f64) -> bool, fn(&f64) -> bool) =
-            (|rate| *rate <= 0.0, |rate| *rate >= 1.0);
-        (all(&self.before, none_failed) && all(&self.after, all_failed))
-            || (all(&self.before, all_failed) && all(&self.after, none_failed))
+        let none = |rates: &[f64]| rates.len() > 1 && rates.iter().all(|rate| *rate <= 0.0);
+        let all = |rates: &[f64]| rates.len() > 1 && rates.iter().all(|rate| *rate >= 1.0);
+        (none(&self.before) && all(&self.after)) || (all(&self.before) && none(&self.after))
     }
 
     /// In how many runs calls failed.

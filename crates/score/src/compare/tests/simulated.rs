@@ -74,7 +74,7 @@ impl Simulated {
         // The machine is faster in one run than in the next.
         let usual = 10.0 * slower * random.noise(0.04);
         let error_rate = self.habits.errors * 4.0 * random.next().powi(3);
-        let mut free = vec![begin; CONCURRENT];
+        let mut free = [begin; CONCURRENT];
         let (mut latencies, mut failed) = (Vec::new(), 0);
         loop {
             free.sort_by(f64::total_cmp);

@@ -68,7 +68,7 @@ async fn execute(
         }
         Err(error) if options.stop.is_running() => {
             let hint = error.hint_in(directory.as_ref());
-            return Err(setup_error(&error, hint, &test.server));
+            return Err(setup_error(&error, &hint, &test.server));
         }
         Err(_) => report.errors = vec![broken_off()],
     }
@@ -108,7 +108,7 @@ fn engine(
         }))
 }
 
-fn setup_error(error: &RunError, hint: Message, server: &str) -> Diagnostic {
+fn setup_error(error: &RunError, hint: &Message, server: &str) -> Diagnostic {
     let Diagnostic { message, .. } = error.diagnostic();
     let message = message.fixed(Spelling::Yaml);
     let message = match error {
