@@ -1,6 +1,7 @@
 //! The tasks of this workspace, run as `cargo xtask TASK`. Each task is a file of its own; what
 //! they share is `workspace` (where things are) and `step` (running and reporting).
 
+mod aa;
 mod bench;
 mod crates;
 mod docs;
@@ -40,6 +41,8 @@ enum Task {
     Docs,
     /// Check on public servers that no default command changes or kills anything
     Field(field::Options),
+    /// Compare servers with themselves and with slower ones: no false alarm, no missed difference
+    Aa(aa::Options),
     /// Measure, and compare with the targets
     Bench(bench::Options),
 }
@@ -63,6 +66,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
     match task {
         Task::Test(options) => return test::run(&workspace, &options),
         Task::Field(options) => return field::run(&workspace, &options),
+        Task::Aa(options) => return aa::run(&workspace, &options),
         Task::Bench(options) => return bench::run(&workspace, &options),
         Task::Setup => install::run(&workspace)?,
         Task::Schema(options) => schema::run(&workspace, &options)?,

@@ -1,9 +1,12 @@
 //! How to reach the server under test: a command to start, or an address to connect to.
 
+use http::HeaderValue;
 use mcprove_settings::secret::{self, redact_arguments, redact_value};
 
 use crate::prelude::*;
 
+/// The header of a token.
+pub const AUTHORIZATION: &str = "Authorization";
 /// How long a server may take to answer the first request.
 pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a server may take to exit after its input closed, before it is told to terminate.
@@ -38,6 +41,9 @@ pub struct Server {
     pub working_dir: Option<PathBuf>,
     /// How messages travel.
     pub transport: Transport,
+    /// The environment variable that the bearer token among the headers was taken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_env: Option<String>,
     /// How long the server may take to answer the first request.
     pub startup_timeout: Duration,
     /// How long the server may take to exit after its input closed.
@@ -163,6 +169,7 @@ impl fmt::Debug for Server {
             .field("env", &redact_values(&self.env))
             .field("working_dir", &self.working_dir)
             .field("transport", &self.transport)
+            .field("bearer_env", &self.bearer_env)
             .field("startup_timeout", &self.startup_timeout)
             .field("shutdown_timeout", &self.shutdown_timeout)
             .field("supervisor", &self.supervisor)
@@ -277,6 +284,7 @@ impl Server {
             env: BTreeMap::new(),
             working_dir: None,
             transport,
+            bearer_env: None,
             startup_timeout: STARTUP_TIMEOUT,
             shutdown_timeout: SHUTDOWN_TIMEOUT,
             supervisor: None,
@@ -320,6 +328,27 @@ impl Server {
             headers.insert(name.into(), value.into());
         }
         self
+    }
+
+    /// Sends `Authorization: Bearer …` with every request, with the token that the environment variable `name` holds;
+    /// none if it is not set, or its value cannot stand in a header.
+    ///
+    /// ```
+    /// use mcprove_client::server::Server;
+    ///
+    /// let server = Server::http("http://h/mcp");
+    /// assert!(server.bearer_env("NO_SUCH_VARIABLE_OF_MCPROVE").is_none());
+    /// ```
+    #[must_use]
+    pub fn bearer_env(mut self, name: &str) -> Option<Self> {
+        let token = std::env::var(name).ok()?;
+        let token = token.trim();
+        let value = format!("Bearer {token}");
+        if token.is_empty() || HeaderValue::from_str(&value).is_err() {
+            return None;
+        }
+        self.bearer_env = Some(name.to_owned());
+        Some(self.header(AUTHORIZATION, value))
     }
 
     /// Sets how long the server may take to answer the first request.

@@ -23,6 +23,8 @@ mod harmless;
 mod help;
 #[path = "cli/hidden_characters.rs"]
 mod hidden_characters;
+#[path = "cli/hints.rs"]
+mod hints;
 #[path = "cli/init.rs"]
 mod init;
 #[path = "cli/lab.rs"]

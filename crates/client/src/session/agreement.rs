@@ -291,9 +291,7 @@ impl Attempt {
         let stderr = self.core.stderr_tail();
         let failure = error.failure.clone();
         match error.category() {
-            _ if matches!(failure.detail, Detail::Status(401 | 403)) => {
-                ConnectError::Forbidden { failure }
-            }
+            _ if matches!(failure.detail, Detail::Denied(_)) => ConnectError::Forbidden { failure },
             // One that was never sent was not waited for.
             ErrorCategory::Timeout if error.request_id > 0 => {
                 let waited = self.server.startup_timeout;

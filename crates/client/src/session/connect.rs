@@ -4,6 +4,7 @@
 
 use super::agreement::{Agreed, Attempt, Disagreement};
 use super::prelude::*;
+use crate::transport;
 use crate::transport::stdio::LineChannel;
 
 impl Session {
@@ -43,6 +44,20 @@ impl Session {
 }
 
 async fn try_connect(
+    server: &Server,
+    options: SessionOptions,
+    recorder: &Arc<Recorder>,
+) -> Result<Session, ConnectError> {
+    let connected = try_agree(server, options, recorder).await;
+    match connected {
+        Err(error) if error.may_be_tls() && transport::is_only_tls(server).await => {
+            Err(error.of_tls())
+        }
+        connected => connected,
+    }
+}
+
+async fn try_agree(
     server: &Server,
     options: SessionOptions,
     recorder: &Arc<Recorder>,

@@ -67,6 +67,12 @@ impl UserError for ConnectError {
         if let Some(limit) = self.own_limit() {
             return limit.hint();
         }
+        if let Some(hint) = self.failure().and_then(hint_of_transport) {
+            return hint;
+        }
+        if let Some(hint) = import_hint(self.stderr()) {
+            return hint;
+        }
         match self {
             Self::Start(error) => error.hint(),
             Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
@@ -98,8 +104,8 @@ impl UserError for ConnectError {
                 setting("protocol")
             ),
             Self::Forbidden { .. } => sentence!(
-                "give what it asks for, such as {}",
-                assignment("headers", "\"Authorization: Bearer …\"")
+                "give what it asks for, such as {}, which takes a token from an environment variable",
+                assignment("bearer_env", "NAME")
             ),
             Self::Revision { .. } => sentence!(
                 "use {}, or one that the server offers",
@@ -122,7 +128,95 @@ impl UserError for ConnectError {
     }
 }
 
+/// What the transport knows of a failure before a session came about.
+fn hint_of_transport(failure: &Failure) -> Option<Message> {
+    Some(match &failure.detail {
+        Detail::Denied(Denial::Token) => sentence!(
+            "give a token with {}: it is taken from the environment variable NAME and sent as `Authorization: Bearer …`",
+            assignment("bearer_env", "NAME")
+        ),
+        Detail::Denied(Denial::Scheme) => sentence!(
+            "give what its `WWW-Authenticate` asks for, such as {}",
+            assignment("headers", "\"Authorization: Basic …\"")
+        ),
+        Detail::Denied(Denial::Host) => sentence!(
+            "the server does not accept the name that it is called by: add it to the server's allowed hosts \
+             (`allowed_hosts`, `allowedHosts`; `--public-host` of mcprove's own servers), or use another name, such as localhost"
+        ),
+        Detail::Redirect(location) => sentence!(
+            "if that is right, give that address: {}",
+            assignment("url", location.clone())
+        ),
+        Detail::NoTls => {
+            "the server speaks no TLS at this port: use http:// (or ws://) in the address".into()
+        }
+        Detail::OnlyTls => {
+            "the server speaks TLS at this port: use https:// (or wss://) in the address".into()
+        }
+        _ => return None,
+    })
+}
+
+/// What to do about a server in Python that was written for version 1 of the package `mcp`, and finds another.
+pub fn import_hint(stderr: &str) -> Option<Message> {
+    let is_import = |line: &&str| {
+        let line = line.trim_start();
+        IMPORT_ERRORS.iter().any(|error| line.starts_with(error))
+            && IMPORTED.iter().any(|name| line.contains(name))
+    };
+    stderr.lines().rev().find(is_import)?;
+    Some(sentence!(
+        "a module of the Python package `mcp` is missing: servers written for version 1 do not start with version 2. \
+         Pin it: `mcp<2`"
+    ))
+}
+
+/// How Python begins the last line of a failed import.
+const IMPORT_ERRORS: [&str; 2] = ["ImportError:", "ModuleNotFoundError:"];
+/// What is not there: something within the package, not the package itself.
+const IMPORTED: [&str; 3] = ["'mcp.", "from 'mcp'", "\"mcp."];
+
 impl ConnectError {
+    fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Unreachable { failure, .. }
+            | Self::Handshake { failure, .. }
+            | Self::Forbidden { failure } => Some(failure),
+            Self::Start(_) | Self::Silent { .. } | Self::Revision { .. } => None,
+        }
+    }
+
+    /// Whether a server that only speaks TLS could have failed in this way.
+    pub(super) fn may_be_tls(&self) -> bool {
+        let refused = |failure: &Failure| matches!(failure.detail, Detail::Refused | Detail::NoTls);
+        match self {
+            Self::Unreachable { failure, .. } => !refused(failure),
+            Self::Handshake { failure, .. } => {
+                matches!(failure.detail, Detail::Status(400..500) | Detail::None)
+            }
+            Self::Silent { .. } => true,
+            Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => false,
+        }
+    }
+
+    /// The same of a server that only speaks TLS.
+    pub(super) fn of_tls(mut self) -> Self {
+        match &mut self {
+            Self::Unreachable { failure, .. } | Self::Handshake { failure, .. } => {
+                failure.detail = Detail::OnlyTls;
+                self
+            }
+            Self::Silent { stderr, .. } => {
+                let message = "the server does not answer without TLS";
+                Self::Unreachable {
+                    failure: Failure::timeout(message).with(Detail::OnlyTls),
+                    stderr: std::mem::take(stderr),
+                }
+            }
+            Self::Start(_) | Self::Forbidden { .. } | Self::Revision { .. } => self,
+        }
+    }
+
     /// What happened.
     pub fn message(&self) -> Message {
         match self {
@@ -160,5 +254,50 @@ impl ConnectError {
                 ..
             }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_import_of_the_sdk_is_told_from_others() {
+        let failed = [
+            "Traceback …\nModuleNotFoundError: No module named 'mcp.server.fastmcp'",
+            "ImportError: cannot import name 'FastMCP' from 'mcp.server' (/x/mcp/server/__init__.py)\n\nbye",
+            "ImportError: cannot import name 'types' from 'mcp' (/x/mcp/__init__.py)",
+        ];
+        for stderr in failed {
+            let hint = import_hint(stderr).map(|hint| hint.rendered());
+            assert!(
+                hint.is_some_and(|hint| hint.contains("`mcp<2`")),
+                "{stderr}"
+            );
+        }
+        let others = [
+            "ModuleNotFoundError: No module named 'mcp'",
+            "ModuleNotFoundError: No module named 'requests'",
+            "INFO ImportError: 'mcp.' is only mentioned",
+            "",
+        ];
+        for stderr in others {
+            assert!(import_hint(stderr).is_none(), "{stderr}");
+        }
+    }
+
+    #[test]
+    fn what_the_transport_knows_is_the_hint() {
+        let hint = |detail: Detail| {
+            let failure = Failure::disconnected("no").with(detail);
+            ConnectError::from(failure).hint().rendered()
+        };
+        let moved = Detail::Redirect("https://h/mcp".to_owned());
+        assert!(hint(moved).contains("url = https://h/mcp"));
+        assert!(hint(Detail::NoTls).contains("use http://"));
+        assert!(hint(Detail::OnlyTls).contains("use https://"));
+        assert!(hint(Detail::Denied(Denial::Host)).contains("allowed_hosts"));
+        assert!(hint(Detail::Denied(Denial::Token)).contains("bearer_env = NAME"));
+        assert!(hint(Detail::Denied(Denial::Scheme)).contains("headers"));
     }
 }

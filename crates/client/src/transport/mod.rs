@@ -71,6 +71,21 @@ pub async fn open(
     }
 }
 
+/// Whether a server at an address without TLS speaks only that.
+pub(crate) async fn is_only_tls(server: &Server) -> bool {
+    let Some((url, _)) = server.transport.address() else {
+        return false;
+    };
+    let options = http::HttpOptions::default();
+    let mut addresses = ["http", "ws"]
+        .into_iter()
+        .filter_map(|plain| http::address::Address::parse(url, (plain, ""), &options).ok());
+    match addresses.next() {
+        Some(address) => address.is_only_tls(&options).await,
+        None => false,
+    }
+}
+
 /// A message on its way out.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
@@ -254,6 +269,14 @@ pub enum Detail {
     Refused,
     /// The HTTP status that was answered.
     Status(u16),
+    /// The server does not let us in, or not under the name that it was called by.
+    Denied(Denial),
+    /// The server points elsewhere.
+    Redirect(String),
+    /// TLS was begun, and what listens speaks no TLS.
+    NoTls,
+    /// What listens speaks TLS, and was spoken to without.
+    OnlyTls,
     /// The server no longer knows our session (404): a new one must be initialized.
     SessionExpired,
     /// A frame that was not read to its end, being over the limit or broken: its size as far as it
@@ -272,6 +295,19 @@ pub enum Detail {
     Error(Box<RpcError>),
     /// It was waited for as long as a call is while others are answered.
     Queued,
+}
+
+/// Why a server does not let us in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denial {
+    /// It asks for a token (401), or does not say for what.
+    Token,
+    /// It asks for something else than a token, by its `WWW-Authenticate`.
+    Scheme,
+    /// It does not accept the name in the header `Host`.
+    Host,
+    /// We may not (403).
+    Access,
 }
 
 impl From<FailedAnswer> for Failure {

@@ -23,3 +23,13 @@ impl Tls {
         match *self {}
     }
 }
+
+/// Nothing is spoken to.
+pub const fn is_no_tls(_: &io::Error) -> bool {
+    false
+}
+
+/// Nothing is spoken to.
+pub const fn is_tls_error(_: &io::Error) -> bool {
+    false
+}

@@ -73,3 +73,17 @@ fn build(roots: RootCertStore) -> Result<Arc<ClientConfig>, Failure> {
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
     Ok(Arc::new(config))
 }
+
+/// Whether the other side answered with something that is no TLS.
+pub fn is_no_tls(error: &io::Error) -> bool {
+    matches!(cause(error), Some(rustls::Error::InvalidMessage(_)))
+}
+
+/// Whether the other side spoke TLS, and something else was wrong, such as its certificate.
+pub fn is_tls_error(error: &io::Error) -> bool {
+    cause(error).is_some_and(|cause| !matches!(cause, rustls::Error::InvalidMessage(_)))
+}
+
+fn cause(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}

@@ -36,6 +36,9 @@ pub struct ServerSettings {
     /// Headers added to every request to an address.
     #[setting(otherwise = "none")]
     headers: TextTable,
+    /// The environment variable that holds a token, sent as `Authorization: Bearer …`; only its name is written.
+    #[setting(otherwise = "none")]
+    bearer_env: Option<String>,
     /// Another place for `protocol` of [session].
     #[setting(otherwise = "auto")]
     protocol: Option<ProtocolChoice>,
@@ -167,6 +170,11 @@ fn read_command(
         let hint = "leave it out, or give a url instead of a command";
         reader.problem(&headers.span, message, hint);
     }
+    if let Some(bearer) = section.get("bearer_env") {
+        let message = sentence!("{} is for a server at an address", setting("bearer_env"));
+        let hint = "leave it out, or give a url instead of a command";
+        reader.problem(&bearer.span, message, hint);
+    }
     let env = read_env(reader, section);
     let (program, first) = given.command.0.split_first()?;
     let mut server = Server::stdio(program).args(first).args(&given.args);
@@ -211,7 +219,21 @@ fn read_address(
     let headers = read_headers(reader, section);
     let url = reader.text(section, "url")?;
     refuse_redacted(reader, section, "url", &[url.to_owned()]);
-    address(reader, field, url.to_owned(), headers, transport)
+    let server = address(reader, field, url.to_owned(), headers, transport)?;
+    let Some(bearer) = section.get("bearer_env") else {
+        return Some(server);
+    };
+    let name = reader.text_of(bearer)?.to_owned();
+    let with_token = server.bearer_env(&name);
+    if with_token.is_none() {
+        let message = sentence!(
+            "{} names the environment variable {name:?}, which holds no token",
+            setting("bearer_env")
+        );
+        let hint = sentence!("set it: `export {name}=…`");
+        reader.problem(&bearer.value.span, message, hint);
+    }
+    with_token
 }
 
 /// The server at an address, which stands in this entry; `transport` is its name, if it is given.

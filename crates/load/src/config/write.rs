@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mcprove_client::server::AUTHORIZATION;
 use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redact_value};
 use mcprove_settings::setting;
 use toml::Value;
@@ -97,7 +98,14 @@ fn write_server(page: &mut Page, server: &Server, session: &SessionSettings) {
     page.line("shutdown_timeout", write_duration(server.shutdown_timeout));
     match server.transport.address() {
         None => page.table("server.env", &server.env),
-        Some((_, headers)) => page.table("server.headers", headers),
+        Some((_, headers)) => {
+            let mut headers = headers.clone();
+            if let Some(name) = &server.bearer_env {
+                page.line("bearer_env", name.as_str());
+                headers.remove(AUTHORIZATION);
+            }
+            page.table("server.headers", &headers);
+        }
     }
 }
 

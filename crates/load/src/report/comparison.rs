@@ -15,13 +15,26 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
     document
         .subject
         .extend(run.and_then(|run| run.scenario.clone()));
-    document.push(Section::new("Warnings").list(&report.warnings));
+    let failed = report.failed_runs.iter().map(failed_run);
+    let warnings = report.warnings.iter().cloned().chain(failed);
+    document.push(Section::new("Warnings").list(warnings));
     document.push(skipped_section(&report.skipped_tools));
     if report.partial {
         let partial = "interrupted: only completed runs are compared";
         document.push(Section::default().paragraph(partial));
     }
     document
+}
+
+/// A run that could not be made at once.
+fn failed_run(run: &FailedRun) -> String {
+    let (number, side, reason) = (run.number, run.side.name(), &run.reason);
+    let outcome = if run.is_made_up {
+        "a second try succeeded, and counts"
+    } else {
+        "it is missing in the comparison"
+    };
+    format!("run {number} on the {side} server failed: {reason}; {outcome}")
 }
 
 /// Whose runs.

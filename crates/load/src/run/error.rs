@@ -1,6 +1,7 @@
 //! Why a run could not be done.
 
 use crate::prelude::*;
+use mcprove_client::session::import_hint;
 use mcprove_client::transport::Detail;
 
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
@@ -92,15 +93,32 @@ impl RunError {
         Diagnostic::new(message, hint)
     }
 
+    /// Tells also where the server's stderr is, if the run left it in its directory.
+    pub fn hint_in(&self, directory: Option<&RunDirectory>) -> Message {
+        let hint = self.hint();
+        match directory.map(RunDirectory::server_stderr) {
+            Some(log) if log.is_file() => {
+                sentence!("{hint}; what it wrote to stderr is in `{}`", log.display())
+            }
+            _ => hint,
+        }
+    }
+
     /// What to try next, where the error itself does not say.
     fn common_hint(&self) -> Message {
+        if let Some(hint) = import_hint(self.stderr()) {
+            return hint;
+        }
         match self {
             Self::ServerStart(error) => match error.get_ref().and_then(|it| it.downcast_ref()) {
                 Some(error) => ConnectError::hint(error),
                 None => "check the command: is the program installed and on the PATH?".into(),
             },
             Self::ServerExit(_) | Self::ServerStderr(_) => {
-                sentence!("run the command by hand; `mcprove doctor` shows what it says")
+                sentence!(
+                    "run the command by hand; `mcprove doctor` shows what it says{}",
+                    tee_stderr()
+                )
             }
             Self::Handshake(_) | Self::ToolsList(_) => {
                 sentence!("`mcprove doctor` with the same server shows what goes wrong")

@@ -63,6 +63,12 @@ impl Failure {
         Self::plain("interrupted").with_code(ExitCode::Interrupted)
     }
 
+    /// The same with another hint.
+    pub fn with_hint(mut self, hint: String) -> Self {
+        self.hint = hint;
+        self
+    }
+
     /// The same with another exit code than that of what could not be done.
     pub fn with_code(mut self, code: ExitCode) -> Self {
         self.code = code;

@@ -25,7 +25,7 @@ const OWNERS_MAX: usize = 3;
 
 /// Flags of commands that are no settings of a load.
 const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
-                         recommend_runs report audit unlike public_host";
+                         recommend_runs report audit unlike public_host bearer_env";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
 const ALSO_REPLACED: [(&str, &str); 5] = [

@@ -27,7 +27,7 @@ pub async fn perform(
     server: Server,
     session: SessionOptions,
     stop: &Stop,
-) -> Result<(Report, Option<RunDirectory>), RunError> {
+) -> Result<(Report, Option<RunDirectory>)> {
     let mut config = config.clone();
     // Drawn here, so that config.toml says it too.
     config
@@ -44,11 +44,18 @@ pub async fn perform(
         .on_progress(Arc::new(move |progress| {
             shown.show(&progress_line(progress, StatusLine::WIDTH));
         }));
-    let made = run.execute_in_directory().await;
-    if let Ok((report, _)) = &made {
-        losses::add(report.losses.clone());
+    let (made, directory) = run.execute_and_keep().await;
+    match made {
+        Ok(report) => {
+            losses::add(report.losses.clone());
+            Ok((report, directory))
+        }
+        Err(_) if !stop.is_running() => Err(Failure::interrupted()),
+        Err(error) => {
+            let hint = error.hint_in(directory.as_ref()).rendered();
+            Err(Failure::from(error).with_hint(hint))
+        }
     }
-    made
 }
 
 /// The run of a load on a server, which its `config.toml` names.
@@ -88,12 +95,4 @@ pub fn exit_code(report: &Report, was_interrupted: bool) -> ExitCode {
         (outcome == RunOutcome::Failed, ExitCode::Finding),
         (outcome == RunOutcome::Inconclusive, ExitCode::Inconclusive),
     ])
-}
-
-/// A run that could not be done, told to the user.
-pub fn describe(error: RunError, was_interrupted: bool) -> Failure {
-    if was_interrupted {
-        return Failure::interrupted();
-    }
-    error.into()
 }

@@ -38,6 +38,10 @@ pub struct ServerArguments {
     #[arg(long, value_name = "HEADER")]
     pub header: Vec<String>,
 
+    /// The environment variable that holds a token, sent as "Authorization: Bearer ..."
+    #[arg(long, value_name = "NAME")]
+    pub bearer_env: Option<String>,
+
     /// A variable for the server's environment, as NAME=VALUE; repeatable
     #[arg(long, value_name = "VARIABLE", conflicts_with = "url")]
     pub env: Vec<String>,
@@ -182,6 +186,7 @@ impl ServerArguments {
         let directory = self.working_dir.as_ref().map(|it| it.display().to_string());
         values.extend(text("transport", self.transport.clone()));
         values.extend(text("working_dir", directory));
+        values.extend(text("bearer_env", self.bearer_env.clone()));
         let (mut env, mut headers) = (Vec::new(), Vec::new());
         for variable in &self.env {
             env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);

@@ -1,20 +1,29 @@
 //! What went wrong in two sets of runs, compared: error rates, deadlocks, hangs.
 
+use super::metric::{self, Evidence};
 use super::prelude::*;
 use super::proportion::Estimate;
 
 /// How much the error rate may have risen and still count as unchanged.
 const UNCHANGED_RISE_MAX: f64 = 0.01;
 
-/// Failed calls of all runs of a side, compared.
+/// Failed calls of two sets of runs, compared run by run.
 #[data]
 pub struct ErrorComparison {
-    /// Error rate of the baseline with its Wilson interval; `None` without a call.
+    /// Error rate of all calls of the baseline with its Wilson interval; `None` without a call.
     pub baseline: Option<Estimate>,
     /// Error rate of the current runs.
     pub current: Option<Estimate>,
-    /// Current minus baseline, with its Newcombe interval.
+    /// Current minus baseline, with a 95 % interval: the wider of that of the runs (Hodges and
+    /// Lehmann) and that of the calls (Newcombe).
     pub difference: Option<Estimate>,
+    /// Two-sided p of the Mann-Whitney test of the error rates of the runs; `None` where all are
+    /// the same.
+    #[serde(default)]
+    pub p_value: Option<f64>,
+    /// The same, corrected for the number of figures tested.
+    #[serde(default)]
+    pub adjusted_p: Option<f64>,
     /// What it says.
     pub change: Change,
     /// The same, for people.
@@ -45,43 +54,118 @@ fn rate(runs: &[RunSample]) -> Option<Estimate> {
     )
 }
 
+/// The error rates of the runs of both sides.
+pub struct ErrorRates {
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+impl ErrorRates {
+    pub fn of(baseline: &[RunSample], current: &[RunSample]) -> Self {
+        let rates = |runs: &[RunSample]| -> Vec<f64> {
+            let rates = runs
+                .iter()
+                .filter_map(|run| share(run.failed, run.attempted));
+            rates.map(|rate| rate.min(1.0)).collect()
+        };
+        Self {
+            before: rates(baseline),
+            after: rates(current),
+        }
+    }
+
+    /// p of the rank test. Where all runs have the same rate there is nothing to test, and the other
+    /// figures are not corrected for it.
+    pub fn p_value(&self) -> Option<f64> {
+        let first = self.before.first()?;
+        let mut all = self.before.iter().chain(&self.after);
+        let is_same = all.all(|rate| rate.total_cmp(first).is_eq());
+        let result = mann_whitney::test(&self.before, &self.after)?;
+        (!is_same).then_some(result.p_value)
+    }
+
+    /// How the rates differ: the runs vary more than their calls, or too few runs show it.
+    fn difference(&self, baseline: &Estimate, current: &Estimate) -> Estimate {
+        let calls = proportion::difference(baseline, current);
+        match metric::pair_interval(&self.before, &self.after, |before, after| after - before) {
+            Some((low, high)) => Estimate {
+                low: calls.low.min(low),
+                high: calls.high.max(high),
+                ..calls
+            },
+            None => calls,
+        }
+    }
+
+    /// Whether no call of one side failed, and none of the other succeeded, in two runs each or
+    /// more: a quota that is used up between the runs would have struck within one of them, or on
+    /// both sides.
+    fn is_all_or_nothing(&self) -> bool {
+        let none = |rates: &[f64]| rates.len() > 1 && rates.iter().all(|rate| *rate <= 0.0);
+        let all = |rates: &[f64]| rates.len() > 1 && rates.iter().all(|rate| *rate >= 1.0);
+        (none(&self.before) && all(&self.after)) || (all(&self.before) && none(&self.after))
+    }
+
+    /// In how many runs calls failed.
+    fn runs_struck(&self) -> String {
+        let struck = |rates: &[f64]| rates.iter().filter(|rate| **rate > 0.0).count();
+        let (before, after) = (struck(&self.before), struck(&self.after));
+        let (runs_before, runs_after) = (self.before.len(), self.after.len());
+        format!("in {before} of {runs_before} runs before, in {after} of {runs_after} now")
+    }
+}
+
+/// The unit is the run: a rate limiter that strikes a few runs hard fails thousands of calls, none
+/// independent of the others. More calls fail if the rates of the runs differ by the rank test, and
+/// the interval of the difference lies beyond the limit.
 pub fn errors(
     baseline: &[RunSample],
     current: &[RunSample],
+    (rates, adjusted_p): (&ErrorRates, Option<f64>),
     limits: &CompareLimits,
 ) -> ErrorComparison {
     let mut comparison = ErrorComparison {
         baseline: rate(baseline),
         current: rate(current),
         difference: None,
+        p_value: rates.p_value(),
+        adjusted_p,
         change: Change::Inconclusive,
         sentence: "Error rates cannot be compared: a side made no call.".to_owned(),
     };
     let Some((one, other)) = comparison.baseline.zip(comparison.current) else {
         return comparison;
     };
-    let difference = proportion::difference(&one, &other);
-    let limit = limits.error_rate_increase.filter(|limit| !limit.is_nan());
+    let difference = rates.difference(&one, &other);
     comparison.difference = Some(difference);
-    comparison.change = if difference.low > limit.unwrap_or_default().max(0.0) {
+    if one.value <= 0.0 && other.value <= 0.0 {
+        comparison.change = Change::Unchanged;
+        "No call failed on either side.".clone_into(&mut comparison.sentence);
+        return comparison;
+    }
+    let limit = limits.error_rate_increase.filter(|limit| !limit.is_nan());
+    let evidence = Evidence::of(&rates.before, &rates.after);
+    let is_certain = evidence.is_certain(adjusted_p) || rates.is_all_or_nothing();
+    comparison.change = if is_certain && difference.low > limit.unwrap_or_default().max(0.0) {
         Change::Regressed
-    } else if difference.high < 0.0 {
+    } else if is_certain && difference.high < 0.0 {
         Change::Improved
-    } else if difference.value <= 0.0 || difference.high <= limit.unwrap_or(UNCHANGED_RISE_MAX) {
+    } else if evidence.is_enough() && difference.high <= limit.unwrap_or(UNCHANGED_RISE_MAX) {
         Change::Unchanged
     } else {
         Change::Inconclusive
     };
     let how = match comparison.change {
-        Change::Regressed => "More",
-        Change::Improved => "Fewer",
-        Change::Unchanged => "Not more",
-        Change::Inconclusive => "Perhaps more",
+        Change::Regressed => "More calls fail",
+        Change::Improved => "Fewer calls fail",
+        Change::Unchanged => "Not more calls fail",
+        Change::Inconclusive => "More or fewer calls may fail",
     };
     comparison.sentence = format!(
-        "{how} calls fail: {} before, {} now.",
+        "{how}: {} before, {} now ({}).",
         percent(one.value),
-        percent(other.value)
+        percent(other.value),
+        rates.runs_struck()
     );
     comparison
 }

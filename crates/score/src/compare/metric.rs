@@ -91,26 +91,53 @@ impl Metric {
     }
 }
 
-/// What the runs can bear: `None` is a test. Otherwise even runs that do not overlap at all would not be certain: they
-/// are so few, or single, that only a large difference counts, and only where all runs of one side lie beyond all of
-/// the other, as this says.
-type FewSeparated = Option<bool>;
-
-fn few_separated(before: &[f64], after: &[f64]) -> FewSeparated {
-    // Two-sided, the runs in perfect order, and the strictest of the corrected tests.
-    let tests = float_len(TESTED.len());
-    let best = 2.0 / orders(before.len(), after.len()) * tests;
-    let is_below =
-        |one: &[f64], other: &[f64]| one.iter().all(|low| other.iter().all(|high| low < high));
-    (best >= P_MAX).then(|| is_below(before, after) || is_below(after, before))
+/// What the runs of two sides can prove.
+#[derive(Clone, Copy)]
+pub struct Evidence {
+    /// Whether a test of so many runs can be certain at all, even if the sides do not overlap.
+    is_enough: bool,
+    /// Whether all runs of one side lie beyond all of the other.
+    is_separated: bool,
+    is_single: bool,
 }
 
-/// Why only a large difference counts.
-fn evidence_note(few: FewSeparated, is_single: bool) -> &'static str {
-    match few {
-        None => "",
-        Some(_) if is_single => "; single run, so only a large difference counts",
-        Some(_) => "; too few runs for a test, so only a large difference counts",
+impl Evidence {
+    pub fn of(before: &[f64], after: &[f64]) -> Self {
+        // Two-sided, the runs in perfect order, and the strictest of the corrected tests, of which
+        // error rates are one.
+        let tests = float_len(TESTED.len() + 1);
+        let best = 2.0 / orders(before.len(), after.len()) * tests;
+        let is_below =
+            |one: &[f64], other: &[f64]| one.iter().all(|low| other.iter().all(|high| low < high));
+        Self {
+            is_enough: best < P_MAX,
+            is_separated: is_below(before, after) || is_below(after, before),
+            is_single: before.len().min(after.len()) == 1,
+        }
+    }
+
+    pub fn is_enough(self) -> bool {
+        self.is_enough
+    }
+
+    /// Whether a difference with this corrected p is no accident. Of many comparisons of equal
+    /// servers one in forty would be an alarm at [`P_MAX`], so that runs that overlap need more.
+    pub fn is_certain(self, adjusted_p: Option<f64>) -> bool {
+        let limit = if self.is_separated {
+            P_MAX
+        } else {
+            P_OVERLAPPING_MAX
+        };
+        self.is_enough && adjusted_p.is_some_and(|p| p < limit)
+    }
+
+    /// Why nothing was decided.
+    fn note(self) -> &'static str {
+        match self.is_enough {
+            true => "",
+            false if self.is_single => "; a single run, too few runs for a test",
+            false => "; too few runs for a test",
+        }
     }
 }
 
@@ -121,23 +148,26 @@ fn orders(first: usize, second: usize) -> f64 {
         .product()
 }
 
-/// Compares every metric but p99.
-pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
+/// Compares every metric but p99. `errors_p` is the p of error rates, which is tested with the
+/// others; its corrected value is returned.
+pub fn compare_all(
+    baseline: &[RunSample],
+    current: &[RunSample],
+    errors_p: Option<f64>,
+) -> (Vec<MetricComparison>, Option<f64>) {
     let measured = TESTED
         .each_ref()
         .map(|metric| measure(metric, baseline, current));
-    let p_values = measured
-        .each_ref()
-        .map(|(comparison, _)| comparison.p_value);
-    let is_single = is_single(baseline, current);
-    let decided = TESTED.iter().zip(measured).zip(adjust(&p_values)).map(
-        |((metric, (mut comparison, few)), adjusted_p)| {
-            comparison.adjusted_p = adjusted_p;
-            decide(metric, &mut comparison, few, is_single);
+    let p_values = measured.iter().map(|(comparison, _)| comparison.p_value);
+    let adjusted = adjust(&p_values.chain([errors_p]).collect::<Vec<_>>());
+    let decided = TESTED.iter().zip(measured).zip(&adjusted).map(
+        |((metric, (mut comparison, evidence)), adjusted_p)| {
+            comparison.adjusted_p = *adjusted_p;
+            decide(metric, &mut comparison, evidence);
             comparison
         },
     );
-    decided.collect()
+    (decided.collect(), adjusted.last().copied().flatten())
 }
 
 /// The numbers of a metric, still without a verdict, and what they can bear.
@@ -145,7 +175,7 @@ fn measure(
     metric: &Metric,
     baseline: &[RunSample],
     current: &[RunSample],
-) -> (MetricComparison, FewSeparated) {
+) -> (MetricComparison, Evidence) {
     let (before, after) = (metric.values(baseline), metric.values(current));
     let (baseline_median, current_median) = (median(&before), median(&after));
     let interval = ratio_interval(&before, &after);
@@ -163,39 +193,46 @@ fn measure(
         change: Change::Inconclusive,
         sentence: String::new(),
     };
-    (comparison, few_separated(&before, &after))
+    (comparison, Evidence::of(&before, &after))
 }
 
 /// The 95 % interval of the ratio, from the ratios of all pairs of runs in order.
 fn ratio_interval(before: &[f64], after: &[f64]) -> Option<(f64, f64)> {
-    let rank = mann_whitney::interval_rank(before.len(), after.len())?;
-    let ratios = before
-        .iter()
-        .flat_map(|before| after.iter().map(move |after| after / before));
-    // Zero over zero: the same.
-    let mut ratios: Vec<f64> = ratios
-        .map(|ratio| if ratio.is_nan() { 1.0 } else { ratio })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    let (low, high) = (ratios[rank - 1], ratios[ratios.len() - rank]);
-    Some((finite(low)?, finite(high)?))
+    pair_interval(before, after, |before, after| {
+        let ratio = after / before;
+        // Zero over zero: the same.
+        if ratio.is_nan() { 1.0 } else { ratio }
+    })
 }
 
-fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated, is_single: bool) {
+/// The 95 % interval of how the sides relate, from all pairs of runs in order.
+pub fn pair_interval(
+    before: &[f64],
+    after: &[f64],
+    relate: fn(f64, f64) -> f64,
+) -> Option<(f64, f64)> {
+    let rank = mann_whitney::interval_rank(before.len(), after.len())?;
+    let pairs = before
+        .iter()
+        .flat_map(|before| after.iter().map(move |after| relate(*before, *after)));
+    let mut pairs: Vec<f64> = pairs.collect();
+    pairs.sort_by(f64::total_cmp);
+    let (low, high) = (pairs.get(rank - 1)?, pairs.get(pairs.len() - rank)?);
+    Some((finite(*low)?, finite(*high)?))
+}
+
+fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence) {
     let label = metric.label;
     let Some((before, after)) = comparison.baseline_median.zip(comparison.current_median) else {
         comparison.sentence = format!("{label} was not measured on both sides.");
         return;
     };
-    let (is_certain, factor) = match few {
-        None => (comparison.adjusted_p.is_some_and(|p| p < P_MAX), RATIO_MIN),
-        Some(is_separated) => (is_separated, FEW_RUNS_RATIO_MIN),
-    };
-    comparison.change = if is_certain && metric.is_worse_by(before, after, factor) {
+    let is_certain = evidence.is_certain(comparison.adjusted_p);
+    comparison.change = if is_certain && metric.is_worse_by(before, after, RATIO_MIN) {
         Change::Regressed
-    } else if is_certain && metric.is_worse_by(after, before, factor) {
+    } else if is_certain && metric.is_worse_by(after, before, RATIO_MIN) {
         Change::Improved
-    } else if comparison.is_within_margin() {
+    } else if evidence.is_enough && comparison.is_within_margin() {
         Change::Unchanged
     } else {
         Change::Inconclusive
@@ -211,7 +248,7 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated,
         metric.text(before),
         metric.text(after),
         ratio_text(comparison),
-        evidence_note(few, is_single)
+        evidence.note()
     );
 }
 
@@ -264,23 +301,18 @@ pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> Met
     let is_supported = [baseline, current]
         .into_iter()
         .all(|runs| percentile::is_supported(succeeded(runs), 99.0));
-    let (mut comparison, few) = if is_supported {
+    let (mut comparison, evidence) = if is_supported {
         measure(&P99, baseline, current)
     } else {
         measure(&P99, &[], &[])
     };
     match comparison.baseline_median.zip(comparison.current_median) {
         Some((before, after)) if !limit.is_nan() => {
-            let is_certain = match few {
-                None => comparison.ratio_low.is_some_and(|low| low > limit),
-                Some(is_separated) => {
-                    is_separated && P99.is_worse_by(before, after, FEW_RUNS_RATIO_MIN)
-                }
-            };
-            let (change, verb) = match (after > before * limit, is_certain) {
-                (false, _) => (Change::Unchanged, "stays within"),
-                (true, true) => (Change::Regressed, "exceeds"),
-                (true, false) => (Change::Inconclusive, "may exceed"),
+            let is_certain = comparison.ratio_low.is_some_and(|low| low > limit);
+            let (change, verb) = match (evidence.is_enough, after > before * limit, is_certain) {
+                (true, false, _) => (Change::Unchanged, "stays within"),
+                (true, true, true) => (Change::Regressed, "exceeds"),
+                _ => (Change::Inconclusive, "may exceed"),
             };
             comparison.change = change;
             comparison.sentence = format!(
@@ -289,7 +321,7 @@ pub fn compare(baseline: &[RunSample], current: &[RunSample], limit: f64) -> Met
                 P99.text(before),
                 P99.text(after),
                 ratio_text(&comparison),
-                evidence_note(few, is_single(baseline, current))
+                evidence.note()
             );
         }
         _ if !is_supported => {

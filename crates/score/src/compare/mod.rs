@@ -1,13 +1,13 @@
 //! Whether one set of runs is worse than another (rule 7 of measurement).
 //!
 //! The unit is the run, not the call: on identical servers, tests on single calls raise an alarm
-//! more often than not. p50, p95 and throughput of each run are tested with [`mann_whitney`],
-//! corrected for being three by Holm (`metric::adjust`). A regression needs p < 0.05 **and** a ratio of medians
-//! of at least 1.05; unchanged is an interval of the ratio within ±5 %; everything else is
-//! inconclusive, with the number of runs to try. With a single run on a side, or so few that no test
-//! could be certain (below five), only a ratio of at least 1.3 counts, and only if the runs do not
-//! overlap. Error rates are pooled and compared by
-//! [`proportion`]. New deadlocks or hangs need no statistics.
+//! more often than not. p50, p95, throughput and the error rate of each run are tested with
+//! [`mann_whitney`], corrected for being several by Holm (`metric::adjust`). A regression needs p < 0.05
+//! (0.01 if the runs of the sides overlap) **and** a ratio of medians of at least 1.05; unchanged is an
+//! interval of the ratio within ±5 %; everything else is inconclusive, with the number of runs to
+//! try. So is a comparison of so few runs that no test could be certain (below five). For error
+//! rates the interval of the difference has to lie beyond the limit, by the runs and by the calls
+//! ([`proportion`]). New deadlocks or hangs need no statistics.
 //!
 //! The interval of the ratio is that of Hodges and Lehmann: the ratios of all pairs of runs in
 //! order, cut at the ranks that the Mann-Whitney distribution gives for 95 %.
@@ -22,17 +22,19 @@ use crate::prelude::*;
 pub use failures::{CountComparison, ErrorComparison};
 pub use metric::MetricComparison;
 
+use failures::ErrorRates;
+
 /// What the files here share.
 mod prelude {
     pub use super::*;
 }
 
-/// p below which a difference is no accident.
+/// p below which a difference is no accident, if all runs of one side lie beyond all of the other.
 pub const P_MAX: f64 = 0.05;
+/// The same for runs that overlap.
+pub const P_OVERLAPPING_MAX: f64 = 0.01;
 /// Ratio of medians from which a difference matters.
 pub const RATIO_MIN: f64 = 1.05;
-/// Ratio from which a difference counts where there are too few runs for a test.
-pub const FEW_RUNS_RATIO_MIN: f64 = 1.3;
 /// Runs a side that are tried when there are too few for a test.
 pub const RUNS_DEFAULT: usize = 8;
 /// Runs a side beyond which more would not help.
@@ -68,7 +70,7 @@ pub struct RunSample {
 #[data(Default)]
 pub struct CompareLimits {
     /// The largest ratio of median p99 that is allowed; `None` does not look at p99. It is broken
-    /// when the interval of the ratio lies beyond it, or, with a single run, from 1.3 on.
+    /// when the interval of the ratio lies beyond it.
     pub p99_ratio: Option<f64>,
     /// How much the error rate may rise, as a fraction; `None` allows no rise that is certain.
     pub error_rate_increase: Option<f64>,
@@ -106,7 +108,7 @@ pub struct Comparison {
     pub deadlocks: CountComparison,
     /// Calls answered late.
     pub hangs: CountComparison,
-    /// Whether a side has only one run, so that nothing could be tested.
+    /// Whether a side has only one run.
     pub single_run: bool,
     /// Runs of the baseline, and current ones.
     pub runs: (usize, usize),
@@ -126,11 +128,12 @@ pub fn compare(
     current: &[RunSample],
     limits: &CompareLimits,
 ) -> Comparison {
-    let mut metrics = metric::compare_all(baseline, current);
+    let rates = ErrorRates::of(baseline, current);
+    let (mut metrics, errors_p) = metric::compare_all(baseline, current, rates.p_value());
     if let Some(limit) = limits.p99_ratio {
         metrics.push(metric::compare(baseline, current, limit));
     }
-    let errors = failures::errors(baseline, current, limits);
+    let errors = failures::errors(baseline, current, (&rates, errors_p), limits);
     let deadlocks = failures::deadlocks(baseline, current, limits.new_deadlocks);
     let hangs = failures::hangs(baseline, current);
     let changes: Vec<Change> = metrics
@@ -156,6 +159,17 @@ pub fn compare(
 }
 
 impl Comparison {
+    /// Whether no time and no rate could be judged, and nothing else is known to differ: what did
+    /// not fail on either side says nothing by itself.
+    pub fn decides_nothing(&self) -> bool {
+        let counts = [&self.deadlocks, &self.hangs].map(|counts| counts.change);
+        let others = [&[self.errors.change], counts.as_slice()].concat();
+        let is_open = |change: &Change| *change == Change::Inconclusive;
+        is_open(&self.change)
+            && self.metrics.iter().all(|metric| is_open(&metric.change))
+            && !others.contains(&Change::Improved)
+    }
+
     /// The same numbers of runs that are not like for like: whatever differs may come from the
     /// load, so that nothing is concluded.
     pub fn undecided(mut self, advice: impl Into<Message>) -> Self {

@@ -1,5 +1,6 @@
 //! The section `servers`: commands to start, addresses, and mocks, by name.
 
+use mcprove_client::server::AUTHORIZATION;
 use mcprove_fault::file::read_list;
 use mcprove_load::config::{address, read_headers};
 use mcprove_servers::tools_file;
@@ -7,6 +8,7 @@ use mcprove_settings::outside;
 
 use super::SHOWN_MAX;
 use super::entry::{self, one_of};
+use super::kinds::VariableName;
 use super::settings::{ServerSettings, names_of};
 use crate::prelude::*;
 
@@ -187,7 +189,7 @@ pub const OWNERS: [(&str, &str, &[&str]); 3] = [
         "a server that is started",
         &["args", "env", "cwd", "working_dir"],
     ),
-    ("url", "a server at an address", &["headers"]),
+    ("url", "a server at an address", &["headers", "bearer_env"]),
     ("mock", "a mock", &["fault", "faults"]),
 ];
 
@@ -240,7 +242,11 @@ fn read_address(
     field: &Field,
     given: &ServerSettings,
 ) -> Option<Reach> {
-    let headers = read_headers(reader, section);
+    let mut headers = read_headers(reader, section);
+    if let Some(VariableName(name)) = &given.bearer_env {
+        // Filled in when the server is reached, as everything in headers is, and kept out of reports.
+        headers.insert(AUTHORIZATION.to_owned(), format!("Bearer ${{{name}}}"));
+    }
     let url = reader.text_of(field)?;
     let transport = given.transport.as_deref();
     let server = address(reader, field, url.to_owned(), headers, transport)?;

@@ -179,6 +179,9 @@ pub struct ServerSettings {
     /// Headers added to every request to an address.
     #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
     headers: ReadElsewhere,
+    /// The environment variable that holds a token, sent as `Authorization: Bearer …`.
+    #[setting(otherwise = "none")]
+    pub bearer_env: Option<VariableName>,
     /// How messages travel; an http address falls back to sse unless it is given.
     #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
     pub transport: Option<String>,

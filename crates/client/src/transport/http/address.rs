@@ -5,7 +5,10 @@
 use http::uri::Authority;
 
 use super::prelude::*;
-use crate::transport::tls::Tls;
+use crate::transport::tls::{Tls, is_no_tls, is_tls_error};
+
+/// How long a failed address is asked whether it speaks TLS.
+const TLS_ASKED_MAX: Duration = Duration::from_secs(2);
 
 /// An address that can be dialled again and again.
 #[derive(Clone)]
@@ -103,6 +106,7 @@ impl Address {
             Ok(Err(error)) => {
                 let failure = self.unreachable(&describe(&error));
                 Err(match error.kind() {
+                    _ if is_no_tls(&error) => failure.with(Detail::NoTls),
                     io::ErrorKind::ConnectionRefused => failure.with(Detail::Refused),
                     _ => failure.of_limit(OwnLimit::of_connect(&error)),
                 })
@@ -112,6 +116,26 @@ impl Address {
                 Err(self.unreachable(&format!("no connection within {seconds} s")))
             }
         }
+    }
+
+    /// Whether what listens at this address, which was spoken to without TLS, speaks it. Asked only once a session
+    /// has failed, for a server says it in many ways: it closes the connection, sends an alert or a page of HTML.
+    pub async fn is_only_tls(&self, options: &HttpOptions) -> bool {
+        if self.tls.is_some() {
+            return false;
+        }
+        let greeting = async {
+            let tls = Tls::new(&self.host, options).ok().flatten()?;
+            let stream = TcpStream::connect((self.host.as_str(), self.port))
+                .await
+                .ok()?;
+            Some(match tls.connect(stream).await {
+                Ok(_) => true,
+                Err(error) => is_tls_error(&error),
+            })
+        };
+        let asked = tokio::time::timeout(TLS_ASKED_MAX, greeting).await;
+        asked.is_ok_and(|found| found == Some(true))
     }
 
     /// The failure of not getting through to this address.

@@ -5,7 +5,7 @@
 //!
 //! What a status that is no success means for the message that got it.
 
-use http::header::{CONTENT_ENCODING, LOCATION};
+use http::header::{CONTENT_ENCODING, LOCATION, WWW_AUTHENTICATE};
 
 use super::headers::SESSION_ID;
 use super::prelude::*;
@@ -81,7 +81,7 @@ async fn exchange(
             accept(pool, job, head.status, kind, body);
         }
     } else {
-        refuse(pool, job, head.status, &body);
+        refuse(pool, job, &head, &body);
     }
     Ok(connection.is_open().then_some(connection))
 }
@@ -137,6 +137,8 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     }
 }
 
+/// What a refusal of the header `Host` has in it.
+const HOST_WORD: &[u8] = b"host";
 /// How much of a body is quoted.
 const MAX_EXCERPT: usize = 200;
 /// A 404 with this code is about the method, not about the session.
@@ -151,14 +153,16 @@ struct Envelope {
 }
 
 /// Deals with the response to `job` when its status is no success.
-pub fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
+pub fn refuse(pool: &Pool, job: &Job, head: &Head, body: &[u8]) {
     let error = parse(body);
-    let mut failure = describe(status, body, error.as_ref(), job.headers.has_session);
+    let has_session = job.headers.has_session;
+    let mut failure = describe(head.status, body, error.as_ref(), has_session);
+    deny(&mut failure, head.status, &head.headers, body);
     // An error of JSON-RPC is the answer to a request. Its id may be missing or made up, for a server that refuses a
     // request by its headers has not read it.
     if let Some(error) = error
         && job.request().is_some()
-        && failure.detail != Detail::SessionExpired
+        && !matches!(failure.detail, Detail::SessionExpired | Detail::Denied(_))
     {
         failure.detail = Detail::Error(Box::new(error));
     }
@@ -166,18 +170,49 @@ pub fn refuse(pool: &Pool, job: &Job, status: StatusCode, body: &[u8]) {
 }
 
 /// The failure that `status` is, told with the beginning of its body.
-pub fn failure(status: StatusCode, body: &[u8]) -> Failure {
-    describe(status, body, parse(body).as_ref(), false)
+pub fn failure(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+    let mut failure = describe(status, body, parse(body).as_ref(), false);
+    deny(&mut failure, status, headers, body);
+    failure
+}
+
+/// Notes why a server does not let us in, even if it says so with an error of JSON-RPC: no request was answered.
+fn deny(failure: &mut Failure, status: StatusCode, headers: &HeaderMap, body: &[u8]) {
+    let has_scheme = |challenge: &HeaderValue| {
+        let scheme = challenge.as_bytes().split(|byte| *byte == b' ').next();
+        scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer"))
+    };
+    let denial = match status {
+        StatusCode::UNAUTHORIZED => {
+            let mut challenges = headers.get_all(WWW_AUTHENTICATE).iter().peekable();
+            let takes_token = challenges.peek().is_none() || challenges.any(has_scheme);
+            if takes_token {
+                Denial::Token
+            } else {
+                Denial::Scheme
+            }
+        }
+        StatusCode::FORBIDDEN | StatusCode::MISDIRECTED_REQUEST if names_host(body) => Denial::Host,
+        StatusCode::FORBIDDEN => Denial::Access,
+        _ => return,
+    };
+    failure.detail = Detail::Denied(denial);
+}
+
+/// Whether the refusal is about the header `Host`, as SDKs word it: "Invalid Host header: …".
+fn names_host(body: &[u8]) -> bool {
+    let body = body.get(..MAX_EXCERPT).unwrap_or(body).to_ascii_lowercase();
+    body.windows(HOST_WORD.len())
+        .any(|words| words == HOST_WORD)
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.
 pub fn redirected(status: StatusCode, location: &HeaderValue) -> Failure {
     let location = String::from_utf8_lossy(location.as_bytes());
-    let message = format!(
-        "HTTP {status}: redirects are not followed, and the server points to {:?}; if that is right, give that address instead",
-        shorten(&location, MAX_EXCERPT)
-    );
-    Failure::new(ErrorCategory::ProtocolError, message).with(Detail::Status(status.as_u16()))
+    let location = shorten(&location, MAX_EXCERPT);
+    let message =
+        format!("HTTP {status}: redirects are not followed, and the server points to {location:?}");
+    Failure::new(ErrorCategory::ProtocolError, message).with(Detail::Redirect(location))
 }
 
 fn describe(

@@ -7,6 +7,7 @@ use std::mem::MaybeUninit;
 use bytes::Buf;
 use http::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
+    WWW_AUTHENTICATE,
 };
 
 use super::headers::SESSION_ID;
@@ -18,13 +19,14 @@ const HEAD_BYTES_MAX: usize = 256 * 1024;
 /// How many headers a response may have.
 const HEADERS_MAX: usize = 100;
 /// What anyone asks of a response; the rest of its headers is not kept.
-const KEPT: [HeaderName; 6] = [
+const KEPT: [HeaderName; 7] = [
     CONTENT_TYPE,
     CONTENT_ENCODING,
     LOCATION,
     SESSION_ID,
     RETRY_AFTER,
     RETRY_AFTER_MS,
+    WWW_AUTHENTICATE,
 ];
 /// How every response begins.
 const START: &[u8] = b"HTTP/";

@@ -208,7 +208,11 @@ pub async fn refusal(connection: &mut Connection, head: &Head) -> Option<Failure
         return None;
     }
     let body = read_body(connection, MAX_REFUSAL).await;
-    Some(exchange::failure(head.status, &body.unwrap_or_default()))
+    Some(exchange::failure(
+        head.status,
+        &head.headers,
+        &body.unwrap_or_default(),
+    ))
 }
 
 /// Asks for a stream by GET, from where `cursor` is.

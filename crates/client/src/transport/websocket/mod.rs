@@ -194,7 +194,11 @@ async fn open(
         ))) if offers_subprotocol => Ok(None),
         Err(Error::Http(response)) => {
             let body = response.body().as_deref().unwrap_or_default();
-            Err(exchange::failure(response.status(), body))
+            Err(exchange::failure(
+                response.status(),
+                response.headers(),
+                body,
+            ))
         }
         Err(error) => Err(unreachable(error)),
     }

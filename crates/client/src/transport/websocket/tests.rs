@@ -160,7 +160,7 @@ async fn wss_trusts_the_same_roots_as_https() {
         ..HttpOptions::default()
     };
     let failure = connect(&url, options).await.1.err().unwrap();
-    assert_eq!(failure.detail, Detail::Status(403));
+    assert_eq!(failure.detail, Detail::Denied(Denial::Access));
     let failure = connect(&url, HttpOptions::default()).await.1.err().unwrap();
     assert!(failure.message.contains("certificate"), "{failure}");
 }
@@ -170,7 +170,7 @@ async fn a_refusal_has_its_status() {
     let server = TestServer::start(|_| respond("401 Unauthorized", "", "who are you")).await;
     let url = server.url().replace("http:", "ws:");
     let failure = connect(&url, HttpOptions::default()).await.1.err().unwrap();
-    assert_eq!(failure.detail, Detail::Status(401));
+    assert_eq!(failure.detail, Detail::Denied(Denial::Token));
     let failure = connect(&server.url(), HttpOptions::default())
         .await
         .1

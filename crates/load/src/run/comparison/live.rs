@@ -3,11 +3,14 @@
 
 use mcprove_score::compare::{CompareLimits, RUNS_DEFAULT};
 
-use super::Gathered;
+use super::{FailedRun, Gathered};
 use crate::prelude::*;
 
 /// The most runs of one side.
 const RUNS_MAX: usize = 1000;
+
+/// Runs of a side that fail one after the other, each tried twice, before the comparison ends.
+const MISSES_MAX: usize = 1;
 
 /// How a comparison goes.
 #[derive(Debug)]
@@ -118,7 +121,8 @@ impl Comparer {
     }
 
     /// Does it. When it is stopped, what there is so far is compared; the run that was under way
-    /// does not count, for it is not like the others.
+    /// does not count, for it is not like the others. A run whose server does not start or does not
+    /// answer is made once more; if that fails too, the others are compared without it.
     pub async fn execute(self) -> Result<ComparisonReport, CompareError> {
         self.execute_in_directory().await.map(|(report, _)| report)
     }
@@ -150,34 +154,50 @@ impl Comparer {
             path
         });
         let mut sides = <[Gathered; 2]>::default();
-        let mut losses = Vec::new();
+        let (mut losses, mut failed, mut missing) = (Vec::new(), Vec::new(), None);
         let order = order(self.runs);
         self.tell(&order, 0, None);
         for (place, &side) in order.iter().enumerate() {
-            let gathered = &mut sides[side as usize];
+            let number = sides[side as usize].places + 1;
             let outcome = self
-                .prepared(side, directory.as_deref())
-                .execute_in_directory()
+                .made(side, number, directory.as_deref(), &mut failed)
                 .await;
             if !self.stop.is_running() {
                 break;
             }
-            let (report, files) = outcome
-                .and_then(|(report, files)| match report.own_limit() {
-                    Some(limit) => Err(limit.into()),
-                    None => Ok((report, files)),
-                })
-                .map_err(|source| CompareError::Run {
-                    side,
-                    number: gathered.runs.len() + 1,
-                    count: self.runs,
-                    source: Box::new(source),
-                })?;
-            let run = gathered.add(&report, files.map(|files| files.path().to_owned()));
-            losses.extend(report.losses);
-            self.tell(&order, place + 1, Some((side, &run)));
+            let gathered = &mut sides[side as usize];
+            gathered.places = number;
+            match outcome {
+                Ok((report, files)) => {
+                    gathered.misses = 0;
+                    let run = gathered.add(&report, files.map(|files| files.path().to_owned()));
+                    losses.extend(report.losses);
+                    self.tell(&order, place + 1, Some((side, &run)));
+                }
+                // It is not like the others, and what was measured is not lost with it.
+                Err(source) => {
+                    gathered.misses += 1;
+                    let is_hopeless = gathered.misses > MISSES_MAX || !is_worth_another(&source);
+                    let has_none = gathered.runs.is_empty();
+                    if is_hopeless || has_none {
+                        missing = Some(CompareError::Run {
+                            side,
+                            number,
+                            count: self.runs,
+                            source: Box::new(source),
+                        });
+                        break;
+                    }
+                    self.tell(&order, place + 1, None);
+                }
+            }
         }
         let [baseline, current] = [0, 1].map(|side: usize| sides[side].runs.len());
+        if let Some(error) = missing
+            && (baseline == 0 || current == 0)
+        {
+            return Err(error);
+        }
         if baseline == 0 || current == 0 {
             return Err(CompareError::Stopped {
                 baseline,
@@ -186,7 +206,8 @@ impl Comparer {
             });
         }
         let mut report = ComparisonReport::new(sides, Vec::new(), &self.limits);
-        report.partial = baseline + current < order.len();
+        report.partial = !self.stop.is_running() && baseline + current < order.len();
+        report.failed_runs = failed;
         report.losses = losses;
         if let Some(directory) = &directory {
             let path = directory.join("comparison.json");
@@ -196,6 +217,48 @@ impl Comparer {
             }
         }
         Ok((report, directory))
+    }
+
+    /// Makes a run. A start that fails may be that of a machine that is busy for a moment: it is
+    /// tried once more. What failed is noted.
+    async fn made(
+        &self,
+        side: Side,
+        number: usize,
+        directory: Option<&Path>,
+        failed: &mut Vec<FailedRun>,
+    ) -> RunResult<(Report, Option<RunDirectory>)> {
+        let mut tries = 0;
+        loop {
+            let outcome = self.prepared(side, directory).execute_in_directory().await;
+            let outcome = outcome.and_then(|(report, files)| match report.own_limit() {
+                Some(limit) => Err(limit.into()),
+                None => Ok((report, files)),
+            });
+            tries += 1;
+            match outcome {
+                Ok(made) => {
+                    if let Some(last) = failed.last_mut().filter(|_| tries > 1) {
+                        last.is_made_up = true;
+                    }
+                    return Ok(made);
+                }
+                Err(_) if !self.stop.is_running() => return outcome,
+                Err(error) => {
+                    if tries == 1 {
+                        failed.push(FailedRun {
+                            side,
+                            number,
+                            reason: error.text().rendered(),
+                            is_made_up: false,
+                        });
+                    }
+                    if tries > 1 || !is_worth_another(&error) {
+                        return Err(error);
+                    }
+                }
+            }
+        }
     }
 
     fn prepared(&self, side: Side, directory: Option<&Path>) -> Run {
@@ -217,6 +280,17 @@ impl Comparer {
             });
         }
     }
+}
+
+/// Whether a server may do next time what it did not do now: start and answer.
+fn is_worth_another(error: &RunError) -> bool {
+    matches!(
+        error,
+        RunError::ServerExit(_)
+            | RunError::ServerStderr(_)
+            | RunError::Handshake(_)
+            | RunError::ToolsList(_)
+    )
 }
 
 /// Whose turn it is, for `runs` runs of each side: A B B A A B B A …

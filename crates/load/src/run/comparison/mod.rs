@@ -158,6 +158,19 @@ pub struct ComparedRun {
     pub sample: RunSample,
 }
 
+/// A run that could not be made: its server did not start, or did not answer.
+#[data(Eq)]
+pub struct FailedRun {
+    /// Which server.
+    pub side: Side,
+    /// Which run of it, counted from 1.
+    pub number: usize,
+    /// Why.
+    pub reason: String,
+    /// Whether the second try succeeded, so that the run counts.
+    pub is_made_up: bool,
+}
+
 /// The comparison of two sets of runs. Serialised it is of the format `comparison.v1`.
 #[sparse]
 #[data]
@@ -179,6 +192,9 @@ pub struct ComparisonReport {
     pub skipped_tools: Vec<SkippedTool>,
     /// Whether it was interrupted before all runs were made.
     pub partial: bool,
+    /// Runs that could not be made at once; each was tried twice.
+    #[sparse]
+    pub failed_runs: Vec<FailedRun>,
     /// Files of the runs and of the comparison that are not complete; its own is not in the file.
     #[sparse]
     pub losses: Vec<Loss>,
@@ -215,6 +231,7 @@ impl ComparisonReport {
             current: current.runs,
             warnings,
             partial: false,
+            failed_runs: Vec::new(),
             losses: Vec::new(),
         }
     }
@@ -238,6 +255,40 @@ impl ComparisonReport {
         .filter(|(_, limit, change)| limit.is_some() && *change == Some(Change::Inconclusive))
         .map(|(name, ..)| name)
         .collect()
+    }
+
+    /// What could not be judged, by name.
+    pub fn inconclusive_figures(&self) -> Vec<&str> {
+        let Comparison {
+            metrics,
+            errors,
+            deadlocks,
+            hangs,
+            ..
+        } = &self.comparison;
+        let metrics = metrics.iter().map(|it| (it.metric.as_str(), it.change));
+        let others = [
+            ("errors", errors.change),
+            ("deadlocks", deadlocks.change),
+            ("hangs", hangs.change),
+        ];
+        let all = metrics.chain(others);
+        all.filter(|(_, change)| *change == Change::Inconclusive)
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// How many planned runs are missing on either side because they could not be made.
+    pub fn runs_missing(&self) -> usize {
+        self.failed_runs
+            .iter()
+            .filter(|run| !run.is_made_up)
+            .count()
+    }
+
+    /// How many runs of both sides there were to be, without those that were not begun.
+    pub fn runs_planned(&self) -> usize {
+        self.baseline.len() + self.current.len() + self.runs_missing()
     }
 
     /// Why nothing is concluded, if the sides had different loads: what differs.
@@ -272,6 +323,10 @@ struct Gathered {
     setups: Vec<comparability::LoadSetup>,
     /// What the first run did not call.
     skipped: Vec<SkippedTool>,
+    /// Runs that were to be made so far, of which some may have failed.
+    places: usize,
+    /// How many of the last of them failed, one after the other.
+    misses: usize,
 }
 
 impl Gathered {

@@ -1,7 +1,7 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
 use crate::load_arguments::{DEADLOCK_PROBE, ProbeArguments};
-use crate::load_run::{describe, exit_code, perform, show};
+use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 
 /// Arguments of `mcprove deadlock-probe`.
@@ -50,9 +50,7 @@ pub async fn run(arguments: &Arguments) -> Result {
     config.session = arguments.target.settings()?;
     let session = arguments.target.options()?;
     let stop = stop_on_interrupt();
-    let (report, directory) = perform(&config, server, session, &stop)
-        .await
-        .map_err(|error| describe(error, !stop.is_running()))?;
+    let (report, directory) = perform(&config, server, session, &stop).await?;
     show(&report, directory.as_ref(), &reports, true);
     Ok(exit_code(&report, !stop.is_running()))
 }

@@ -79,6 +79,10 @@ pub struct Arguments {
     #[arg(long, value_name = "HEADER", requires = "url")]
     header: Vec<String>,
 
+    /// The environment variable that holds a token for --url, sent as "Authorization: Bearer ..."
+    #[arg(long, value_name = "NAME", requires = "url")]
+    bearer_env: Option<String>,
+
     /// Take everything from this file: how suites put a proxy before the servers of an agent
     #[arg(
         long,
@@ -138,13 +142,26 @@ async fn between_http(
     (listen, url): (SocketAddr, &str),
     stop: impl Future<Output = ()>,
 ) -> Result<(Ended, bool)> {
-    let mut headers = Vec::new();
     let mut server = Server::http(url);
     for header in &arguments.header {
         let (name, value) = split_header(header)?;
         server = server.header(name, value);
-        headers.push((name.to_owned(), value.to_owned()));
     }
+    if let Some(name) = &arguments.bearer_env {
+        server = server.bearer_env(name).ok_or_else(|| {
+            Failure::new(
+                format!(
+                    "--bearer-env names the environment variable {name:?}, which holds no token"
+                ),
+                format!("set it: export {name}=…"),
+            )
+        })?;
+    }
+    let headers = server
+        .transport
+        .address()
+        .map(|(_, headers)| headers.clone());
+    let headers = headers.unwrap_or_default().into_iter().collect();
     let file = arguments.reserve()?;
     let proxy = http::listen(listen, url, headers).await?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.

@@ -66,7 +66,10 @@ async fn execute(
             let path = directory.map(|directory| directory.path().display().to_string());
             report.details = path.map(|path| path.replace('\\', "/"));
         }
-        Err(error) if options.stop.is_running() => return Err(setup_error(&error, &test.server)),
+        Err(error) if options.stop.is_running() => {
+            let hint = error.hint_in(directory.as_ref());
+            return Err(setup_error(&error, &hint, &test.server));
+        }
         Err(_) => report.errors = vec![broken_off()],
     }
     Ok(())
@@ -105,8 +108,8 @@ fn engine(
         }))
 }
 
-fn setup_error(error: &RunError, server: &str) -> Diagnostic {
-    let Diagnostic { message, hint, .. } = error.diagnostic();
+fn setup_error(error: &RunError, hint: &Message, server: &str) -> Diagnostic {
+    let Diagnostic { message, .. } = error.diagnostic();
     let message = message.fixed(Spelling::Yaml);
     let message = match error {
         RunError::ServerStderr(said) => {

@@ -123,7 +123,7 @@ async fn statuses_become_failures() {
         ),
         (
             ErrorCategory::ProtocolError,
-            Detail::Status(401),
+            Detail::Denied(Denial::Token),
             "HTTP 401 Unauthorized",
         ),
         (

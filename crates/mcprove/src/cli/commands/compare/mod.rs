@@ -77,7 +77,7 @@ struct LimitArguments {
     #[arg(long)]
     unlike: bool,
 
-    /// Exit with 2 when anything is inconclusive
+    /// Exit with 2 when any figure is inconclusive [default: when all are]
     #[arg(long)]
     require_conclusive: bool,
 }
@@ -225,8 +225,16 @@ fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure
             "the runs do not show whether a limit holds: {}",
             gates.join(", ")
         )
-    } else if arguments.limits.require_conclusive && report.change() == Change::Inconclusive {
+    } else if report.runs_missing() > 0 {
+        let (missing, planned) = (report.runs_missing(), report.runs_planned());
+        return Some(Failure::new(
+            format!("{missing} of {planned} runs could not be made"),
+            sentence!("`mcprove run --scenario cold_start` shows how often a server starts"),
+        ));
+    } else if report.comparison.decides_nothing() {
         "the comparison is inconclusive".to_owned()
+    } else if arguments.limits.require_conclusive && !report.inconclusive_figures().is_empty() {
+        format!("inconclusive: {}", report.inconclusive_figures().join(", "))
     } else {
         return None;
     };

@@ -16,7 +16,7 @@ use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
 use crate::load_arguments::{Overlay, ThresholdArguments};
-use crate::load_run::{describe, exit_code, perform, show};
+use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 use crate::target::ServerFlags;
 
@@ -164,8 +164,7 @@ async fn run_loads(arguments: &Arguments) -> Result {
                 }
                 runs.push(ServerRun::made(name, report, directory.as_ref()));
             }
-            Err(error) => {
-                let failure = describe(error, !stop.is_running());
+            Err(failure) => {
                 if is_one {
                     return Err(failure);
                 }
