@@ -42,6 +42,7 @@ pub struct State {
     pub changes: ListChanges,
     pub late_replies: u64,
     pub raw: RawTraffic,
+    pub cancels: CancelWatch,
 }
 
 /// How often the server said that one of its lists changed.
@@ -296,9 +297,13 @@ impl Core {
             return false;
         };
         let now = Instant::now();
+        let is_answer = !matches!(ending, Ending::Failure(_));
         let outcome = self.conclude(id, waiting, ending, now);
         waiting.outcome = Some(outcome);
         let waker = waiting.waker.take();
+        if is_answer {
+            state.cancels.note_answer(id);
+        }
         drop(state);
         if let Some(waker) = waker {
             waker.wake();

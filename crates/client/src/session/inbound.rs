@@ -251,6 +251,7 @@ impl Core {
     fn receive_notification(&self, method: &str, params: &str) {
         match method {
             "notifications/progress" => self.receive_progress(params),
+            "notifications/cancelled" => self.receive_cancellation(params),
             "notifications/tools/list_changed" => self.lock().changes.tools += 1,
             "notifications/prompts/list_changed" => self.lock().changes.prompts += 1,
             "notifications/resources/list_changed" => self.lock().changes.resources += 1,
@@ -300,6 +301,9 @@ impl Core {
                 ViolationKind::UnexpectedRequest,
                 format!("a {method} request"),
             );
+        }
+        if let Id::Number(number) = id {
+            self.lock().cancels.note_question(number);
         }
         let params = protocol::parse_bounded(params).unwrap_or(Value::Null);
         let mut response = self.respond(method, &params);
