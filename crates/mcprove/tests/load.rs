@@ -7,5 +7,7 @@
 mod matrix;
 #[path = "load/real.rs"]
 mod real;
+#[path = "load/starts.rs"]
+mod starts;
 #[path = "load/support.rs"]
 mod support;

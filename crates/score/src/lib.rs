@@ -29,6 +29,7 @@ pub mod cold_start;
 pub mod drift;
 pub mod leak;
 pub mod sessions;
+pub mod starts;
 
 pub mod breaking_point;
 pub mod fault_impact;

@@ -49,6 +49,13 @@ const TESTED: [Metric; 3] = [
     },
 ];
 
+/// How long the server takes to start. It is tested with the others, but leaves a comparison open only when something
+/// else does: most runs have a single start.
+const STARTUP: Metric = Metric::latency("startup_ms", "Startup", |run| run.startup_ms);
+
+/// The least difference in startup that matters, in milliseconds: less is the machine's.
+const STARTUP_DIFFERENCE_MS_MIN: f64 = 10.0;
+
 impl Metric {
     pub const fn latency(
         name: &'static str,
@@ -123,14 +130,18 @@ fn orders(first: usize, second: usize) -> f64 {
 
 /// Compares every metric but p99.
 pub fn compare_all(baseline: &[RunSample], current: &[RunSample]) -> Vec<MetricComparison> {
-    let measured = TESTED
-        .each_ref()
-        .map(|metric| measure(metric, baseline, current));
-    let p_values = measured
-        .each_ref()
-        .map(|(comparison, _)| comparison.p_value);
+    let is_started = |run: &RunSample| run.startup_ms.is_some();
+    let has_startups = baseline.iter().any(is_started) && current.iter().any(is_started);
+    let tested = || TESTED.iter().chain(has_startups.then_some(&STARTUP));
+    let measured: Vec<_> = tested()
+        .map(|metric| measure(metric, baseline, current))
+        .collect();
+    let p_values: Vec<_> = measured
+        .iter()
+        .map(|(comparison, _)| comparison.p_value)
+        .collect();
     let is_single = is_single(baseline, current);
-    let decided = TESTED.iter().zip(measured).zip(adjust(&p_values)).map(
+    let decided = tested().zip(measured).zip(adjust(&p_values)).map(
         |((metric, (mut comparison, few)), adjusted_p)| {
             comparison.adjusted_p = adjusted_p;
             decide(metric, &mut comparison, few, is_single);
@@ -191,7 +202,11 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, few: FewSeparated,
         None => (comparison.adjusted_p.is_some_and(|p| p < P_MAX), RATIO_MIN),
         Some(is_separated) => (is_separated, FEW_RUNS_RATIO_MIN),
     };
-    comparison.change = if is_certain && metric.is_worse_by(before, after, factor) {
+    let is_small =
+        metric.name == STARTUP.name && (after - before).abs() < STARTUP_DIFFERENCE_MS_MIN;
+    comparison.change = if is_small {
+        Change::Unchanged
+    } else if is_certain && metric.is_worse_by(before, after, factor) {
         Change::Regressed
     } else if is_certain && metric.is_worse_by(after, before, factor) {
         Change::Improved
@@ -231,6 +246,11 @@ fn ratio_text(comparison: &MetricComparison) -> String {
 }
 
 impl MetricComparison {
+    /// Whether it is the startup, and nothing is known of it.
+    pub fn is_open_startup(&self) -> bool {
+        self.metric == STARTUP.name && self.change == Change::Inconclusive
+    }
+
     fn is_within_margin(&self) -> bool {
         let is_high = |high| high <= 1.0 + UNCHANGED_MARGIN;
         self.ratio_low >= Some(1.0 - UNCHANGED_MARGIN) && self.ratio_high.is_some_and(is_high)

@@ -6,6 +6,7 @@ mod faults;
 mod judge;
 mod meaning;
 mod measure;
+mod starts;
 
 use mcprove_trace::stream::OWN_LIMIT;
 
@@ -125,7 +126,7 @@ impl RunFacts<'_> {
             return Ok(report.conclude());
         }
         self.detect(&mut report)?;
-        self.judge(&mut report);
+        self.judge(&mut report)?;
         self.grade(&mut report);
         report.meaning = self.sentences(&report);
         Ok(report.conclude())
