@@ -66,7 +66,7 @@ pub fn summary(report: &Report) -> Section {
             megabytes(report.process.peak_rss_mb),
         ));
     }
-    if !report.coverage.registered.is_empty() {
+    if !report.coverage.missing.is_empty() {
         figures.push(Figure::new("Coverage", report.coverage.line()));
     }
     let grade = report.grades.overall;

@@ -5,6 +5,7 @@ mod latency;
 mod parts;
 
 use crate::prelude::*;
+pub use mcprove_score::starts::{StartUnit, StartsReport};
 pub use mcprove_score::{
     breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
     deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
