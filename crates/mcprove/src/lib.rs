@@ -599,6 +599,7 @@ pub use mcprove_score::{
     leak::LeakReport,
     race::RaceReport,
     spike_recovery::SpikeReport,
+    starts::{StartUnit, StartsReport},
     threshold::{ThresholdKind, ThresholdViolation},
     verdict::{Outcome, Severity, Verdict},
 };

@@ -9,5 +9,7 @@ mod growth;
 mod matrix;
 #[path = "load/real.rs"]
 mod real;
+#[path = "load/starts.rs"]
+mod starts;
 #[path = "load/support.rs"]
 mod support;

@@ -32,6 +32,7 @@ pub mod leak;
 pub mod resource_leak;
 pub mod sessions;
 pub mod throughput_drift;
+pub mod starts;
 
 pub mod breaking_point;
 pub mod fault_impact;

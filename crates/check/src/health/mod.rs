@@ -368,6 +368,8 @@ impl<'a> Prober<'a> {
         let room = VIOLATIONS_MAX.saturating_sub(self.violations.len());
         let more = session.violations().first.into_iter().take(room);
         self.violations.extend(more);
+        let stray = session.stray_cancels().describe();
+        self.first.warnings.extend(stray);
     }
 
     async fn finish(mut self, partial: bool) -> ProbeReport {

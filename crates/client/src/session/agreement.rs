@@ -13,8 +13,8 @@ const VERSION_TRIES_MAX: u32 = 3;
 /// How much of a revision that nobody knows is shown.
 const CHOSEN_CHARACTERS_MAX: usize = 60;
 
-/// What was agreed on, and what was odd about it.
-pub type Agreed = (ServerFacts, Vec<String>);
+/// What was agreed on, and whether that is not what was asked for.
+pub type Agreed = (ServerFacts, Option<RevisionMismatch>);
 
 /// Why nothing was agreed on.
 pub enum Disagreement {
@@ -203,7 +203,7 @@ impl Attempt {
             revision,
             startup: self.began.elapsed(),
         };
-        (facts, Vec::new())
+        (facts, None)
     }
 
     /// The handshake.
@@ -228,7 +228,7 @@ impl Attempt {
             },
         };
         let result: InitializeResult = reply.parse().map_err(Disagreement::Failed)?;
-        let (revision, warnings) = self.judge_revision(asked, &result.protocol_version)?;
+        let (revision, mismatch) = self.judge_revision(asked, &result.protocol_version)?;
         self.core.set_revision(revision);
         if self.core.options.sends_initialized {
             self.core.notify("notifications/initialized", None);
@@ -243,7 +243,7 @@ impl Attempt {
             revision,
             startup: self.began.elapsed(),
         };
-        Ok((facts, warnings))
+        Ok((facts, mismatch))
     }
 
     /// What a chosen version means: the same as asked, another one, or one that nobody knows.
@@ -251,25 +251,24 @@ impl Attempt {
         &self,
         asked: Revision,
         chosen: &str,
-    ) -> Result<(Revision, Vec<String>), Disagreement> {
+    ) -> Result<(Revision, Option<RevisionMismatch>), Disagreement> {
         let known: Option<Revision> = chosen.parse().ok();
         let is_choice_ours = self.core.options.protocol == ProtocolChoice::Auto;
         match known {
             Some(revision)
                 if revision == asked || (is_choice_ours && revision.era() == Era::Handshake) =>
             {
-                Ok((revision, Vec::new()))
+                Ok((revision, None))
             }
             _ if self.core.options.strict_protocol => {
                 Err(refused(asked, shorten(chosen, CHOSEN_CHARACTERS_MAX)))
             }
             known => {
                 let chosen = shorten(chosen, CHOSEN_CHARACTERS_MAX);
-                let warning = format!("asked for revision {asked}, the server chose {chosen}");
                 let revision = known
                     .filter(|revision| revision.era() == Era::Handshake)
                     .unwrap_or(asked);
-                Ok((revision, vec![warning]))
+                Ok((revision, Some(RevisionMismatch { asked, chosen })))
             }
         }
     }

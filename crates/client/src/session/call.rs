@@ -281,6 +281,9 @@ impl Core {
         if is_malformed {
             return failure;
         }
+        if let Some(misfit) = &label.misfit {
+            return Some(Failure::new(ErrorCategory::ProtocolError, misfit.clone()));
+        }
         // What a fault made of the result says nothing about the server.
         let check = self.options.result_check.as_ref();
         let check = check.filter(|_| !self.is_injecting());

@@ -65,9 +65,12 @@ async fn try_agree(
     let attempt = Attempt::open(server, &options, recorder).await?;
     let agreed = match attempt.agree().await {
         Err(Disagreement::Died) => {
+            let died = attempt.core.closed().map(|failure| failure.message);
             let again = Attempt::open(server, &options, recorder).await?;
             let agreed = again.initialize(Revision::LATEST_HANDSHAKE).await;
-            return finish(again, agreed);
+            let mut session = finish(again, agreed)?;
+            session.died_first = Some(died.unwrap_or_default());
+            return Ok(session);
         }
         Err(Disagreement::NotStreamable(failed)) => {
             // The same address as an HTTP+SSE server, if it may be one.
@@ -97,10 +100,12 @@ async fn try_agree(
 
 fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Session, ConnectError> {
     match agreed {
-        Ok((facts, warnings)) => Ok(Session {
+        Ok((facts, mismatch)) => Ok(Session {
             core: attempt.core,
             facts,
-            warnings,
+            warnings: mismatch.iter().map(ToString::to_string).collect(),
+            mismatch,
+            died_first: None,
             tools: Mutex::default(),
             renewal: tokio::sync::Mutex::default(),
         }),

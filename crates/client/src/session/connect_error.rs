@@ -236,6 +236,32 @@ impl ConnectError {
         }
     }
 
+    /// The category that it has as a failed start of a run.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            // A program that does not even start is as gone as one that ends at once.
+            Self::Start(_) => ErrorCategory::Crash,
+            Self::Silent { .. } => ErrorCategory::Timeout,
+            Self::Revision { .. } => ErrorCategory::ProtocolError,
+            Self::Unreachable { failure, .. }
+            | Self::Handshake { failure, .. }
+            | Self::Forbidden { failure } => failure.category,
+        }
+    }
+
+    /// The HTTP status that the server answered with, if it is that.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Unreachable { failure, .. }
+            | Self::Handshake { failure, .. }
+            | Self::Forbidden { failure } => match failure.detail {
+                Detail::Status(status) => Some(status),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether the server was started or reached, and did not answer.
     pub fn is_silence(&self) -> bool {
         match self {

@@ -47,6 +47,7 @@ pub struct State {
     /// Answers to calls that may hang.
     pub answered: u64,
     pub raw: RawTraffic,
+    pub cancels: CancelWatch,
 }
 
 pub struct Waiting {
@@ -301,8 +302,9 @@ impl Core {
             return false;
         };
         let now = Instant::now();
-        let is_answer = ending.is_answer() && !self.is_injecting();
-        let answered = waiting.tool.as_ref().filter(|_| is_answer);
+        let is_answer = ending.is_answer();
+        let counts = is_answer && !self.is_injecting();
+        let answered = waiting.tool.as_ref().filter(|_| counts);
         if let Some((tool, _)) = answered {
             tool.note_answer();
             let took = now.saturating_duration_since(waiting.sent);
@@ -313,6 +315,9 @@ impl Core {
         waiting.outcome = Some(outcome);
         let waker = waiting.waker.take();
         state.answered += u64::from(has_answered);
+        if is_answer {
+            state.cancels.note_answer(id);
+        }
         drop(state);
         if let Some(waker) = waker {
             waker.wake();

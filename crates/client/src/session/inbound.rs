@@ -249,8 +249,10 @@ impl Core {
     }
 
     fn receive_notification(&self, method: &str, params: &str) {
-        if method == "notifications/progress" {
-            self.receive_progress(params);
+        match method {
+            "notifications/progress" => self.receive_progress(params),
+            "notifications/cancelled" => self.receive_cancellation(params),
+            _ => {}
         }
         if let Some(handler) = &self.options.on_notification {
             self.call_handler("the handler of notifications", || handler(method, params));
@@ -296,6 +298,9 @@ impl Core {
                 ViolationKind::UnexpectedRequest,
                 format!("a {method} request"),
             );
+        }
+        if let Id::Number(number) = id {
+            self.lock().cancels.note_question(number);
         }
         let params = protocol::parse_bounded(params).unwrap_or(Value::Null);
         let mut response = self.respond(method, &params);

@@ -15,6 +15,7 @@ pub mod options;
 mod raw;
 mod request;
 mod respond;
+mod stray_cancel;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck
 pub use raw::{RawAnswer, RawMessage};
 pub use request::{ProgressHandler, Request};
 pub use respond::{Accept, Decline, Responder, Response};
+pub use stray_cancel::StrayCancels;
 pub use violation::{Violation, ViolationKind, Violations};
 
 /// What the files of this folder use of each other.
@@ -41,6 +43,7 @@ mod prelude {
     pub use super::core::{Core, Waiting};
     pub use super::inbound::{SessionInbox, on_one_line, show};
     pub use super::request::Label;
+    pub use super::stray_cancel::CancelWatch;
     pub use crate::prelude::*;
 }
 
@@ -57,6 +60,25 @@ pub struct ServerFacts {
     pub revision: Revision,
     /// From starting or reaching the server to the agreement.
     pub startup: Duration,
+}
+
+/// A revision other than the one that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevisionMismatch {
+    /// What was asked for.
+    pub asked: Revision,
+    /// What the server chose, in its words.
+    pub chosen: String,
+}
+
+impl fmt::Display for RevisionMismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, chosen } = self;
+        write!(
+            formatter,
+            "asked for revision {asked}, the server chose {chosen}"
+        )
+    }
 }
 
 /// A connected server.
@@ -82,6 +104,8 @@ pub struct Session {
     core: Arc<Core>,
     facts: ServerFacts,
     warnings: Vec<String>,
+    mismatch: Option<RevisionMismatch>,
+    died_first: Option<String>,
     tools: lists::ToolRules,
     /// Held while a forgotten session is agreed on again, so that it happens once.
     renewal: Mutex<u64>,
@@ -124,6 +148,17 @@ impl Session {
     /// What was odd about the agreement, for people.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// How the server ended when it was first started, if it had to be started again: some die of `server/discover`,
+    /// and these die of it each time.
+    pub fn died_first(&self) -> Option<&str> {
+        self.died_first.as_deref()
+    }
+
+    /// Whether the revision in force is not the one that was asked for.
+    pub fn revision_mismatch(&self) -> Option<&RevisionMismatch> {
+        self.mismatch.as_ref()
     }
 
     /// `stdio`, `http`, `sse`, `ws` or `memory`.

@@ -31,6 +31,8 @@ pub struct Request {
 pub struct Label {
     pub method: String,
     pub name: Option<String>,
+    /// Why the arguments are not those that the tool takes, if that is known.
+    pub misfit: Option<String>,
 }
 
 impl Label {
@@ -52,7 +54,11 @@ impl Request {
 
     fn named(method: String, name: Option<String>) -> Self {
         Self {
-            label: Arc::new(Label { method, name }),
+            label: Arc::new(Label {
+                method,
+                name,
+                misfit: None,
+            }),
             params: String::new(),
             headers: Vec::new(),
             timeout: None,
@@ -81,9 +87,20 @@ impl Request {
             self.label = Arc::new(Label {
                 method,
                 name: Some(name.to_owned()),
+                misfit: self.label.misfit.clone(),
             });
         }
         self.params = params.to_string();
+        self
+    }
+
+    /// Says why its arguments are not those that the tool takes: an answer to it is a `ProtocolError`, whatever it is.
+    pub fn with_misfit(mut self, misfit: String) -> Self {
+        self.label = Arc::new(Label {
+            method: self.label.method.clone(),
+            name: self.label.name.clone(),
+            misfit: Some(misfit),
+        });
         self
     }
 

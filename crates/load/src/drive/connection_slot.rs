@@ -33,8 +33,12 @@ impl Fact for DeadlockFact {
 }
 
 /// A slot no longer tries to connect; the message says why.
+#[sparse]
 #[stored]
-pub struct GaveUpFact {}
+pub struct GaveUpFact {
+    /// Which of the planned sessions it is for.
+    pub planned: Option<u32>,
+}
 
 impl Fact for GaveUpFact {
     const NAME: &'static str = "seat_gave_up";
@@ -43,6 +47,8 @@ impl Fact for GaveUpFact {
 /// The place of one connection.
 pub struct ConnectionSlot {
     context: RunContext,
+    /// Which of the planned sessions it is for, if it is for one.
+    planned: Option<u32>,
     current: Mutex<Option<SlotSession>>,
     renewal: AsyncMutex<()>,
     generation: AtomicU64,
@@ -66,8 +72,14 @@ pub struct SlotSession {
 impl ConnectionSlot {
     /// An empty slot.
     pub fn new(context: &RunContext) -> Arc<Self> {
+        Self::planned(context, None)
+    }
+
+    /// An empty slot for one of the planned sessions.
+    pub fn planned(context: &RunContext, planned: Option<u32>) -> Arc<Self> {
         Arc::new(Self {
             context: context.clone(),
+            planned,
             current: Mutex::default(),
             renewal: AsyncMutex::default(),
             generation: AtomicU64::default(),
@@ -80,7 +92,7 @@ impl ConnectionSlot {
 
     /// Opens the first session.
     pub async fn open(&self) -> Result<SlotSession, ConnectError> {
-        let connection = self.context.connect().await?;
+        let connection = self.context.connect_planned(self.planned).await?;
         Ok(self.put(connection))
     }
 
@@ -105,7 +117,8 @@ impl ConnectionSlot {
 
     fn give_up(&self, reason: &str) {
         self.gave_up.store(true, Ordering::Relaxed);
-        self.context.fact(reason, &GaveUpFact {});
+        let planned = self.planned;
+        self.context.fact(reason, &GaveUpFact { planned });
     }
 
     /// A session other than the one that was `seen` to have ended: somebody else's new one, or one
@@ -133,7 +146,8 @@ impl ConnectionSlot {
             if is_over || !context.stop.is_running() {
                 return None;
             }
-            if let Ok(connection) = context.reconnect(attempt, reason).await {
+            let opened = context.reconnect(self.planned, attempt, reason).await;
+            if let Ok(connection) = opened {
                 self.lost_connections.store(0, Ordering::Relaxed);
                 return Some(self.put(connection));
             }

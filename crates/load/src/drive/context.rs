@@ -100,6 +100,9 @@ pub struct ToolsFact {
     pub names: Vec<String>,
     #[serde(default)]
     pub skipped: Vec<SkippedTool>,
+    /// Those that may be called; not known in traces of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callable: Option<Vec<String>>,
 }
 
 impl Fact for ToolsFact {
@@ -119,6 +122,13 @@ impl Fact for StayedFact {
 #[stored]
 pub struct ConnectFailedFact {
     pub attempt: Option<u32>,
+    /// Not known in traces of earlier versions.
+    pub category: Option<ErrorCategory>,
+    /// Which of the planned starts it was, if it was one of them.
+    pub planned: Option<u32>,
+    /// Whether the server refused it by a rate limit.
+    #[sparse]
+    pub is_rate_limited: bool,
 }
 
 impl Fact for ConnectFailedFact {
@@ -147,6 +157,18 @@ pub struct ViolationFact {
 
 impl Fact for ViolationFact {
     const NAME: &'static str = "violation";
+}
+
+/// What the server cancelled that was not its to cancel.
+#[stored]
+pub struct StrayCancelFact {
+    pub cancelled: u64,
+    pub answered: u64,
+    pub example: String,
+}
+
+impl Fact for StrayCancelFact {
+    const NAME: &'static str = "stray_cancel";
 }
 
 /// A phase of the run: by it a report knows what the calls of that number are.
@@ -278,6 +300,15 @@ impl Connection {
             };
             self.context.fact(kind.explanation(), &fact);
         }
+        let stray = self.session.stray_cancels();
+        if let Some(message) = stray.describe() {
+            let fact = StrayCancelFact {
+                cancelled: stray.cancelled,
+                answered: stray.answered,
+                example: stray.example,
+            };
+            self.context.fact(&message, &fact);
+        }
     }
 
     /// A process that gives back its memory as it ends says nothing about the server.
@@ -339,6 +370,23 @@ impl RunContext {
         &self,
         adjust: impl FnOnce(&mut SessionOptions),
     ) -> Result<Connection, ConnectError> {
+        self.open(None, adjust).await
+    }
+
+    /// [`RunContext::connect`] for one of the planned starts, if it is one; a failure of it is noted.
+    pub async fn connect_planned(&self, planned: Option<u32>) -> Result<Connection, ConnectError> {
+        let opened = self.open(planned, |_| {}).await;
+        if let (Err(error), Some(_)) = (&opened, planned) {
+            self.note_failed_start(error, None, planned);
+        }
+        opened
+    }
+
+    async fn open(
+        &self,
+        planned: Option<u32>,
+        adjust: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Connection, ConnectError> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         let mut options = self.options.clone();
         options.session_number = number;
@@ -364,6 +412,14 @@ impl RunContext {
             let startup_secs = facts.startup.as_secs_f64();
             self.fact(name, &ServerFact { info, startup_secs });
         }
+        let opened = SessionOpenedFact {
+            session: number,
+            planned,
+            startup_secs: facts.startup.as_secs_f64(),
+            died_first: session.died_first().map(str::to_owned),
+        };
+        self.fact("", &opened);
+        self.note_revision(&session);
         let session = Arc::new(session);
         let mut open = lock(&self.open);
         open.retain(|session| session.strong_count() > 0);
@@ -377,8 +433,13 @@ impl RunContext {
     }
 
     /// A session in place of another; it is noted whether it could be opened.
-    pub async fn reconnect(&self, attempt: u32, reason: &str) -> Result<Connection, ConnectError> {
-        let opened = self.connect().await;
+    pub async fn reconnect(
+        &self,
+        planned: Option<u32>,
+        attempt: u32,
+        reason: &str,
+    ) -> Result<Connection, ConnectError> {
+        let opened = self.open(planned, |_| {}).await;
         match &opened {
             Ok(connection) => {
                 let fact = ReconnectedFact {
@@ -388,17 +449,14 @@ impl RunContext {
                 };
                 self.fact(reason, &fact);
             }
-            Err(error) => {
-                let attempt = Some(attempt);
-                self.fact(&error.to_string(), &ConnectFailedFact { attempt });
-            }
+            Err(error) => self.note_failed_start(error, Some(attempt), planned),
         }
         opened
     }
 
-    /// Notes that a session could not be opened or used.
-    pub fn note_failure(&self, error: &impl ToString) {
-        self.fact(&error.to_string(), &ConnectFailedFact { attempt: None });
+    /// Notes that a session that was not planned could not be opened.
+    pub fn note_failure(&self, error: &ConnectError) {
+        self.note_failed_start(error, None, None);
     }
 
     /// Lists the tools, and notes them for the coverage.
@@ -420,6 +478,7 @@ impl RunContext {
         let fact = ToolsFact {
             names: names.collect(),
             skipped: self.skipped_tools(tools),
+            callable: Some(self.callable_tools(tools)),
         };
         self.fact(&format!("{} tools", tools.len()), &fact);
         let targets = || self.faults.iter().flat_map(|faults| faults.targets());
@@ -567,6 +626,16 @@ impl SharedRun {
             writes: self.scenario.load.allow_writes,
             names: Vec::new(),
         }
+    }
+
+    /// The tools that may be called, by themselves or because they are named.
+    fn callable_tools(&self, tools: &[Tool]) -> Vec<String> {
+        let allowance = self.allowance();
+        let callable = tools.iter().filter(|tool| {
+            let mut named = self.scenario.all_calls();
+            named.any(|call| call.name == tool.name) || allowance.refusal(tool).is_none()
+        });
+        callable.map(|tool| tool.name.clone()).collect()
     }
 
     /// The tools that are not called because they may write; none where the tools are named.

@@ -66,7 +66,6 @@ pub struct Driver {
     pub context: RunContext,
     pub index: u32,
     pub drivers: u32,
-    pub connections: usize,
     pub make_mixes: Option<MakeMixes>,
     pub arrivals: Option<mpsc::Receiver<Arrival>>,
 }
@@ -100,8 +99,10 @@ impl Driver {
         tell_ready: oneshot::Sender<Ready>,
         mut started: watch::Receiver<Option<Arc<Job>>>,
     ) {
-        let slots: Vec<_> = (0..self.connections)
-            .map(|_| ConnectionSlot::new(&self.context))
+        let sessions = self.context.scenario.load.sessions.max(1);
+        let numbers = (0..sessions).filter(|number| number % self.drivers == self.index);
+        let slots: Vec<_> = numbers
+            .map(|number| ConnectionSlot::planned(&self.context, Some(number)))
             .collect();
         let opened = self.open(&slots).await;
         let is_open = opened.is_ok();
@@ -141,7 +142,8 @@ impl Driver {
                 Err(error) if (self.index == 0 && place == 0) || error.own_limit().is_some() => {
                     return Err(error.into());
                 }
-                Err(error) => context.note_failure(&error),
+                // Noted by the slot, which tries again when it is needed.
+                Err(_) => {}
             }
         }
         Ok(mixes)

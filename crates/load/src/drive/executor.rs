@@ -56,6 +56,7 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     let sessions = load.sessions.max(1);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let drivers = u32::try_from(cores).unwrap_or(1).min(sessions);
+    context.plan_starts(StartUnit::Session, sessions);
     let (start, started) = watch::channel(None::<Arc<Job>>);
     let mut make_mixes = Some(plan.mixes);
     // One channel per driver in the open model, none in the closed one.
@@ -68,7 +69,6 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
         let driver = Driver {
             context: context.for_thread(),
             index,
-            connections: (0..sessions).filter(|it| it % drivers == index).count(),
             drivers,
             make_mixes: make_mixes.take(),
             arrivals: receiver,

@@ -76,6 +76,7 @@ impl PreparedCall {
         let tool = find(tools, &call.name)?;
         let token = context.tokens.token(0);
         let is_generated = call.args.is_null();
+        let mut misfit = None;
         let arguments = if is_generated {
             check_folder(context)?;
             make_arguments(context, tool, &token).map_err(|reason| {
@@ -85,11 +86,14 @@ impl PreparedCall {
             })?
         } else {
             if let Some(strict) = &context.strict {
-                strict.check_arguments(tool, &call.args);
+                misfit = strict.check_arguments(tool, &call.args);
             }
             call.args.clone()
         };
-        let request = session.tool_request(&tool.name, &arguments);
+        let mut request = session.tool_request(&tool.name, &arguments);
+        if let Some(misfit) = misfit {
+            request = request.with_misfit(misfit);
+        }
         // A header that mirrors the token would have to change with it: leave such calls alone.
         let mut headers = request.headers.iter();
         let places = if is_generated && !headers.any(|(_, value)| value.contains(&token)) {

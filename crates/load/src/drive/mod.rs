@@ -15,6 +15,7 @@ mod pacer_thread;
 mod sampler;
 pub mod scenario;
 mod schedule;
+mod starts;
 mod stop;
 mod strict;
 mod token;
@@ -24,7 +25,7 @@ mod workload;
 // What is known within the crate only.
 pub(crate) use self::{
     connection_slot::*, context::*, driver::*, executor::*, mix::*, pacer::*, pacer_thread::*,
-    sampler::*, schedule::*, stop::*, strict::*, token::*, worker::*, workload::*,
+    sampler::*, schedule::*, starts::*, stop::*, strict::*, token::*, worker::*, workload::*,
 };
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};

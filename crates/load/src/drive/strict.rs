@@ -63,15 +63,15 @@ impl Strict {
         let _ = self.outputs.set(outputs.collect());
     }
 
-    /// Checks arguments that were given.
-    pub fn check_arguments(&self, tool: &Tool, arguments: &Value) {
+    /// Checks arguments that were given; why they do not fit, if they do not.
+    pub fn check_arguments(&self, tool: &Tool, arguments: &Value) -> Option<String> {
         let failure = match SchemaCheck::new(&tool.input_schema) {
             Ok(check) => check.failure(arguments),
             Err(error) => Some(error.to_string()),
         };
-        if let Some(failure) = failure {
-            lock(&self.inputs).insert(tool.name.clone(), failure);
-        }
+        let failure = failure?;
+        lock(&self.inputs).insert(tool.name.clone(), failure.clone());
+        Some(format!("the arguments do not fit inputSchema: {failure}"))
     }
 
     /// Why a result is none, or does not fit the output schema of its tool; none if all checks passed.

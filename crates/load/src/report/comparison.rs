@@ -203,6 +203,7 @@ mod tests {
                     p95_ms: Some(25.0 * factor * noise),
                     p99_ms: Some(60.0 * noise),
                     throughput_per_s: 1000.0 / factor / noise,
+                    startup_ms: None,
                     attempted: 10_000,
                     failed,
                     deadlocks,

@@ -85,7 +85,13 @@ pub fn scenario(report: &Report) -> String {
     let shape = report.rate.map_or(Shape::Closed, Shape::Open);
     parts.extend(report.scenario_kind.as_type().summary(shape));
     if report.sessions > 1 {
-        parts.push(format!("{} sessions", report.sessions));
+        // What was planned is not what there was.
+        let opened = report
+            .starts
+            .as_ref()
+            .filter(|starts| starts.unit == StartUnit::Session && starts.opened < starts.planned)
+            .map_or_else(String::new, |starts| format!("{} of ", starts.opened));
+        parts.push(format!("{opened}{} sessions", report.sessions));
     }
     parts.join(", ")
 }

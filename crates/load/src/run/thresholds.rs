@@ -81,6 +81,13 @@ thresholds! {
         /// Fail when the server's memory grows by more, in MB.
         #[setting(otherwise = "none; soak 50")]
         pub memory_growth_mb: Option<f64>,
+        /// Fail when a start takes longer, from starting or reaching the server to the finished handshake.
+        #[setting(flag = "max-startup", otherwise = "none")]
+        #[serde(with = "optional_seconds")]
+        pub startup: Option<Duration>,
+        /// Fail when a smaller share of the listed tools that may be called succeeds at least once; 0.8 is 80 %.
+        #[setting(kind = SHARE, otherwise = "none")]
+        pub min_coverage: Option<f64>,
         /// Limits for single tools, by name.
         #[setting(otherwise = "none", flag = false)]
         #[sparse]

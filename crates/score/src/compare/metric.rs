@@ -49,6 +49,13 @@ const TESTED: [Metric; 3] = [
     },
 ];
 
+/// How long the server takes to start. It is tested with the others, but leaves a comparison open only when something
+/// else does: most runs have a single start.
+const STARTUP: Metric = Metric::latency("startup_ms", "Startup", |run| run.startup_ms);
+
+/// The least difference in startup that matters, in milliseconds: less is the machine's.
+const STARTUP_DIFFERENCE_MS_MIN: f64 = 10.0;
+
 impl Metric {
     pub const fn latency(
         name: &'static str,
@@ -155,12 +162,15 @@ pub fn compare_all(
     current: &[RunSample],
     errors_p: Option<f64>,
 ) -> (Vec<MetricComparison>, Option<f64>) {
-    let measured = TESTED
-        .each_ref()
-        .map(|metric| measure(metric, baseline, current));
+    let is_started = |run: &RunSample| run.startup_ms.is_some();
+    let has_startups = baseline.iter().any(is_started) && current.iter().any(is_started);
+    let tested = || TESTED.iter().chain(has_startups.then_some(&STARTUP));
+    let measured: Vec<_> = tested()
+        .map(|metric| measure(metric, baseline, current))
+        .collect();
     let p_values = measured.iter().map(|(comparison, _)| comparison.p_value);
     let adjusted = adjust(&p_values.chain([errors_p]).collect::<Vec<_>>());
-    let decided = TESTED.iter().zip(measured).zip(&adjusted).map(
+    let decided = tested().zip(measured).zip(&adjusted).map(
         |((metric, (mut comparison, evidence)), adjusted_p)| {
             comparison.adjusted_p = *adjusted_p;
             decide(metric, &mut comparison, evidence);
@@ -228,7 +238,11 @@ fn decide(metric: &Metric, comparison: &mut MetricComparison, evidence: Evidence
         return;
     };
     let is_certain = evidence.is_certain(comparison.adjusted_p);
-    comparison.change = if is_certain && metric.is_worse_by(before, after, RATIO_MIN) {
+    let is_small =
+        metric.name == STARTUP.name && (after - before).abs() < STARTUP_DIFFERENCE_MS_MIN;
+    comparison.change = if is_small {
+        Change::Unchanged
+    } else if is_certain && metric.is_worse_by(before, after, RATIO_MIN) {
         Change::Regressed
     } else if is_certain && metric.is_worse_by(after, before, RATIO_MIN) {
         Change::Improved
@@ -268,6 +282,11 @@ fn ratio_text(comparison: &MetricComparison) -> String {
 }
 
 impl MetricComparison {
+    /// Whether it is the startup, and nothing is known of it.
+    pub fn is_open_startup(&self) -> bool {
+        self.metric == STARTUP.name && self.change == Change::Inconclusive
+    }
+
     fn is_within_margin(&self) -> bool {
         let is_high = |high| high <= 1.0 + UNCHANGED_MARGIN;
         self.ratio_low >= Some(1.0 - UNCHANGED_MARGIN) && self.ratio_high.is_some_and(is_high)

@@ -51,6 +51,9 @@ pub struct RunSample {
     pub p99_ms: Option<f64>,
     /// Successful calls per second.
     pub throughput_per_s: f64,
+    /// The median time to a finished handshake; not known to earlier versions.
+    #[serde(default)]
+    pub startup_ms: Option<f64>,
     /// Calls made.
     pub attempted: u64,
     /// Calls that failed.
@@ -138,6 +141,7 @@ pub fn compare(
     let hangs = failures::hangs(baseline, current);
     let changes: Vec<Change> = metrics
         .iter()
+        .filter(|metric| !metric.is_open_startup())
         .map(|metric| metric.change)
         .chain([errors.change, deadlocks.change, hangs.change])
         .collect();

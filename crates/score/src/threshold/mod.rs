@@ -25,6 +25,10 @@ pub enum ThresholdKind {
     ErrorRate,
     /// Growth of the server's memory over the run, in MB.
     MemoryGrowthMb,
+    /// The time of the slowest start.
+    Startup,
+    /// The share of the tools that may be called that must have succeeded, 0 to 1.
+    MinCoverage,
 }
 
 impl ThresholdKind {
@@ -37,6 +41,8 @@ impl ThresholdKind {
             Self::P999Latency => "p999_latency",
             Self::ErrorRate => "error_rate",
             Self::MemoryGrowthMb => "memory_growth_mb",
+            Self::Startup => "startup",
+            Self::MinCoverage => "min_coverage",
         }
     }
 }
@@ -56,6 +62,10 @@ pub struct Limits {
     pub error_rate: Option<f64>,
     /// On the growth of the server's memory, in MB.
     pub memory_growth_mb: Option<f64>,
+    /// On the time of each start, to the finished handshake.
+    pub startup: Option<Duration>,
+    /// The least share of the tools that may be called that must have succeeded.
+    pub min_coverage: Option<f64>,
 }
 
 /// What was measured: percentiles as they are, whatever their support.
@@ -81,6 +91,12 @@ pub struct Measured {
     pub failed: u64,
     /// Predicted growth of the server's memory; `None` when it is not known.
     pub memory_growth_mb: Option<f64>,
+    /// The slowest start that was finished.
+    pub startup: Option<Duration>,
+    /// Starts that failed, so that nobody knows how long they would have taken.
+    pub failed_starts: u64,
+    /// The share of the tools that may be called that have succeeded.
+    pub coverage: f64,
 }
 
 /// A limit that was not kept.
@@ -150,6 +166,16 @@ pub fn evaluate(
     let others = [
         (ThresholdKind::ErrorRate, errors),
         (ThresholdKind::MemoryGrowthMb, memory),
+        (
+            ThresholdKind::Startup,
+            limits.startup.map(|limit| judge_startup(measured, limit)),
+        ),
+        (
+            ThresholdKind::MinCoverage,
+            limits
+                .min_coverage
+                .map(|limit| judge_coverage(measured.coverage, limit)),
+        ),
     ];
     let tool = &measured.tool;
     let of = tool
@@ -222,6 +248,43 @@ fn judge_latency(
             change.clone(),
         ),
         None => Ok(Some((format!("<={}ms", decimal(limit_ms, 6)), actual))),
+    }
+}
+
+fn judge_startup(measured: &Measured, limit: Duration) -> LimitResult {
+    let limit_ms = limit.as_secs_f64() * 1000.0;
+    match measured.startup {
+        Some(slowest) if slowest > limit => {
+            let slowest_ms = slowest.as_secs_f64() * 1000.0;
+            let actual = above(slowest_ms, limit_ms, &[1, 3, 6]);
+            Ok(Some((
+                format!("<={}ms", decimal(limit_ms, 6)),
+                format!("{actual}ms"),
+            )))
+        }
+        Some(_) if measured.failed_starts == 0 => Ok(None),
+        Some(_) => inconclusive(
+            format!(
+                "{} failed, so that nobody knows how long it takes",
+                counted(measured.failed_starts, "start")
+            ),
+            "look at the starts that failed first",
+        ),
+        None => inconclusive("no start was timed", "run it again with this version"),
+    }
+}
+
+fn judge_coverage(actual: f64, limit: f64) -> LimitResult {
+    if limit.is_nan() || actual.is_nan() {
+        inconclusive("it is not a number", "give a number")
+    } else if actual >= limit {
+        Ok(None)
+    } else {
+        Ok(Some((
+            format!(">={}%", decimal(limit * 100.0, 4)),
+            // Rounded down, so that it never reads like the limit.
+            format!("{}%", decimal((actual * 1e4).floor() / 1e2, 2)),
+        )))
     }
 }
 

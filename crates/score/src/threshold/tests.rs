@@ -21,6 +21,9 @@ fn measured() -> Measured {
         attempted: 10_100,
         failed: 100,
         memory_growth_mb: Some(20.0),
+        startup: Some(ms(400.0)),
+        failed_starts: 0,
+        coverage: 0.75,
     }
 }
 
@@ -48,9 +51,11 @@ fn limits_that_hold_are_named() {
         p999_latency: Some(ms(900.0)),
         error_rate: Some(0.01),
         memory_growth_mb: Some(20.0),
+        startup: Some(ms(400.0)),
+        min_coverage: Some(0.75),
     };
     let evaluation = evaluate(&measured(), &limits, Some(&"use more drivers".into()));
-    assert_eq!(evaluation.held.len(), 6);
+    assert_eq!(evaluation.held.len(), 8);
     assert!(evaluation.violations.is_empty() && evaluation.inconclusive.is_empty());
 }
 
@@ -214,13 +219,46 @@ proptest! {
         limited in any::<bool>(),
     ) {
         let [p50, p95, p99, p999, max] = latencies;
-        let measured = Measured { tool: None, count, p50, p95, p99, p999, max, attempted, failed, memory_growth_mb: memory };
+        let measured = Measured { tool: None, count, p50, p95, p99, p999, max, attempted, failed, memory_growth_mb: memory, ..Measured::default() };
         let limits = Limits {
             p50_latency: Some(limit), p95_latency: Some(limit), p99_latency: Some(limit), p999_latency: Some(limit),
-            error_rate: Some(error_rate), memory_growth_mb: Some(memory_limit),
+            error_rate: Some(error_rate), memory_growth_mb: Some(memory_limit), ..Limits::default()
         };
         let evaluation = evaluate(&measured, &limits, limited.then_some(&"x".into()));
         let total = evaluation.held.len() + evaluation.violations.len() + evaluation.inconclusive.len();
         prop_assert_eq!(total, 6);
     }
+}
+
+#[test]
+fn starts_and_coverage_have_limits() {
+    let limits = Limits {
+        startup: Some(ms(399.0)),
+        min_coverage: Some(0.8),
+        ..Limits::default()
+    };
+    let evaluation = evaluate(&measured(), &limits, None);
+    let shown: Vec<_> = evaluation
+        .violations
+        .iter()
+        .map(|it| (it.metric.name(), it.expected.as_str(), it.actual.as_str()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("startup", "<=399ms", "400ms"),
+            ("min_coverage", ">=80%", "75%")
+        ]
+    );
+    // A start that failed may have taken for ever.
+    let limits = Limits {
+        startup: Some(ms(500.0)),
+        ..Limits::default()
+    };
+    let failed = Measured {
+        failed_starts: 1,
+        ..measured()
+    };
+    let evaluation = evaluate(&failed, &limits, None);
+    assert_eq!(evaluation.inconclusive.len(), 1, "{evaluation:?}");
 }

@@ -333,9 +333,17 @@ fn limits() -> BoxedStrategy<ToolThresholds> {
 
 fn thresholds() -> BoxedStrategy<Thresholds> {
     let tools = btree_map(text(), limits(), 0..3);
-    (limits(), time(), time(), option::of(number()), tools)
+    let more = (option::of(time()), option::of(0.0..=1.0f64));
+    (limits(), time(), time(), option::of(number()), more, tools)
         .prop_map(
-            |(overall, hang_timeout, grace_period, memory_growth_mb, tools)| Thresholds {
+            |(
+                overall,
+                hang_timeout,
+                grace_period,
+                memory_growth_mb,
+                (startup, min_coverage),
+                tools,
+            )| Thresholds {
                 p50_latency: overall.p50_latency,
                 p95_latency: overall.p95_latency,
                 p99_latency: overall.p99_latency,
@@ -344,6 +352,8 @@ fn thresholds() -> BoxedStrategy<Thresholds> {
                 hang_timeout,
                 grace_period,
                 memory_growth_mb,
+                startup,
+                min_coverage,
                 tools,
             },
         )

@@ -32,14 +32,27 @@ impl Fact for ColdStartFact {
 }
 
 impl ColdStart {
-    /// Starts the server, and times the first and the second call, as far as they are answered.
-    async fn start(&self, context: &RunContext, discarded: bool) -> RunResult {
+    /// Starts the server, and times the first and the second call, as far as they are answered. A start that counts
+    /// has a number; whatever keeps it from its first call is noted as its failure.
+    async fn start(&self, context: &RunContext, number: Option<u32>) -> RunResult {
+        let discarded = number.is_none();
         let phase = if discarded { WARMUP_PHASE } else { PHASE };
         let started = Instant::now();
-        let connection = context.connect().await?;
+        let connection = context.connect_planned(number).await?;
         let ready_ms = as_milliseconds(started.elapsed());
         let session = &connection.session;
-        let tools = context.list_tools(session).await?;
+        let tools = match list_in_time(context, session).await {
+            Ok(tools) => tools,
+            Err(failure) => {
+                context.note_failed_list(&failure, number);
+                connection.finish(true).await;
+                return Err(match failure.own_limit() {
+                    Some(limit) => limit.into(),
+                    None => RunError::ToolsList(failure.to_string()),
+                });
+            }
+        };
+        context.learn_tools(session, &tools)?;
         let mut times = Vec::new();
         if let Some(call) = context.prepared(session, &tools)?.next() {
             let call = call?;
@@ -67,6 +80,20 @@ impl ColdStart {
     }
 }
 
+/// The tools of a server that was just started, which has as long for them as for its handshake.
+async fn list_in_time(context: &RunContext, session: &Session) -> Result<Vec<Tool>, Failure> {
+    let timeout = context.server.startup_timeout;
+    match tokio::time::timeout(timeout, session.list_tools()).await {
+        Ok(listed) => listed.map_err(|error| error.failure.clone()),
+        Err(_) => {
+            let waited = describe_duration(timeout);
+            Err(Failure::timeout(format!(
+                "tools/list was not answered within {waited}"
+            )))
+        }
+    }
+}
+
 impl ScenarioType for ColdStart {
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
@@ -74,15 +101,15 @@ impl ScenarioType for ColdStart {
                 context.phase(PHASE, "cold start", 1, true),
                 context.phase(WARMUP_PHASE, "warm-up", 1, false),
             ];
+            context.plan_starts(StartUnit::Start, self.iterations);
             // The discarded iteration comes on top of those that were asked for.
-            let total = self.iterations.saturating_add(u32::from(self.warmup));
+            let discarded = u32::from(self.warmup);
+            let total = self.iterations.saturating_add(discarded);
             for iteration in context.rounds(total) {
-                let started = self.start(context, self.warmup && iteration == 0).await;
-                match started {
-                    // Whether there is a server at all shows at the first start.
-                    Err(error) if iteration == 0 => return Err(error),
-                    Err(error) => context.note_failure(&error),
-                    Ok(()) => {}
+                let started = self.start(context, iteration.checked_sub(discarded)).await;
+                // Whether there is a server at all shows at the first start; how others fail is noted.
+                if iteration == 0 {
+                    started?;
                 }
             }
             context.end_phases(phases);

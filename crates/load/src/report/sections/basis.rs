@@ -1,6 +1,7 @@
 //! What the numbers rest on: whose replies were whose, which tools were called, and whether the
 //! load generator itself was in the way.
 
+use crate::report::histogram::histogram;
 use crate::report::prelude::*;
 
 /// Whether replies reached the calls they belong to.
@@ -22,6 +23,48 @@ pub fn isolation(report: &Report) -> Section {
         .paragraph(counts)
         .list(examples)
         .detail()
+}
+
+/// Bars of a histogram of starts.
+const START_ROWS: usize = 8;
+
+/// What was planned to be started and what really was, and how long it took.
+pub fn starts(report: &Report) -> Section {
+    let mut lines = Vec::new();
+    let mut has_failed = false;
+    if let Some(starts) = &report.starts {
+        let (noun, opened) = match starts.unit {
+            StartUnit::Session => ("Sessions", "open when the load ended"),
+            StartUnit::Start => ("Fresh starts", "came as far as the list of tools"),
+        };
+        let mut parts = vec![
+            format!("{noun} planned: {}", count(starts.planned)),
+            format!("{opened}: {}", count(starts.opened)),
+        ];
+        let others = [
+            ("opened only at a further try", starts.opened_late),
+            ("failed", starts.failed),
+            ("still opening", starts.still_opening),
+            ("not begun", starts.not_begun),
+        ];
+        let others = others.into_iter().filter(|(_, number)| *number > 0);
+        parts.extend(others.map(|(what, number)| format!("{what}: {}", count(number))));
+        lines.push(parts.join(" · "));
+        has_failed = starts.opened < starts.planned || starts.failed > 0;
+    }
+    let startup = report.startup_ms.map(milliseconds);
+    lines.extend(startup.map(|median| format!("Time to a finished handshake: {median} (median)")));
+    let section = Section::new("Starts").list(lines).detail_if(!has_failed);
+    let Some(handshake) = report.handshake.as_ref().filter(|it| it.count > 1) else {
+        return section;
+    };
+    let bars = Block::Bars(histogram(&handshake.histogram, START_ROWS));
+    section.with(
+        Section::default()
+            .paragraph("Time to a finished handshake:")
+            .block(bars)
+            .detail(),
+    )
 }
 
 /// Which tools were exercised.

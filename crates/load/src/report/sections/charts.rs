@@ -60,7 +60,7 @@ pub fn over_time(report: &Report) -> Section {
     let section = Section::new("Over time")
         .block(chart("Throughput", "calls per second", Tone::Neutral, 0))
         .block(chart("Mean latency", "milliseconds", Tone::Neutral, 2));
-    if report.errors.total == 0 {
+    if report.errors.total == report.errors.starts {
         return section;
     }
     section.block(chart("Errors", "failed calls per second", Tone::Bad, 1))

@@ -67,6 +67,9 @@ pub fn summary(report: &Report) -> Section {
             megabytes(report.process.peak_rss_mb),
         ));
     }
+    if !report.coverage.missing.is_empty() {
+        figures.push(Figure::new("Coverage", report.coverage.line()));
+    }
     let grade = report.grades.overall;
     figures.extend(grade.map(|grade| Figure::new("Grade", format!("{grade:?}"))));
     Section::new("Summary").block(Block::Figures(figures))

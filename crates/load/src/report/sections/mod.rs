@@ -44,6 +44,7 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
         findings::violations(report),
         findings::verdicts(report),
         measured::summary(report),
+        basis::starts(report),
         findings::meaning(report),
         measured::latency(report),
         charts::over_time(report),

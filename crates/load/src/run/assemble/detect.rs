@@ -1,6 +1,6 @@
 //! What the detectors find in any run.
 
-use mcprove_score::{coverage, deadlock, generator, isolation};
+use mcprove_score::{coverage, deadlock, generator, isolation, starts};
 use mcprove_trace::panic_guard::contain_call;
 
 use super::without_answer;
@@ -23,8 +23,14 @@ impl RunFacts<'_> {
         self.detect_resource_leaks(report);
         let violations = self.detect_violations()?;
         report.verdicts.push(violations);
+        report.verdicts.extend(self.detect_stray_cancels()?);
+        report.verdicts.extend(self.detect_revision()?);
+        let limit = self.header.thresholds.error_rate;
+        let starts = report.starts.as_ref();
+        let starts = starts.and_then(|starts| starts::verdict(starts, limit));
+        report.verdicts.extend(starts);
         report.verdicts.extend(broken_calls(report));
-        report.verdicts.extend(self.detect_lost_sessions());
+        report.verdicts.extend(self.detect_lost_sessions()?);
         report.verdicts.extend(self.detect_stays());
         report.verdicts.extend(self.detect_errors(report));
         report.verdicts.extend(self.detect_dropped(report));
@@ -35,7 +41,8 @@ impl RunFacts<'_> {
             .tools_of(|_| true)
             .into_iter()
             .map(|(name, calls)| (name, calls.succeeded()));
-        report.coverage = coverage::coverage(&tools.names, &successes.collect());
+        let callable = tools.callable.as_deref();
+        report.coverage = coverage::coverage(&tools.names, &successes.collect(), callable);
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
         report.verdicts.extend(checks.map(Verdict::from));
@@ -187,8 +194,8 @@ impl RunFacts<'_> {
     }
 
     /// Sessions that were given up, because the server did not come back.
-    fn detect_lost_sessions(&self) -> Option<Verdict> {
-        let count = self.metrics.count_notes(GaveUpFact::NAME);
+    fn detect_lost_sessions(&self) -> FactResult<Option<Verdict>> {
+        let count = self.lost_sessions()?;
         let reason = self
             .metrics
             .notes_of(ConnectFailedFact::NAME)
@@ -203,7 +210,7 @@ impl RunFacts<'_> {
             ),
             "look at why it ended; what was measured until then is in the report",
         );
-        (count > 0).then(|| verdict.number("sessions", count))
+        Ok((count > 0).then(|| verdict.number("sessions", count)))
     }
 
     /// Servers that did not exit when their input closed.
@@ -225,9 +232,10 @@ impl RunFacts<'_> {
     /// Many errors, where nobody said how many are too many.
     fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // A late answer is an answer, and whether a queued call would have got one is not known. Both have a verdict of
-        // their own.
+        // their own, and so have starts that failed.
         let judged_elsewhere = self.late().saturating_add(self.queued());
-        let failed = report.errors.total.saturating_sub(judged_elsewhere);
+        let calls = report.errors.total.saturating_sub(report.errors.starts);
+        let failed = calls.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();
         let nothing_succeeded = report.throughput.successful_requests == 0;
@@ -302,6 +310,7 @@ impl RunFacts<'_> {
 /// Calls that ended in a way that no healthy server lets them end, whatever the limits.
 fn broken_calls(report: &Report) -> Vec<Verdict> {
     let crashes = u64::from(report.crash_count);
+    let failed_calls = report.failed_calls();
     [
         (ErrorCategory::Crash, "crash", ""),
         (
@@ -317,7 +326,7 @@ fn broken_calls(report: &Report) -> Vec<Verdict> {
     ]
     .into_iter()
     .filter_map(|(category, detector, what)| {
-        let failed = report.errors.by_category.get(&category).copied();
+        let failed = failed_calls.get(&category).copied();
         let calls = phrase::count(failed.unwrap_or_default(), "call");
         let is_crash = category == ErrorCategory::Crash;
         let (sentence, number, count) = if is_crash {

@@ -6,17 +6,22 @@ use mcprove_score::threshold::{self, Limits, Measured};
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
-    pub fn judge(&self, report: &mut Report) {
+    pub fn judge(&self, report: &mut Report) -> FactResult {
         let advice = report.generator.limited.then(|| report.generator_advice());
         let limits = &self.header.thresholds;
-        let all = Measured {
+        let mut all = Measured {
             // What the leak detector predicts where it ran, else from the first to the last sample.
             memory_growth_mb: match &report.leak {
                 Some(leak) => leak.growth_to_gate_mb(),
                 None => report.process.growth_mb,
             },
+            startup: self.handshakes()?.map(|it| it.max),
+            failed_starts: report.errors.starts,
+            coverage: report.coverage.callable_share(),
             ..measured_of(None, &self.measured)
         };
+        all.attempted += report.errors.starts;
+        all.failed += report.errors.starts;
         let none = CallMetrics::default();
         let tools = limits.tools.iter().map(|(tool, limits)| {
             let calls = self.tools.get(tool).unwrap_or(&none);
@@ -24,6 +29,8 @@ impl RunFacts<'_> {
         });
         let of_all = Limits {
             memory_growth_mb: limits.memory_growth_mb,
+            startup: limits.startup,
+            min_coverage: limits.min_coverage,
             ..limits.limits()
         };
         for (measured, limits) in [(all, of_all)].into_iter().chain(tools) {
@@ -33,6 +40,7 @@ impl RunFacts<'_> {
             report.verdicts.extend(unjudged.map(Verdict::about_limit));
         }
         self.judge_success(report);
+        Ok(())
     }
 
     /// A run in which nothing succeeded does not pass, whatever its limits.
@@ -99,7 +107,7 @@ impl RunFacts<'_> {
         report.grades = grade::grade(&grade::GradeInput {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
-            attempted: report.throughput.total_requests + self.hung_unanswered(),
+            attempted: report.attempted() + self.hung_unanswered(),
             failed: report.errors.total + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
             breaking_concurrent: breaking.map(|point| point.concurrent),
@@ -133,6 +141,6 @@ fn measured_of(tool: Option<String>, calls: &CallMetrics) -> Measured {
         max: any(stats.max),
         attempted: stats.count + failed,
         failed,
-        memory_growth_mb: None,
+        ..Measured::default()
     }
 }

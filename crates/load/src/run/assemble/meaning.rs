@@ -33,7 +33,7 @@ impl RunFacts<'_> {
                 .max(report.failed.slowest())
                 .map(as_milliseconds),
             time: self.client_time(),
-            errors: report.errors.by_category.clone(),
+            errors: report.failed_calls(),
             // A rate over phases of different concurrency says nothing about any of them.
             throughput_per_s: (measured_phases == 1).then_some(report.throughput.requests_per_sec),
             model: match report.model {

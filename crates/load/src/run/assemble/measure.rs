@@ -1,6 +1,6 @@
 //! The counts and histograms of a report.
 
-use mcprove_score::coverage::coverage;
+use mcprove_score::coverage;
 use mcprove_score::generator::{self, LoadRate};
 use mcprove_settings::number::float_len;
 use mcprove_trace::stream::{SecondMetrics, new_histogram};
@@ -25,6 +25,9 @@ impl RunFacts<'_> {
         let rate = scenario.load.rate;
         let tools = self.tools.iter();
         let phases = self.phases.iter();
+        let starts = self.starts()?;
+        let handshakes = self.handshakes()?;
+        let is_cold_start = matches!(scenario.kind, ScenarioKind::ColdStart(_));
         Ok(Report {
             schema: METRICS.to_owned(),
             run_id: self.header.run_id.clone(),
@@ -34,6 +37,8 @@ impl RunFacts<'_> {
             model: rate.map_or(Model::Closed, |_| Model::Open),
             rate,
             sessions: scenario.load.sessions,
+            startup_ms: handshakes.as_ref().map(|it| as_milliseconds(it.p50)),
+            handshake: handshakes.filter(|_| is_cold_start),
             seed: self.header.seed,
             server_info: ServerInfo {
                 target: self.header.target.clone(),
@@ -50,7 +55,8 @@ impl RunFacts<'_> {
             warmup: self.latency_of("warm-up"),
             alone: self.latency_of(ALONE),
             throughput: self.throughput(),
-            errors: error_stats(measured),
+            errors: error_stats(measured).with_starts(starts.as_ref()),
+            starts,
             process: process_stats(metrics),
             deadlock_count: short(self.deadlocks()),
             hang_count: short(self.late() + self.hung_unanswered()),
@@ -66,7 +72,7 @@ impl RunFacts<'_> {
                 .collect(),
             phases: phases.map(|phase| self.phase_report(phase)).collect(),
             isolation: IsolationReport::default(),
-            coverage: coverage(&[], &BTreeMap::new()),
+            coverage: coverage::coverage(&[], &BTreeMap::new(), None),
             skipped_tools: Vec::new(),
             generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
             grades: Grades::default(),
@@ -230,6 +236,7 @@ fn error_stats(calls: &CallMetrics) -> ErrorStats {
     let examples = calls.first_errors.iter();
     ErrorStats {
         total: calls.failures(),
+        starts: 0,
         examples: examples
             .filter(|(category, _)| by_category.contains_key(category))
             .map(|(category, (_, message))| (*category, message.clone()))

@@ -7,6 +7,7 @@ mod judge;
 mod meaning;
 mod measure;
 mod resources;
+mod starts;
 
 use mcprove_trace::stream::OWN_LIMIT;
 
@@ -126,7 +127,7 @@ impl RunFacts<'_> {
             return Ok(report.conclude());
         }
         self.detect(&mut report)?;
-        self.judge(&mut report);
+        self.judge(&mut report)?;
         self.grade(&mut report);
         report.meaning = self.sentences(&report);
         Ok(report.conclude())

@@ -5,6 +5,7 @@ mod latency;
 mod parts;
 
 use crate::prelude::*;
+pub use mcprove_score::starts::{StartUnit, StartsReport};
 pub use mcprove_score::{
     breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
     deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
@@ -45,8 +46,16 @@ pub struct Report {
     pub model: Model,
     /// Calls per second that were asked for, in the open model.
     pub rate: Option<f64>,
-    /// Connections.
+    /// Connections that were planned; `starts` has those that were really opened.
     pub sessions: u32,
+    /// From starting or reaching the server to the finished handshake, in milliseconds: the median over the sessions
+    /// of the run.
+    pub startup_ms: Option<f64>,
+    /// The same, one by one, for the fresh starts of `cold_start`.
+    #[serde(rename = "handshake_ms")]
+    pub handshake: Option<LatencyStats>,
+    /// What was planned to be started, sessions or fresh starts, and what really was.
+    pub starts: Option<StartsReport>,
     /// What decided every random choice.
     pub seed: u64,
     /// Who was tested.
@@ -303,9 +312,27 @@ impl Report {
         findings
     }
 
-    /// The share of measured calls that failed; none without calls.
+    /// Calls that count, and starts that failed.
+    pub fn attempted(&self) -> u64 {
+        self.throughput.total_requests + self.errors.starts
+    }
+
+    /// Failed calls by category, without starts that failed.
+    pub(crate) fn failed_calls(&self) -> BTreeMap<ErrorCategory, u64> {
+        let mut failed = self.errors.by_category.clone();
+        let starts = self.starts.iter().flat_map(|starts| &starts.by_category);
+        for (category, starts) in starts {
+            if let Some(count) = failed.get_mut(category) {
+                *count = count.saturating_sub(*starts);
+            }
+        }
+        failed.retain(|_, count| *count > 0);
+        failed
+    }
+
+    /// The share of measured calls that failed, where starts that failed count too; none without either.
     pub fn error_rate(&self) -> Option<f64> {
-        share(self.errors.total, self.throughput.total_requests)
+        share(self.errors.total, self.attempted())
     }
 
     /// What a scenario, a detector or a check found; none if it was not there to find something.
@@ -362,6 +389,9 @@ impl Report {
             model: Model::Closed,
             rate: None,
             sessions: 1,
+            startup_ms: None,
+            handshake: None,
+            starts: None,
             seed: 0,
             server_info: ServerInfo::default(),
             passed: false,
@@ -389,7 +419,7 @@ impl Report {
             tools: BTreeMap::new(),
             phases: Vec::new(),
             isolation: IsolationReport::default(),
-            coverage: mcprove_score::coverage::coverage(&[], &BTreeMap::new()),
+            coverage: mcprove_score::coverage::coverage(&[], &BTreeMap::new(), None),
             skipped_tools: Vec::new(),
             generator: mcprove_score::generator::judge(
                 None,

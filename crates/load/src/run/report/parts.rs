@@ -72,8 +72,11 @@ pub struct Interval {
 #[sparse]
 #[data(Default, Eq)]
 pub struct ErrorStats {
-    /// Failed calls.
+    /// Failed calls, and sessions or starts that failed.
     pub total: u64,
+    /// Of these, sessions or starts that failed; the others are calls.
+    #[sparse]
+    pub starts: u64,
     /// By category; each call counts in one. Files show those without a call too.
     #[serde(with = "categories")]
     #[schemars(with = "BTreeMap<ErrorCategory, u64>")]
@@ -81,6 +84,24 @@ pub struct ErrorStats {
     /// The most frequent message of each category.
     #[sparse]
     pub examples: BTreeMap<ErrorCategory, String>,
+}
+
+impl ErrorStats {
+    /// With the starts that failed.
+    pub(crate) fn with_starts(mut self, starts: Option<&StartsReport>) -> Self {
+        let Some(starts) = starts else {
+            return self;
+        };
+        self.total += starts.failed;
+        self.starts = starts.failed;
+        for (category, failed) in &starts.by_category {
+            *self.by_category.entry(*category).or_default() += failed;
+            let example = starts.examples.get(category);
+            let known = self.examples.entry(*category);
+            known.or_insert_with(|| example.cloned().unwrap_or_default());
+        }
+        self
+    }
 }
 
 /// What the server's processes used; all zero where they could not be looked at.

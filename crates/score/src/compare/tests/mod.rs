@@ -445,6 +445,7 @@ fn any_run() -> impl Strategy<Value = RunSample> {
                     failed,
                     deadlocks,
                     hangs,
+                    startup_ms: None,
                     generator_limited,
                 }
             },
@@ -470,4 +471,33 @@ proptest! {
         let json = serde_json::to_string(&comparison).unwrap();
         prop_assert_eq!(serde_json::from_str::<Comparison>(&json).unwrap(), comparison);
     }
+}
+
+#[test]
+fn a_slower_start_is_a_regression_and_a_noisy_one_leaves_nothing_open() {
+    let side = |factor: f64, base: f64| -> Vec<RunSample> {
+        let runs = runs(8, 1.0).into_iter().zip(0..);
+        runs.map(|(run, index)| RunSample {
+            startup_ms: Some(base * factor + f64::from(index % 3)),
+            ..run
+        })
+        .collect()
+    };
+    let limits = CompareLimits::default();
+    let change = |factor, base| {
+        let comparison = compare(&side(1.0, base), &side(factor, base), &limits);
+        let startup = comparison
+            .metrics
+            .iter()
+            .find(|it| it.metric == "startup_ms");
+        (startup.unwrap().change, comparison.change)
+    };
+    assert_eq!(change(1.0, 200.0).1, Change::Unchanged);
+    let slower = change(1.5, 200.0);
+    assert_eq!(slower, (Change::Regressed, Change::Regressed));
+    // Half as long again, and yet nothing that anybody waits for.
+    assert_eq!(change(1.5, 10.0).0, Change::Unchanged);
+    // Where one side does not know it, it is not compared.
+    let comparison = compare(&runs(8, 1.0), &side(1.0, 200.0), &limits);
+    assert_eq!(comparison.metrics.len(), 3);
 }

@@ -135,7 +135,7 @@ fn broken_off() -> ScoreError {
 const TARGETS: &str = "latency_ms.p50 latency_ms.p95 latency_ms.p99 latency_ms.p999 latency_ms.mean latency_ms.max \
                        throughput.total_requests throughput.successful_requests throughput.requests_per_sec \
                        errors.total deadlock_count hang_count crash_count dropped process.peak_rss_mb \
-                       process.growth_mb isolation.crossed grades.overall";
+                       process.growth_mb isolation.crossed grades.overall startup_ms coverage.share";
 
 /// How many tools that were not called are named.
 const SKIPPED_MAX: usize = 10;
@@ -168,6 +168,7 @@ fn judge(report: &mut TestReport, found: &Report) {
         .map(|hint| sentence!("hint: {}", hint.fixed(Spelling::Yaml)))
         .chain(others.iter().map(|it| it.sentence.clone()))
         .chain(not_called(&found.skipped_tools))
+        .chain(not_covered(found))
         .chain(found.warnings.iter().cloned().map(Message::from))
         .collect();
     for loss in &found.losses {
@@ -196,6 +197,13 @@ fn not_called(tools: &[SkippedTool]) -> Option<Message> {
         let listed = listed.join(", ");
         sentence!("not called, as they may write (`allow_writes: true` calls them): {listed}")
     })
+}
+
+/// The coverage, where a tool is missing.
+fn not_covered(found: &Report) -> Option<Message> {
+    let coverage = &found.coverage;
+    let line = coverage.line();
+    (!coverage.missing.is_empty()).then(|| sentence!("coverage: {line}"))
 }
 
 fn violated(violation: &ThresholdViolation) -> GateFailure {

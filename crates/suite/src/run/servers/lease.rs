@@ -99,7 +99,8 @@ impl<'a> Lease<'a> {
         let violations = self.connected.session.violations().first;
         let new = violations.get(self.violations..).unwrap_or_default();
         let own = self.connected.remarks.iter().cloned();
-        let remarks = own.chain(remarks_of_violations(new));
+        let cancelled = self.connected.session.stray_cancels().describe();
+        let remarks = own.chain(remarks_of_violations(new)).chain(cancelled);
         let mut remarks: Vec<Message> = remarks.map(Message::from).collect();
         if self.is_silent.load(Ordering::Relaxed) {
             remarks.push(sentence!(

@@ -235,7 +235,7 @@ async fn target(context: &RunContext, session: &Session) -> Result<(String, Valu
 async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, ConnectError> {
     let mut attempt = 1;
     loop {
-        match context.reconnect(attempt, reason).await {
+        match context.reconnect(None, attempt, reason).await {
             Ok(connection) => {
                 // A client knows the tools before it calls one; what comes of that shows later.
                 let _ = connection.session.list_tools().await;
