@@ -169,6 +169,9 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
 fn violation_hint(kind: &str) -> Message {
     match kind {
         "noise" => "write logs to stderr: stdout carries messages only".into(),
+        "garbled_reply" => {
+            "write logs to stderr, and each message with its line break in one write".into()
+        }
         "unresponsive" => {
             "look for what the last call leaves behind: a lock held, a loop, a panic".into()
         }

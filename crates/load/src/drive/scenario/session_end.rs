@@ -158,7 +158,11 @@ impl SessionEnds {
         let connection = &visit.connection;
         let listed = connection.session.list_tools().await;
         let outcome = connection.call(&reference.call, phase).await;
-        if listed.is_err() || outcome.is_err() {
+        // Something broken came back: that is reported as such, and the server serves the session.
+        let is_failure = |error: &CallError| error.category() != ErrorCategory::Malformed;
+        if listed.is_err_and(|error| is_failure(&error))
+            || outcome.is_err_and(|error| is_failure(&error))
+        {
             self.count(|sessions| sessions.failed_calls += 1);
         }
         Some(visit)
@@ -195,7 +199,6 @@ impl SessionEnds {
         if let Some(process) = session.process() {
             self.count_zombies(process).await;
         }
-        visit.connection.note_violations();
         if style == ExitStyle::Abandoned {
             self.count(|sessions| sessions.abandoned += 1);
             session.abandon();

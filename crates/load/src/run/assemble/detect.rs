@@ -3,6 +3,7 @@
 use mcprove_score::{coverage, deadlock, generator, isolation};
 use mcprove_trace::panic_guard::contain_call;
 
+use super::frames::of_category;
 use super::without_answer;
 use crate::drive::scenario::ProbeFact;
 use crate::prelude::*;
@@ -20,9 +21,7 @@ impl RunFacts<'_> {
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
         self.conclude(report)?;
-        let violations = self.detect_violations()?;
-        report.verdicts.push(violations);
-        report.verdicts.extend(broken_calls(report));
+        self.detect_violations(report)?;
         report.verdicts.extend(self.detect_lost_sessions());
         report.verdicts.extend(self.detect_stays());
         report.verdicts.extend(self.detect_errors(report));
@@ -139,45 +138,6 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    fn detect_violations(&self) -> FactResult<Verdict> {
-        let violations: Vec<ViolationFact> = self.all()?;
-        let mut counts = BTreeMap::<&str, (u64, &str)>::new();
-        for violation in &violations {
-            counts
-                .entry(&violation.kind)
-                .or_insert((0, &violation.example))
-                .0 += violation.count;
-        }
-        let was_answered = self.total.succeeded() > 0;
-        let verdict = if !counts.is_empty() {
-            let list: Vec<String> = counts
-                .iter()
-                .map(|(kind, (count, example))| format!("{count} × {kind} (such as: {example})"))
-                .collect();
-            Verdict::critical(
-                "protocol",
-                format!("The server broke the protocol: {}.", list.join("; ")),
-                sentence!("`mcprove probe` with the same server shows more; keep logs on stderr"),
-            )
-        } else if self.was_killed {
-            Verdict::inconclusive(
-                "protocol",
-                "The run was killed before it noted whether the server kept to the protocol.",
-                "let the run end, or interrupt it once (Ctrl-C) and wait",
-            )
-        } else if self.ending.interrupted && !was_answered {
-            Verdict::inconclusive(
-                "protocol",
-                "No call was answered before the run was interrupted, so little of the protocol could show.",
-                "give the run more time",
-            )
-        } else {
-            Verdict::pass("protocol", "The server kept to the protocol.")
-        };
-        let total: u64 = counts.values().map(|(count, _)| count).sum();
-        Ok(verdict.number("violations", total))
-    }
-
     /// Sessions that were given up, because the server did not come back.
     fn detect_lost_sessions(&self) -> Option<Verdict> {
         let count = self.metrics.count_notes(GaveUpFact::NAME);
@@ -218,7 +178,8 @@ impl RunFacts<'_> {
     fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // Late answers are what a deadlock probe looks for, and has a verdict of its own on.
         let is_judged_elsewhere = self.judging().judges_hangs;
-        let judged_elsewhere = u64::from(report.hang_count) * u64::from(is_judged_elsewhere);
+        let judged_elsewhere = u64::from(report.hang_count) * u64::from(is_judged_elsewhere)
+            + of_category(report, ErrorCategory::Malformed);
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();
@@ -291,41 +252,6 @@ impl RunFacts<'_> {
     }
 }
 
-/// Calls that ended in a way that no healthy server lets them end, whatever the limits.
-fn broken_calls(report: &Report) -> Vec<Verdict> {
-    let crashes = u64::from(report.crash_count);
-    [
-        (ErrorCategory::Crash, "crash", ""),
-        (
-            ErrorCategory::Malformed,
-            "malformed",
-            "were answered with something that is not a valid answer",
-        ),
-        (
-            ErrorCategory::Disconnected,
-            "disconnected",
-            "lost their connection before the answer",
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(category, detector, what)| {
-        let failed = report.errors.by_category.get(&category).copied();
-        let calls = phrase::count(failed.unwrap_or_default(), "call");
-        let is_crash = category == ErrorCategory::Crash;
-        let (sentence, number, count) = if is_crash {
-            let times = times(crashes);
-            let sentence = format!("The server process crashed {times} and took {calls} with it.");
-            (sentence, "crashes", crashes)
-        } else {
-            (format!("{calls} {what}."), "calls", failed?)
-        };
-        let verdict = Verdict::critical(detector, sentence, category.hint());
-        let is_found = failed.is_some() || is_crash && crashes > 0;
-        is_found.then(|| verdict.number(number, count))
-    })
-    .collect()
-}
-
 const fn critical_if(is_critical: bool) -> Severity {
     if is_critical {
         Severity::Critical
@@ -334,7 +260,7 @@ const fn critical_if(is_critical: bool) -> Severity {
     }
 }
 
-fn times(count: u64) -> String {
+pub fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
         count => format!("{count} times"),
