@@ -142,20 +142,31 @@ impl Attempt {
         initialize: Question,
     ) -> Result<Agreed, Disagreement> {
         let asked = Revision::LATEST_HANDSHAKE;
-        let is_stateless = match &answer {
-            Err(error) if error.category() == ErrorCategory::Crash => {
-                return Err(Disagreement::Died);
+        if let Err(error) = &answer
+            && error.category() == ErrorCategory::Crash
+        {
+            return Err(Disagreement::Died);
+        }
+        match Discovery::read(&answer) {
+            Discovery::Stateless(_) => {}
+            Discovery::Retry => {
+                return match initialize.await {
+                    Ok(reply) => self.follow_initialize(asked, Ok(reply)).await,
+                    Err(_) => self.follow_discovery(answer).await,
+                };
             }
-            answer => matches!(Discovery::read(answer), Discovery::Stateless(_)),
-        };
-        if !is_stateless {
-            return self.follow_initialize(asked, initialize.await).await;
+            Discovery::Handshake(_) | Discovery::Gone => {
+                return self.follow_initialize(asked, initialize.await).await;
+            }
         }
         let patience = self.began.elapsed().max(SECOND_ANSWER_MIN);
         match tokio::time::timeout(patience.min(self.time_left()), initialize).await {
-            Ok(Ok(reply)) => self.follow_initialize(asked, Ok(reply)).await,
+            Ok(Ok(reply)) if reply.parse::<InitializeResult>().is_ok() => {
+                self.follow_initialize(asked, Ok(reply)).await
+            }
+            Ok(Err(_)) if self.core.closed().is_some() => Err(Disagreement::Died),
             // It has no handshake.
-            Ok(Err(_)) | Err(_) => self.follow_discovery(answer).await,
+            Ok(_) | Err(_) => self.follow_discovery(answer).await,
         }
     }
 

@@ -70,6 +70,12 @@ const HANGS: &str = "echo=hang add=hang";
 const SEVEN: &str = "tool_1=ok tool_2=ok tool_3=ok tool_4=ok tool_5=ok tool_6=ok tool_7=ok";
 /// One for each answer: to the greeting, the list, two calls, and the last look at the server.
 const NOISE: &str = "noise noise noise noise noise";
+const UNNAMED: &str =
+    "reply_without_id reply_without_id reply_without_id reply_without_id reply_without_id";
+/// Six for each answer, and one more for each call.
+const CHATTER: &str = "noise noise noise noise noise noise noise noise noise noise noise noise \
+    noise noise noise noise noise noise noise noise noise noise noise noise \
+    noise noise noise noise noise noise noise noise";
 
 const HEALTHY: &[Row] = &[
     row(&["normal"], &[], ALL, 0, FINE, ""),
@@ -137,6 +143,10 @@ const HEALTHY: &[Row] = &[
         "echo=ok add=ok lookup=ok store=skipped wait=ok",
         "",
     ),
+    // What breaks the protocol and harms nobody is a warning.
+    row(&["noise"], &[], ALL, 0, FINE, NOISE),
+    row(&["chatty"], &[], ALL, 0, FINE, CHATTER),
+    row(&["null_id"], &[], ALL, 0, FINE, UNNAMED),
     // What only load, or something else that a probe does not do, brings out.
     row(&["cold", "--set", "delay_ms=100"], &[], ALL, 0, FINE, ""),
     row(&["drift"], &[], ALL, 0, FINE, ""),
@@ -222,8 +232,17 @@ const FAULTY: &[Row] = &[
     row(&["deep"], &[], ALL, 1, MALFORMED, ""),
     row(
         &["no_id"],
-        &[],
-        ALL,
+        SHORT,
+        NOT_OVER_HTTP,
+        1,
+        HANGS,
+        "reply_without_id reply_without_id",
+    ),
+    // Over HTTP it is known which answer the body should have been.
+    row(
+        &["no_id"],
+        SHORT,
+        OVER_HTTP,
         1,
         MALFORMED,
         "reply_without_id reply_without_id",
@@ -253,7 +272,7 @@ const FAULTY: &[Row] = &[
         FINE,
         "duplicate_reply duplicate_reply",
     ),
-    row(&["noise"], &[], ALL, 1, FINE, NOISE),
+    row(&["glued"], &[], ALL, 1, FINE, "garbled_reply"),
     row(
         &["huge", "--set", "bytes=3000000"],
         &["--max-frame", "1MiB"],

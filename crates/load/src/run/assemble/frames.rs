@@ -23,7 +23,10 @@ impl RunFacts<'_> {
         let unattributed = counts.iter().filter(|it| may_be_reply(&it.kind));
         let unattributed: u64 = unattributed.map(|it| it.count).sum();
         let (known, unknown) = match transport {
-            "http" => (unattributed, 0),
+            "http" => (
+                unattributed.min(of_category(report, ErrorCategory::Malformed)),
+                0,
+            ),
             _ => (0, unattributed),
         };
         if unanswered > 0 && unanswered <= unknown {

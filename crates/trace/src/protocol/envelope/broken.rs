@@ -112,7 +112,7 @@ pub fn find_messages(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut false_starts = 0;
     let mut place = 0;
-    let begins_as_object = bytes.trim_ascii_start().first() == Some(&b'{');
+    let begins_like_json = matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'}'));
     while false_starts < FALSE_STARTS_MAX && found.len() < FOUND_MAX {
         let rest = bytes.get(place..).unwrap_or_default();
         let Some(start) = memchr::memchr(b'{', rest).map(|offset| place + offset) else {
@@ -125,9 +125,9 @@ pub fn find_messages(bytes: &[u8]) -> Vec<Range<usize>> {
             continue;
         }
         let before = bytes.get(..start).unwrap_or_default().trim_ascii_end();
-        // The beginning of the frame was no message, so that this may be a value in it.
-        let is_value = matches!(before.last(), Some(b':' | b',' | b'['));
-        if is_value && begins_as_object && found.is_empty() {
+        // The frame is broken JSON rather than a line for people, so that this may be a part of it.
+        let is_part = matches!(before.last(), Some(b':' | b',' | b'[' | b'{'));
+        if is_part && begins_like_json && found.is_empty() {
             continue;
         }
         match message_length(rest) {
@@ -209,6 +209,7 @@ mod tests {
     fn a_message_inside_of_a_broken_one_is_none() {
         let nested = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"said":{REPLY}}},"#);
         assert!(found(&nested).is_empty());
+        assert!(found(&format!("}}{{{REPLY}")).is_empty());
         let quoted = format!("INFO {REPLY:?}");
         assert!(found(&quoted).is_empty());
     }
