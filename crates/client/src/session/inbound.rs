@@ -103,7 +103,10 @@ impl Core {
     fn receive_batch(&self, frame: &Bytes) {
         let members = protocol::split_batch(frame);
         // Log lines begin with a bracket, too, and are an array now and then.
-        let members = members.filter(|members| members.iter().any(|it| it.starts_with('{')));
+        let is_batch = |members: &Vec<&str>| {
+            members.is_empty() || members.iter().any(|it| it.starts_with(['{', '[']))
+        };
+        let members = members.filter(is_batch);
         let Some(members) = members else {
             self.receive_broken(frame, "it is not a readable batch");
             return;
@@ -173,6 +176,9 @@ impl Core {
     /// An answer that no call waits for; false if it names nothing that it answers, and nobody takes it.
     fn takes_stray(&self, id: Id<'_>, answer: RawAnswer) -> bool {
         if self.takes_raw(id, answer) {
+            if let Id::Number(number) = id {
+                self.explains_repair(number);
+            }
             return true;
         }
         let names_call = id != Id::None;

