@@ -216,7 +216,8 @@ fn clean_stdout(session: &Session) -> Item {
     if violations.is_empty() {
         return Item::good("protocol", "no problems");
     }
-    let fix = if violations.counts.contains_key(&ViolationKind::Noise) {
+    let has = |kind| violations.counts.contains_key(&kind);
+    let fix = if has(ViolationKind::Noise) || has(ViolationKind::GarbledReply) {
         "write logs to stderr: stdout carries messages only"
     } else {
         "answer every request once, with its own id, as one JSON-RPC message"

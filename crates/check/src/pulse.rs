@@ -50,7 +50,7 @@ impl Pulse {
         if let Some(known) = self.is_answered() {
             return known;
         }
-        let is_answered = is_answer(&session.check_alive(limit).await);
+        let is_answered = session.check_alive(limit).await.is_ok();
         self.note(is_answered, UNANSWERED_MAX);
         is_answered
     }
@@ -82,7 +82,7 @@ impl Pulse {
         if let Some(end) = session.closed() {
             return AfterAnswer::Ended(end);
         }
-        let is_answered = is_answer(&session.check_alive(OUTLIVE_TIMEOUT).await);
+        let is_answered = session.check_alive(OUTLIVE_TIMEOUT).await.is_ok();
         if let Some(end) = session.closed() {
             return AfterAnswer::Ended(end);
         }
@@ -122,19 +122,4 @@ pub(crate) async fn end_within(session: &Session, limit: Duration) -> Option<Fai
     };
     let _ = tokio::time::timeout(limit, ended).await;
     session.closed()
-}
-
-/// Whether anything came back: an error, or something broken, is an answer too.
-fn is_answer(outcome: &Result<Duration, CallError>) -> bool {
-    !outcome.as_ref().is_err_and(|error| {
-        matches!(
-            error.category(),
-            ErrorCategory::Timeout
-                | ErrorCategory::Hang
-                | ErrorCategory::Deadlock
-                | ErrorCategory::Crash
-                | ErrorCategory::Disconnected
-                | ErrorCategory::Cancelled
-        )
-    })
 }

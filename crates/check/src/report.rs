@@ -39,10 +39,11 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         (tool.name.as_str(), reason)
     });
 
-    let violations = report
-        .violations
-        .iter()
-        .map(|finding| Line::of(&finding.message));
+    let (harmless, violations): (Vec<_>, Vec<_>) =
+        report.violations.iter().partition(|it| it.is_warning);
+    let violations = violations.into_iter().map(|it| Line::of(&it.message));
+    let harmless = harmless.into_iter().map(|it| Line::of(&it.message));
+    let warnings = report.warnings.iter().map(Line::from).chain(harmless);
     let stderr = report.stderr.iter().map(|line| printable(line, LINE_MAX));
     let mut document = Document {
         title: format!("Probe of {name}"),
@@ -64,7 +65,7 @@ pub fn probe_document(report: &ProbeReport) -> Document {
             first.table(table),
             not_called(skipped),
             Section::new("Protocol violations").list(violations),
-            Section::new("Warnings").list(&report.warnings),
+            Section::new("Warnings").list(warnings),
             Section::new("The server's stderr ends with").excerpt(stderr),
         ],
         ..Document::default()
@@ -169,6 +170,9 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
 fn violation_hint(kind: &str) -> Message {
     match kind {
         "noise" => "write logs to stderr: stdout carries messages only".into(),
+        "garbled_reply" => {
+            "write logs to stderr, and each message with its line break in one write".into()
+        }
         "unresponsive" => {
             "look for what the last call leaves behind: a lock held, a loop, a panic".into()
         }

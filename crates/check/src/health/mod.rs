@@ -403,7 +403,14 @@ impl<'a> Prober<'a> {
             }
         }
         let mut report = self.first;
-        report.violations = self.violations.iter().map(finding).collect();
+        let has_failed = report.called().any(ToolHealth::is_failure);
+        let violations = self.violations.iter();
+        report.violations = violations
+            .map(|violation| Finding {
+                is_warning: violation.kind.is_harmless() && !has_failed,
+                ..finding(violation)
+            })
+            .collect();
         report.violations.append(&mut self.findings);
         let exercised = report
             .tools

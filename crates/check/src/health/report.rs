@@ -78,12 +78,16 @@ pub struct Coverage {
 }
 
 /// A violation of the protocol.
+#[sparse(marked)]
 #[data(Eq)]
 pub struct Finding {
     /// What kind, in `snake_case`.
     pub kind: String,
     /// What exactly.
     pub message: Message,
+    /// Whether it is only a warning: every call was answered all the same.
+    #[sparse]
+    pub is_warning: bool,
 }
 
 /// How one tool fared.
@@ -129,7 +133,7 @@ impl ProbeReport {
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
         if self.partial {
             ProbeOutcome::Interrupted
-        } else if has_failed || !self.violations.is_empty() {
+        } else if has_failed || self.violations.iter().any(|found| !found.is_warning) {
             ProbeOutcome::Failed
         } else if has_succeeded {
             ProbeOutcome::Passed
@@ -162,6 +166,7 @@ impl Finding {
         Self {
             kind: kind.to_owned(),
             message: message.into(),
+            is_warning: false,
         }
     }
 }

@@ -1,17 +1,26 @@
 //! Agreeing with a server on a revision, over one connection.
 //!
 //! In `auto` the stateless question `server/discover` goes first. Silence means nothing yet: after
-//! a second `initialize` is sent too and the first valid answer wins.
+//! a second `initialize` is sent too. A server that was only slow to start answers both. Then the
+//! handshake counts, for with it the server entered that era.
+
+use std::pin::Pin;
 
 use super::prelude::*;
 use crate::transport;
 
 /// How long `server/discover` is left alone before `initialize` is sent too.
 const DISCOVER_HEAD_START: Duration = Duration::from_secs(1);
+/// How long at least the answer to `initialize` is waited for once `server/discover` was answered: a server that
+/// was slow to answer the first question may be as slow with the second.
+const SECOND_ANSWER_MIN: Duration = Duration::from_secs(2);
 /// How often a refused version is answered with another try.
 const VERSION_TRIES_MAX: u32 = 3;
 /// How much of a revision that nobody knows is shown.
 const CHOSEN_CHARACTERS_MAX: usize = 60;
+
+/// A question of the opening that is under way.
+type Question = Pin<Box<Call>>;
 
 /// What was agreed on, and whether that is not what was asked for.
 pub type Agreed = (ServerFacts, Option<RevisionMismatch>);
@@ -121,26 +130,65 @@ impl Attempt {
         let mut initialize = Box::pin(self.start_handshake(Revision::LATEST_HANDSHAKE)?);
         tokio::select! {
             biased;
-            answer = &mut discover => match &answer {
-                Err(error) if error.category() == ErrorCategory::Crash => Err(Disagreement::Died),
-                _ if matches!(Discovery::read(&answer), Discovery::Stateless(_)) => {
-                    self.follow_discovery(answer).await
-                }
-                _ => {
-                    let answer = initialize.await;
-                    self.follow_initialize(Revision::LATEST_HANDSHAKE, answer).await
-                }
-            },
-            answer = &mut initialize => match answer {
-                Ok(reply) => self.follow_initialize(Revision::LATEST_HANDSHAKE, Ok(reply)).await,
-                // The answer to the first question may still come and be a good one.
-                Err(error) if error.error.is_some() => {
-                    let answer = discover.await;
-                    self.follow_discovery(answer).await
-                }
-                Err(error) if error.category() == ErrorCategory::Crash => Err(Disagreement::Died),
-                Err(error) => Err(error.into()),
-            },
+            answer = &mut initialize => self.after_initialize(answer, discover).await,
+            answer = &mut discover => self.after_discovery(answer, initialize).await,
+        }
+    }
+
+    /// Both questions were sent, and `server/discover` was answered first.
+    async fn after_discovery(
+        &self,
+        answer: Result<Reply, CallError>,
+        initialize: Question,
+    ) -> Result<Agreed, Disagreement> {
+        let asked = Revision::LATEST_HANDSHAKE;
+        if let Err(error) = &answer
+            && error.category() == ErrorCategory::Crash
+        {
+            return Err(Disagreement::Died);
+        }
+        match Discovery::read(&answer) {
+            Discovery::Stateless(_) => {}
+            Discovery::Retry => {
+                return match initialize.await {
+                    Ok(reply) => self.follow_initialize(asked, Ok(reply)).await,
+                    Err(_) => self.follow_discovery(answer).await,
+                };
+            }
+            Discovery::Handshake(_) | Discovery::Gone => {
+                return self.follow_initialize(asked, initialize.await).await;
+            }
+        }
+        let patience = self.began.elapsed().max(SECOND_ANSWER_MIN);
+        match tokio::time::timeout(patience.min(self.time_left()), initialize).await {
+            Ok(Ok(reply)) if reply.parse::<InitializeResult>().is_ok() => {
+                self.follow_initialize(asked, Ok(reply)).await
+            }
+            Ok(Err(_)) if self.core.closed().is_some() => Err(Disagreement::Died),
+            // It has no handshake.
+            Ok(_) | Err(_) => self.follow_discovery(answer).await,
+        }
+    }
+
+    /// Both questions were sent, and `initialize` was answered first.
+    async fn after_initialize(
+        &self,
+        answer: Result<Reply, CallError>,
+        discover: Question,
+    ) -> Result<Agreed, Disagreement> {
+        let asked = Revision::LATEST_HANDSHAKE;
+        let error = match answer {
+            Err(error) if error.category() == ErrorCategory::Crash => {
+                return Err(Disagreement::Died);
+            }
+            Err(error) if error.is_answer() && other_version(&error, asked).is_none() => error,
+            answer => return self.follow_initialize(asked, answer).await,
+        };
+        // The server lives, so the answer to the first question may still come and be a good one.
+        let answer = discover.await;
+        match Discovery::read(&answer) {
+            Discovery::Gone => Err(error.into()),
+            _ => self.follow_discovery(answer).await,
         }
     }
 
@@ -295,7 +343,9 @@ impl Attempt {
             ErrorCategory::Timeout if error.request_id > 0 => {
                 let waited = self.server.startup_timeout;
                 let state = self.core.lock();
-                let Some(violation) = state.violations.first.first() else {
+                // A log line is no answer.
+                let mut answers = state.violations.first.iter();
+                let Some(violation) = answers.find(|it| it.kind != ViolationKind::Noise) else {
                     return ConnectError::Silent { waited, stderr };
                 };
                 // It did answer, only not what was asked.

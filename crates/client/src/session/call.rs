@@ -115,6 +115,21 @@ impl CallError {
         self.error.as_ref().map(|error| error.code)
     }
 
+    /// Whether something came back, so that the server lives: an error, or something broken, is an answer too.
+    pub fn is_answer(&self) -> bool {
+        let is_late = self.category() == ErrorCategory::Hang && self.reply.is_some();
+        is_late
+            || !matches!(
+                self.category(),
+                ErrorCategory::Timeout
+                    | ErrorCategory::Hang
+                    | ErrorCategory::Deadlock
+                    | ErrorCategory::Crash
+                    | ErrorCategory::Disconnected
+                    | ErrorCategory::Cancelled
+            )
+    }
+
     /// Whether the answer was larger than the limit.
     pub fn is_oversized(&self) -> bool {
         self.failure.is_oversized()

@@ -11,9 +11,10 @@ use std::task::Waker;
 use super::deadlines::{earliest, watch_deadlines};
 use super::prelude::*;
 use super::raw::RawTraffic;
+use super::unreadable::Repaired;
 
 /// How many given-up requests are remembered, so that a late answer is known for what it is.
-const ABANDONED_MAX: usize = 65_536;
+pub const REMEMBERED_MAX: usize = 65_536;
 
 /// The state that the session, its calls and its channel share.
 pub struct Core {
@@ -33,6 +34,8 @@ pub struct State {
     pub next_id: u64,
     pub waiting: FxHashMap<u64, Waiting>,
     pub abandoned: FxHashSet<u64>,
+    /// The calls whose reply was taken from a frame that was no proper one.
+    pub repaired: FxHashMap<u64, Repaired>,
     pub closed: Option<Failure>,
     /// We are ending the session: how the server takes that is no crash in the middle of it.
     pub is_ending: bool,
@@ -325,10 +328,10 @@ impl Core {
         true
     }
 
-    /// The only call in flight, if there is exactly one.
+    /// The only request that a reply can be for, if there is exactly one.
     pub fn only_call(&self) -> Option<u64> {
         let state = self.lock();
-        let mut unanswered = state.unanswered();
+        let mut unanswered = state.unanswered().chain(state.abandoned.iter().copied());
         let first = unanswered.next()?;
         unanswered.next().is_none().then_some(first)
     }
@@ -379,7 +382,7 @@ impl State {
     }
 
     pub fn remember_abandoned(&mut self, id: u64) {
-        if self.abandoned.len() < ABANDONED_MAX {
+        if self.abandoned.len() < REMEMBERED_MAX {
             self.abandoned.insert(id);
         }
     }

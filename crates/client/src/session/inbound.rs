@@ -1,12 +1,12 @@
 //! What arrives: answers find their call, requests of the server get an answer, and whatever is
-//! neither is reported.
+//! neither is reported. What cannot be read goes on to `unreadable.rs`.
 
 use mcprove_trace::protocol::Message;
 
 use super::prelude::*;
 
 /// How much of something unreadable is shown.
-const SHOWN_CHARACTERS: usize = 120;
+pub const SHOWN_CHARACTERS: usize = 120;
 /// The code of an answer that we cannot give.
 const INTERNAL_ERROR: i64 = -32603;
 
@@ -80,18 +80,9 @@ impl Inbox for Core {
         }
         match &failure.detail {
             Detail::Oversized { size, head } => {
-                if !self.settle_named(head, failure.clone()) {
-                    // A message that was cut short comes this way too.
-                    let is_oversized = *size > self.options.max_frame as u64;
-                    let kind = if is_oversized {
-                        ViolationKind::Oversized
-                    } else {
-                        ViolationKind::InvalidMessage
-                    };
-                    self.violate(kind, failure.message);
-                }
+                self.receive_unfinished(*size, head, failure.clone());
             }
-            _ => self.violate(ViolationKind::Refused, failure.message),
+            _ => drop(self.violate(ViolationKind::Refused, failure.message)),
         }
     }
 
@@ -110,7 +101,13 @@ impl Inbox for Core {
 
 impl Core {
     fn receive_batch(&self, frame: &Bytes) {
-        let Some(members) = protocol::split_batch(frame) else {
+        let members = protocol::split_batch(frame);
+        // Log lines begin with a bracket, too, and are an array now and then.
+        let is_batch = |members: &Vec<&str>| {
+            members.is_empty() || members.iter().any(|it| it.starts_with(['{', '[']))
+        };
+        let members = members.filter(is_batch);
+        let Some(members) = members else {
             self.receive_broken(frame, "it is not a readable batch");
             return;
         };
@@ -130,58 +127,58 @@ impl Core {
     }
 
     fn receive_message(&self, frame: &Bytes) {
-        let envelope = match Envelope::parse(frame) {
-            Ok(envelope) => envelope,
-            Err(error) => {
-                let reason = error.to_string();
-                self.receive_broken(frame, &reason);
-                return;
-            }
-        };
+        match Envelope::parse(frame) {
+            Ok(envelope) => self.receive_envelope(frame, &envelope),
+            Err(error) => self.receive_broken(frame, &error.to_string()),
+        }
+    }
+
+    pub fn receive_envelope(&self, frame: &Bytes, envelope: &Envelope<'_>) {
         match envelope.classify() {
             Message::Response { id, result } => {
-                if let Id::Number(number) = id {
-                    let span = protocol::span_of(frame, result);
-                    if self.settle(number, Ending::Result(frame.clone(), span)) {
-                        return;
-                    }
+                if self.settle_with_result(frame, id, result) {
+                    return;
                 }
-                if !self.takes_stray(id, RawAnswer::of_result(result)) {
-                    self.receive_unattributed(frame, "a result without an id");
+                self.takes_stray(id, RawAnswer::of_result(result));
+                // Only an error may lack its id, and only where the request could not be read.
+                if id == Id::None {
+                    let message = format!("a result without an id: {}", show(frame));
+                    self.violate(ViolationKind::ReplyWithoutId, message);
                 }
             }
             Message::Error { id, error } => {
-                let is_settled =
-                    matches!(id, Id::Number(number) if self.settle(number, error_ending(error)));
-                if !is_settled && !self.takes_stray(id, RawAnswer::of_error(error)) {
-                    self.receive_error_without_id(error);
+                if !self.settle_with_error(id, error)
+                    && !self.takes_stray(id, RawAnswer::of_error(error))
+                {
+                    self.refuse_error_without_id(error);
                 }
             }
             Message::Notification { method, params } => self.receive_notification(method, params),
             Message::Request { id, method, params } => self.answer(id, method, params),
-            Message::Invalid {
-                id: Id::Number(id),
-                reason,
-            } => {
-                let failure = Failure::malformed(format!(
-                    "the reply is not a valid JSON-RPC message: {reason}"
-                ));
-                let shown = show(frame);
-                let broken = RawAnswer::new(true, &format!("a broken answer: {shown}"));
-                if !self.settle(id, Ending::Failure(failure))
-                    && !self.takes_raw(Id::Number(id), broken)
-                {
-                    let message = format!("{reason}: {shown}");
-                    self.violate(ViolationKind::InvalidMessage, message);
-                }
-            }
-            Message::Invalid { reason, .. } => self.receive_unattributed(frame, reason),
+            Message::Invalid { id, reason } => self.receive_invalid(frame, envelope, id, reason),
         }
+    }
+
+    /// Ends the call that is answered with this result, if one is.
+    pub fn settle_with_result(&self, frame: &Bytes, id: Id<'_>, result: &str) -> bool {
+        let Id::Number(number) = id else {
+            return false;
+        };
+        let span = protocol::span_of(frame, result);
+        self.settle(number, Ending::Result(frame.clone(), span))
+    }
+
+    /// Ends the call that is answered with this error, if one is.
+    pub fn settle_with_error(&self, id: Id<'_>, error: &str) -> bool {
+        matches!(id, Id::Number(number) if self.settle(number, error_ending(error)))
     }
 
     /// An answer that no call waits for; false if it names nothing that it answers, and nobody takes it.
     fn takes_stray(&self, id: Id<'_>, answer: RawAnswer) -> bool {
         if self.takes_raw(id, answer) {
+            if let Id::Number(number) = id {
+                self.explains_repair(number);
+            }
             return true;
         }
         let names_call = id != Id::None;
@@ -191,64 +188,7 @@ impl Core {
         names_call
     }
 
-    /// Something that does not parse. If it names a waiting request, or could only be the reply
-    /// to one, that request is over; otherwise it is noise.
-    fn receive_broken(&self, frame: &Bytes, reason: &str) {
-        if let Some(handler) = &self.options.on_noise {
-            self.call_handler("the handler of noise", || handler(frame));
-        }
-        let looks_like_message = frame.trim_ascii_start().first() == Some(&b'{');
-        if !looks_like_message {
-            self.violate(ViolationKind::Noise, show(frame));
-            return;
-        }
-        let failure = Failure::malformed(format!(
-            "the reply is not valid JSON ({reason}): {}",
-            show(frame)
-        ));
-        if !self.settle_named(frame, failure) {
-            let message = format!("{reason}: {}", show(frame));
-            self.violate(ViolationKind::InvalidMessage, message);
-        }
-    }
-
-    /// Ends the call that broken bytes name, or could only be the answer to; false if there is none.
-    fn settle_named(&self, bytes: &[u8], failure: Failure) -> bool {
-        let id = protocol::find_id(bytes).filter(|id| self.is_waiting(*id));
-        let id = id.or_else(|| self.only_call());
-        id.is_some_and(|id| self.settle(id, Ending::Failure(failure)))
-    }
-
-    /// A reply that says of no request that it is its reply.
-    fn receive_unattributed(&self, frame: &Bytes, reason: &str) {
-        self.violate(
-            ViolationKind::ReplyWithoutId,
-            format!("{reason}: {}", show(frame)),
-        );
-        if let Some(id) = self.only_call() {
-            let failure = Failure::malformed(format!("the reply is broken: {reason}"));
-            self.settle(id, Ending::Failure(failure));
-        }
-    }
-
-    /// JSON-RPC allows an error without an id where the request could not be read.
-    fn receive_error_without_id(&self, error: &str) {
-        match (self.only_call(), protocol::parse_bounded::<RpcError>(error)) {
-            (Some(id), Ok(error)) => {
-                self.settle(id, Ending::Error(error));
-            }
-            (_, parsed) => {
-                let text =
-                    parsed.map_or_else(|_| shorten(error, SHOWN_CHARACTERS), |error| error.message);
-                self.violate(
-                    ViolationKind::ReplyWithoutId,
-                    format!("an error without an id: {text}"),
-                );
-            }
-        }
-    }
-
-    fn receive_notification(&self, method: &str, params: &str) {
+    pub fn receive_notification(&self, method: &str, params: &str) {
         match method {
             "notifications/progress" => self.receive_progress(params),
             "notifications/cancelled" => self.receive_cancellation(params),
@@ -271,7 +211,7 @@ impl Core {
     }
 
     /// Calls what the user of the session handed in. A panic in it is noted, and the session goes on.
-    fn call_handler(&self, name: &str, call: impl FnOnce()) {
+    pub fn call_handler(&self, name: &str, call: impl FnOnce()) {
         if let Err(words) = contain_call(call) {
             self.note_panic(name, &words);
         }
@@ -292,7 +232,7 @@ impl Core {
     }
 
     /// Answers a request of the server, at once.
-    fn answer(&self, id: Id<'_>, method: &str, params: &str) {
+    pub fn answer(&self, id: Id<'_>, method: &str, params: &str) {
         if self.lock().revision.map(Revision::era) == Some(Era::Stateless) {
             self.violate(
                 ViolationKind::UnexpectedRequest,
@@ -311,10 +251,12 @@ impl Core {
         self.send_aside(&bytes, OutgoingKind::Reply, "");
     }
 
-    pub fn violate(&self, kind: ViolationKind, message: String) {
-        if !self.is_injecting() {
-            self.lock().violations.add(kind, message);
+    /// Notes a violation, and tells its place among those that are kept with their text.
+    pub fn violate(&self, kind: ViolationKind, message: String) -> Option<usize> {
+        if self.is_injecting() {
+            return None;
         }
+        self.lock().violations.add(kind, message)
     }
 }
 

@@ -19,6 +19,9 @@ mod stray_cancel;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod unreadable;
+#[cfg(test)]
+mod unreadable_tests;
 mod violation;
 
 use tokio::sync::Mutex;
@@ -40,7 +43,7 @@ pub use violation::{Violation, ViolationKind, Violations};
 /// What the files of this folder use of each other.
 mod prelude {
     pub use super::call::{Ending, InFlight};
-    pub use super::core::{Core, Waiting};
+    pub use super::core::{Core, State, Waiting};
     pub use super::inbound::{SessionInbox, on_one_line, show};
     pub use super::request::Label;
     pub use super::stray_cancel::CancelWatch;
@@ -259,7 +262,7 @@ impl Session {
     }
 
     /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era. An error is an answer, too:
-    /// not every server knows these methods. Returns how long the answer took.
+    /// not every server knows these methods. So is something broken. Returns how long the answer took.
     pub async fn check_alive(&self, timeout: Duration) -> Result<Duration, CallError> {
         let method = match self.era() {
             Era::Handshake => "ping",
@@ -267,7 +270,7 @@ impl Session {
         };
         let began = Instant::now();
         match self.request(&Request::new(method).timeout(timeout)).await {
-            Err(error) if error.code().is_none() => Err(error),
+            Err(error) if !error.is_answer() => Err(error),
             _ => Ok(began.elapsed()),
         }
     }

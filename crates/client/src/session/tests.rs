@@ -148,7 +148,7 @@ async fn failures_fall_in_exactly_one_category() {
         ("error", ErrorCategory::ProtocolError),
         ("lazy_init", ErrorCategory::Timeout),
         ("bad_utf8", ErrorCategory::Malformed),
-        ("no_id", ErrorCategory::Malformed),
+        ("no_id", ErrorCategory::Timeout),
     ];
     for (mode, category) in cases {
         let error = fails_with(mode).await;

@@ -11,10 +11,12 @@ const MESSAGE_CHARACTERS_MAX: usize = 500;
 /// A kind of protocol violation.
 #[choice(Copy, Eq, PartialOrd, Ord)]
 pub enum ViolationKind {
-    /// Something that is no JSON, such as a log line on stdout.
+    /// Something that is no message, such as a log line on stdout.
     Noise,
     /// JSON that is no valid JSON-RPC message, or a broken one.
     InvalidMessage,
+    /// A reply with other output on its line: a log line that did not end, or another message.
+    GarbledReply,
     /// A second answer to a request.
     DuplicateReply,
     /// An answer to a request that was never sent.
@@ -34,11 +36,25 @@ pub enum ViolationKind {
 }
 
 impl ViolationKind {
+    /// Whether it harms nobody as long as every request gets its answer all the same.
+    pub const fn is_harmless(self) -> bool {
+        matches!(self, Self::Noise | Self::ReplyWithoutId)
+    }
+
+    /// Whether it may be the reply to a request that then seems to have none.
+    pub const fn may_be_reply(self) -> bool {
+        matches!(
+            self,
+            Self::InvalidMessage | Self::UnknownReply | Self::ReplyWithoutId | Self::Oversized
+        )
+    }
+
     /// What the kind means, in one line.
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::Noise => "wrote something that is not a message",
             Self::InvalidMessage => "wrote a broken message",
+            Self::GarbledReply => "mixed a reply with other output on one line",
             Self::DuplicateReply => "answered a request twice",
             Self::UnknownReply => "answered a request that was never sent",
             Self::ReplyWithoutId => "wrote an answer that names no request",
@@ -70,13 +86,35 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub fn add(&mut self, kind: ViolationKind, message: impl Into<String>) {
+    /// Adds one, and tells its place among those that are kept.
+    pub fn add(&mut self, kind: ViolationKind, message: impl Into<String>) -> Option<usize> {
         *self.counts.entry(kind).or_default() += 1;
-        if self.first.len() < KEPT_MAX {
+        let place = self.first.len();
+        let is_kept = place < KEPT_MAX;
+        if is_kept {
             self.first.push(Violation {
                 kind,
                 message: shorten(&message.into(), MESSAGE_CHARACTERS_MAX),
             });
+        }
+        is_kept.then_some(place)
+    }
+
+    /// One of `from` turned out to be one of `to`: the kept one in this place, or one that is only counted. One that
+    /// was found out before stays as it is.
+    pub fn reclassify(&mut self, place: Option<usize>, from: ViolationKind, to: ViolationKind) {
+        if let Some(kept) = place.and_then(|place| self.first.get_mut(place)) {
+            if kept.kind != from {
+                return;
+            }
+            kept.kind = to;
+        }
+        if let Some(count) = self.counts.get_mut(&from) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&from);
+            }
+            *self.counts.entry(to).or_default() += 1;
         }
     }
 

@@ -136,7 +136,6 @@ impl ConnectionSlot {
         let old = lock(&self.current).take();
         if let Some(old) = old {
             // What is left of the old server must not stay; nobody needs to wait for that.
-            old.connection.note_violations();
             tokio::spawn(async move { old.connection.end().await });
         }
         let context = &self.context;
@@ -207,7 +206,6 @@ impl ConnectionSlot {
         let session = lock(&self.current).take();
         if let Some(session) = session {
             session.connection.end().await;
-            session.connection.note_violations();
         }
     }
 }

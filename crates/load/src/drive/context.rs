@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use mcprove_arguments::Folder;
+use mcprove_client::session::ViolationKind;
 
 use crate::faulty::Faults;
 use crate::prelude::*;
@@ -240,6 +241,8 @@ pub struct Connection {
     /// Its number in events.
     pub number: u32,
     context: RunContext,
+    /// The violations that were noted already, by kind.
+    noted: Mutex<BTreeMap<ViolationKind, u64>>,
 }
 
 impl Connection {
@@ -252,6 +255,8 @@ impl Connection {
             let timeout = describe_duration(self.context.server.shutdown_timeout);
             self.context.fact(&timeout, &StayedFact {});
         }
+        // The last words count, too.
+        self.note_violations();
     }
 
     /// Makes a call, which counts in that phase.
@@ -266,9 +271,8 @@ impl Connection {
         self.session.kill();
     }
 
-    /// Ends the session with what the server did on it noted; one that is `stuck` will not end by itself.
+    /// Ends the session; one that is `stuck` will not end by itself.
     pub async fn finish(&self, is_stuck: bool) {
-        self.note_violations();
         if is_stuck {
             self.kill();
         } else {
@@ -279,7 +283,6 @@ impl Connection {
     /// Ends a session of which nothing more is wanted. A process of ours is not waited for: it may take its time to
     /// leave a session that was short.
     pub async fn dismiss(&self) {
-        self.note_violations();
         if self.session.process().is_some() {
             self.session.abandon();
             self.kill();
@@ -287,15 +290,21 @@ impl Connection {
         self.end().await;
     }
 
-    /// Notes what the server did on the session that the protocol does not allow.
-    pub fn note_violations(&self) {
+    /// Notes what the server did on the session that the protocol does not allow, as far as it is not noted yet.
+    fn note_violations(&self) {
         let violations = self.session.violations();
+        let mut noted = lock(&self.noted);
         for (kind, count) in &violations.counts {
+            let before = noted.insert(*kind, *count).unwrap_or_default();
+            let count = count.saturating_sub(before);
+            if count == 0 {
+                continue;
+            }
             let mut examples = violations.first.iter();
             let example = examples.find(|violation| violation.kind == *kind);
             let fact = ViolationFact {
                 kind: json!(kind).as_str().unwrap_or_default().to_owned(),
-                count: *count,
+                count,
                 example: example.map_or_else(String::new, |example| example.message.clone()),
             };
             self.context.fact(kind.explanation(), &fact);
@@ -317,8 +326,10 @@ impl Connection {
     }
 }
 
+/// However a session ends, what was seen on it is noted.
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.note_violations();
         self.look_away();
     }
 }
@@ -429,6 +440,7 @@ impl RunContext {
             session,
             number,
             context: self.clone(),
+            noted: Mutex::default(),
         })
     }
 

@@ -13,7 +13,7 @@ fn the_demo_passes_and_tells_what_it_caught() {
         "\n7. ",
         "DEADLOCK",
         "`echo`",
-        "mcprove probe --call-timeout 3s -- mcprove fixture noise",
+        "mcprove probe --call-timeout 3s -- mcprove fixture glued",
         "create_issue",
     ] {
         assert!(output.stdout.contains(words), "{words}: {output:?}");

@@ -1,9 +1,11 @@
 //! Servers that do not get as far as a call.
 
-use crate::support::{Comparison, Fixture, MCPROVE, assert_snapshot, in_parallel, probe, run};
+use crate::support::{
+    Comparison, Fixture, MCPROVE, assert_snapshot, in_parallel, outcomes, probe, run, violations,
+};
 
 /// The built-in servers of this kind.
-pub const MODES: [&str; 4] = ["exit_at_start", "silent", "deaf", "slow_init"];
+pub const MODES: [&str; 5] = ["exit_at_start", "silent", "deaf", "slow_init", "slow_start"];
 const TRANSPORTS: [&str; 4] = ["stdio", "http", "sse", "ws"];
 
 /// The arguments that lead to a mode over a transport, and the server if it is a process of ours.
@@ -97,6 +99,23 @@ fn a_server_that_starts_slowly_needs_a_large_startup_timeout() {
             comparison.same("exit code", output.code, Some(2));
             assert_snapshot!("probe_slow_init", output.stderr);
         }
+        drop(running);
+        comparison.finish(&output)
+    });
+}
+
+#[test]
+fn a_server_that_answers_both_questions_is_of_the_handshake_era() {
+    let mode = ["slow_start", "--set", "delay_ms=1500"];
+    in_parallel(TRANSPORTS, |transport| {
+        let (words, running) = target(transport, &mode);
+        let output = probe(&words);
+        let mut comparison = Comparison::new(transport);
+        comparison.same("exit code", output.code, Some(0));
+        let report = output.report();
+        comparison.same("era", report.era.as_str(), "handshake");
+        comparison.same("tools", outcomes(&report), "echo=ok add=ok");
+        comparison.same("violations", violations(&report), "");
         drop(running);
         comparison.finish(&output)
     });

@@ -10,4 +10,5 @@ mod fuzzer;
 mod interrupted_call;
 mod race_check;
 mod reconnect;
+mod stray_output;
 mod support;

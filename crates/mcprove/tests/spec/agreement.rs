@@ -7,7 +7,7 @@ use mcprove_trace::protocol::Revision;
 use serde_json::{Value, json};
 
 use crate::peer::{
-    Wire, connect, discover_result, eventually, initialize_result, open, options, try_connect,
+    Recorded, Wire, connect, discover_result, initialize_result, open, options, try_connect,
 };
 
 const AUTO: ProtocolChoice = ProtocolChoice::Auto;
@@ -144,15 +144,18 @@ async fn a_refused_handshake_is_tried_once_more_with_what_is_offered() {
 }
 
 /// Answers both questions once both have come: `first` now, the other a moment later.
-async fn both_asked(first: &'static str) -> Session {
+async fn both_asked(first: &'static str) -> (Session, Recorded) {
     let mut questions: Vec<Value> = Vec::new();
     let (session, recorded) = connect(options(AUTO), move |message, wire| {
         let is_question = is_method(message, "server/discover") || is_method(message, "initialize");
+        if is_method(message, "ping") {
+            wire.answer(message, &json!({}));
+        }
         if !is_question {
             return;
         }
         questions.push(message.clone());
-        if questions.len() < 2 {
+        if questions.len() != 2 {
             return;
         }
         let mut questions = questions.clone();
@@ -166,25 +169,50 @@ async fn both_asked(first: &'static str) -> Session {
         });
     })
     .await;
-    eventually("the late answer", || {
-        Some(()).filter(|()| session.late_replies() == 1)
-    })
-    .await;
     assert!(
         session.violations().is_empty(),
         "{:?}",
         session.violations()
     );
     assert!(recorded.of("notifications/cancelled").is_empty());
-    session
+    (session, recorded)
 }
 
 #[tokio::test]
-async fn the_first_valid_answer_wins() {
+async fn where_both_questions_are_answered_the_handshake_counts() {
     let (stateless, handshake) =
         tokio::join!(both_asked("server/discover"), both_asked("initialize"));
-    assert_eq!(stateless.facts().revision, Revision::V2026_07_28);
-    assert_eq!(handshake.facts().revision, Revision::V2025_11_25);
+    for (session, recorded) in [stateless, handshake] {
+        assert_eq!(session.facts().revision, Revision::V2025_11_25);
+        recorded.wait_for("notifications/initialized", 1).await;
+        // What follows is of that era.
+        session.check_alive(Duration::from_secs(5)).await.unwrap();
+        let ping = recorded.of("ping");
+        assert_eq!((ping.len(), recorded.of("server/discover").len()), (1, 1));
+        assert!(ping[0].pointer("/params/_meta").is_none(), "{ping:?}");
+        assert!(session.violations().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_handshake_that_is_refused_or_ignored_leaves_the_stateless_era() {
+    let opened = |has_refusal: bool| async move {
+        let mut discover = None;
+        let (session, _) = connect(options(AUTO), move |message, wire| {
+            if is_method(message, "server/discover") {
+                discover = Some(message.clone());
+            } else if is_method(message, "initialize") {
+                open(discover.as_ref().unwrap(), wire);
+                if has_refusal {
+                    wire.refuse(message, &json!({ "code": -32601, "message": "no" }));
+                }
+            }
+        })
+        .await;
+        session.facts().revision
+    };
+    let (refused, ignored) = tokio::join!(opened(true), opened(false));
+    assert_eq!([refused, ignored], [Revision::V2026_07_28; 2]);
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ async fn examine(
     shows_life: bool,
 ) -> Result<Duration, Harm> {
     use ErrorCategory::{
-        Deadlock, Disconnected, Hang, ProtocolError, ServerError, Timeout, ToolError,
+        Deadlock, Disconnected, Hang, Malformed, ProtocolError, ServerError, Timeout, ToolError,
     };
     let session = &connection.session;
     let is_alive = session.check_alive(threshold).await.is_ok();
@@ -172,6 +172,8 @@ async fn examine(
         (Ok(reply), _) => return Ok(reply.duration),
         // Late is not never.
         (Err(error), _) if error.category() == Hang => return Ok(error.duration),
+        // A broken reply is a finding of its own, and no harm that a cancellation did.
+        (Err(error), None) if error.category() == Malformed => return Ok(error.duration),
         (Err(_), Some(failure)) => (format!("the server is gone: {}", failure.message), false),
         (Err(error), None) => match error.category() {
             Disconnected => (format!("the server is gone: {error}"), false),

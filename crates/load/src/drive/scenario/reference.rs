@@ -128,11 +128,11 @@ pub fn missing(detector: &str) -> Verdict {
     )
 }
 
-/// Whether a failed call was answered at all, late or with an error; over HTTP, perhaps by a status.
+/// Whether a failed call was answered at all: late, with an error or with something broken; over HTTP, perhaps by a status.
 pub fn is_answer(error: &CallError) -> bool {
     let is_refusal = matches!(
         error.failure.detail,
         Detail::Status(_) | Detail::SessionExpired | Detail::Error(_)
     );
-    error.reply.is_some() || error.error.is_some() || is_refusal
+    error.is_answer() || is_refusal
 }

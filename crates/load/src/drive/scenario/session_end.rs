@@ -161,13 +161,15 @@ impl SessionEnds {
         let connection = &visit.connection;
         let listed = connection.session.list_tools().await;
         let outcome = connection.call(&reference.call, phase).await;
-        // A late answer is an answer, and a call that is still queued may get one.
-        let is_waiting = |error: &CallError| {
-            reference::is_answer(error) && error.category() == ErrorCategory::Hang
-                || error.failure.detail == Detail::Queued
+        // A late answer is an answer, a call that is still queued may get one, and something broken is reported as such.
+        let is_failure = |error: &CallError| {
+            let is_late = reference::is_answer(error) && error.category() == ErrorCategory::Hang;
+            let is_queued = error.failure.detail == Detail::Queued;
+            !is_late && !is_queued && error.category() != ErrorCategory::Malformed
         };
-        let has_failed = outcome.is_err_and(|error| !is_waiting(&error));
-        if listed.is_err() || has_failed {
+        if listed.is_err_and(|error| is_failure(&error))
+            || outcome.is_err_and(|error| is_failure(&error))
+        {
             self.count(|sessions| sessions.failed_calls += 1);
         }
         Some(visit)
@@ -210,7 +212,6 @@ impl SessionEnds {
         if let Some(process) = session.process() {
             self.count_zombies(process).await;
         }
-        visit.connection.note_violations();
         if style == ExitStyle::Abandoned {
             self.count(|sessions| sessions.abandoned += 1);
             session.abandon();

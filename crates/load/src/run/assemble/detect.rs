@@ -3,6 +3,7 @@
 use mcprove_score::{coverage, deadlock, generator, isolation, starts};
 use mcprove_trace::panic_guard::contain_call;
 
+use super::frames::of_category;
 use super::without_answer;
 use crate::drive::scenario::ProbeFact;
 use crate::prelude::*;
@@ -21,15 +22,13 @@ impl RunFacts<'_> {
         self.detect_deadlock(report)?;
         self.conclude(report)?;
         self.detect_resource_leaks(report);
-        let violations = self.detect_violations()?;
-        report.verdicts.push(violations);
+        self.detect_violations(report)?;
         report.verdicts.extend(self.detect_stray_cancels()?);
         report.verdicts.extend(self.detect_revision()?);
         let limit = self.header.thresholds.error_rate;
         let starts = report.starts.as_ref();
         let starts = starts.and_then(|starts| starts::verdict(starts, limit));
         report.verdicts.extend(starts);
-        report.verdicts.extend(broken_calls(report));
         report.verdicts.extend(self.detect_lost_sessions()?);
         report.verdicts.extend(self.detect_stays());
         report.verdicts.extend(self.detect_errors(report));
@@ -154,45 +153,6 @@ impl RunFacts<'_> {
         Ok(())
     }
 
-    fn detect_violations(&self) -> FactResult<Verdict> {
-        let violations: Vec<ViolationFact> = self.all()?;
-        let mut counts = BTreeMap::<&str, (u64, &str)>::new();
-        for violation in &violations {
-            counts
-                .entry(&violation.kind)
-                .or_insert((0, &violation.example))
-                .0 += violation.count;
-        }
-        let was_answered = self.total.succeeded() > 0;
-        let verdict = if !counts.is_empty() {
-            let list: Vec<String> = counts
-                .iter()
-                .map(|(kind, (count, example))| format!("{count} × {kind} (such as: {example})"))
-                .collect();
-            Verdict::critical(
-                "protocol",
-                format!("The server broke the protocol: {}.", list.join("; ")),
-                sentence!("`mcprove probe` with the same server shows more; keep logs on stderr"),
-            )
-        } else if self.was_killed {
-            Verdict::inconclusive(
-                "protocol",
-                "The run was killed before it noted whether the server kept to the protocol.",
-                "let the run end, or interrupt it once (Ctrl-C) and wait",
-            )
-        } else if self.ending.interrupted && !was_answered {
-            Verdict::inconclusive(
-                "protocol",
-                "No call was answered before the run was interrupted, so little of the protocol could show.",
-                "give the run more time",
-            )
-        } else {
-            Verdict::pass("protocol", "The server kept to the protocol.")
-        };
-        let total: u64 = counts.values().map(|(count, _)| count).sum();
-        Ok(verdict.number("violations", total))
-    }
-
     /// Sessions that were given up, because the server did not come back.
     fn detect_lost_sessions(&self) -> FactResult<Option<Verdict>> {
         let count = self.lost_sessions()?;
@@ -232,10 +192,11 @@ impl RunFacts<'_> {
     /// Many errors, where nobody said how many are too many.
     fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // A late answer is an answer, and whether a queued call would have got one is not known. Both have a verdict of
-        // their own, and so have starts that failed.
-        let judged_elsewhere = self.late().saturating_add(self.queued());
-        let calls = report.errors.total.saturating_sub(report.errors.starts);
-        let failed = calls.saturating_sub(judged_elsewhere);
+        // their own, and so have starts that failed and frames that are broken.
+        let judged_elsewhere = [self.late(), self.queued(), report.errors.starts]
+            .into_iter()
+            .fold(of_category(report, ErrorCategory::Malformed), u64::saturating_add);
+        let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();
         let nothing_succeeded = report.throughput.successful_requests == 0;
@@ -307,42 +268,6 @@ impl RunFacts<'_> {
     }
 }
 
-/// Calls that ended in a way that no healthy server lets them end, whatever the limits.
-fn broken_calls(report: &Report) -> Vec<Verdict> {
-    let crashes = u64::from(report.crash_count);
-    let failed_calls = report.failed_calls();
-    [
-        (ErrorCategory::Crash, "crash", ""),
-        (
-            ErrorCategory::Malformed,
-            "malformed",
-            "were answered with something that is not a valid answer",
-        ),
-        (
-            ErrorCategory::Disconnected,
-            "disconnected",
-            "lost their connection before the answer",
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(category, detector, what)| {
-        let failed = failed_calls.get(&category).copied();
-        let calls = phrase::count(failed.unwrap_or_default(), "call");
-        let is_crash = category == ErrorCategory::Crash;
-        let (sentence, number, count) = if is_crash {
-            let times = times(crashes);
-            let sentence = format!("The server process crashed {times} and took {calls} with it.");
-            (sentence, "crashes", crashes)
-        } else {
-            (format!("{calls} {what}."), "calls", failed?)
-        };
-        let verdict = Verdict::critical(detector, sentence, category.hint());
-        let is_found = failed.is_some() || is_crash && crashes > 0;
-        is_found.then(|| verdict.number(number, count))
-    })
-    .collect()
-}
-
 const fn critical_if(is_critical: bool) -> Severity {
     if is_critical {
         Severity::Critical
@@ -351,7 +276,7 @@ const fn critical_if(is_critical: bool) -> Severity {
     }
 }
 
-fn times(count: u64) -> String {
+pub fn times(count: u64) -> String {
     match count {
         1 => "once".to_owned(),
         count => format!("{count} times"),

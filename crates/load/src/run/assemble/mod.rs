@@ -3,6 +3,7 @@
 
 mod detect;
 mod faults;
+mod frames;
 mod judge;
 mod meaning;
 mod measure;

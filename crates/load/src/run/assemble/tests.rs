@@ -215,3 +215,91 @@ fn a_server_is_not_blamed_for_what_a_limited_generator_dropped() {
         );
     }
 }
+
+#[test]
+fn a_fuzzer_that_sent_nothing_does_not_pass() {
+    let mut events = Events::of(Scenario::fuzzer());
+    let check = json!({
+        "detector": "fuzz", "passed": false, "critical": false, "inconclusive": true,
+        "sentence": "No bad input was sent.", "hint": "answer ping",
+    });
+    events.note(CheckFact::NAME, &check);
+    let ending = json!({ "duration_secs": 7.0, "interrupted": false });
+    events.note(Ending::NAME, &ending);
+    let report = events.report();
+    assert_eq!(report.outcome(), RunOutcome::Inconclusive);
+    let fuzz = report.verdicts.iter().filter(|it| it.detector == "fuzz");
+    assert_eq!(fuzz.count(), 1, "{:?}", report.verdicts);
+}
+
+/// A run in which calls ended like this, with violations of these kinds.
+fn with_violations(ends: &[Option<ErrorCategory>], violations: &[(&str, u64)]) -> Report {
+    let mut events = Events::of(Scenario::sustained());
+    events.phase();
+    let server = json!({
+        "target": "server", "name": "server", "version": "1", "protocol": "2025-11-25",
+        "transport": "stdio", "startup_secs": 0.1,
+    });
+    events.note(ServerFact::NAME, &server);
+    for (id, end) in (1..).zip(ends) {
+        let has_hung = *end == Some(ErrorCategory::Deadlock);
+        events.call(id, has_hung, *end);
+    }
+    for (kind, count) in violations {
+        let violation = json!({ "kind": kind, "count": count, "example": "an example" });
+        events.note(ViolationFact::NAME, &violation);
+    }
+    let ending = json!({ "duration_secs": 7.0, "interrupted": false });
+    events.note(Ending::NAME, &ending);
+    events.report()
+}
+
+#[test]
+fn a_reply_that_names_no_call_is_no_evidence_for_a_missing_one() {
+    use ErrorCategory::{Deadlock, ToolError};
+    let ends = [Some(Deadlock), Some(Deadlock), Some(ToolError)];
+    for (violations, expected) in [
+        (vec![], Outcome::Finding),
+        (vec![("noise", 5)], Outcome::Finding),
+        (vec![("reply_without_id", 1)], Outcome::Finding),
+        (vec![("reply_without_id", 2)], Outcome::Inconclusive),
+        (
+            vec![("unknown_reply", 1), ("invalid_message", 1)],
+            Outcome::Inconclusive,
+        ),
+    ] {
+        let report = with_violations(&ends, &violations);
+        assert_eq!(
+            outcome_of(&report, "deadlock"),
+            Some(expected),
+            "{violations:?}"
+        );
+        assert_eq!(report.outcome(), RunOutcome::Failed, "{violations:?}");
+    }
+}
+
+#[test]
+fn each_frame_is_reported_once() {
+    use ErrorCategory::{Malformed, ToolError};
+    let found = |ends: &[_], violations: &[_]| {
+        let report = with_violations(ends, violations);
+        let mut found: Vec<String> = report
+            .findings()
+            .into_iter()
+            .map(|it| it.detector.clone())
+            .filter(|it| it != "success")
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    let broken = [Some(Malformed), Some(ToolError)];
+    assert_eq!(found(&broken, &[]), ["malformed"]);
+    let none: [&str; 0] = [];
+    assert_eq!(found(&[None], &[]), none);
+    assert_eq!(
+        found(&[], &[("garbled_reply", 1), ("noise", 3)]),
+        ["garbled_reply"]
+    );
+    assert_eq!(found(&[], &[("noise", 3)]), ["stdout_noise"]);
+    assert_eq!(found(&[], &[("of_a_later_version", 1)]), ["protocol"]);
+}

@@ -216,10 +216,14 @@ details!(
 );
 
 /// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
-/// works, whether calls get stuck, and whether the server keeps up with a rate.
+/// works, whether calls get stuck, whether the server keeps up with a rate, and whether it survives bad input.
 fn is_gate(verdict: &Verdict) -> bool {
     let detector = verdict.detector.as_str();
-    verdict.limit().is_some() || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+    verdict.limit().is_some()
+        || matches!(
+            detector,
+            "success" | "deadlock" | "dropped" | "fuzz" | OWN_LIMIT
+        )
 }
 
 /// With the outcome that its verdicts have now, whoever added one.

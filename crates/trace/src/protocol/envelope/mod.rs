@@ -23,8 +23,12 @@ use crate::prelude::*;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Envelope<'a> {
-    /// Whether `jsonrpc` is there and says `2.0`.
+    /// Whether `jsonrpc` is there.
+    pub has_version: bool,
+    /// Whether it says `2.0`.
     pub is_version_2: bool,
+    /// Whether it has keys that no message has.
+    pub has_other_keys: bool,
     /// The id as it was written; `None` when absent.
     pub id: Option<&'a str>,
     /// The method.
@@ -117,6 +121,18 @@ impl<'a> Envelope<'a> {
         }
     }
 
+    /// Whether it is meant as a JSON-RPC message, be it a bad one. A line of a structured log is not, though it may have
+    /// an id, a method or an error among other things.
+    pub fn is_message(&self) -> bool {
+        let has_content = self.method.is_some() || self.is_reply();
+        self.has_version || has_content && !self.has_other_keys
+    }
+
+    /// Whether it has a result or an error.
+    pub fn is_reply(&self) -> bool {
+        self.result.is_some() || self.error.is_some()
+    }
+
     /// Decides what the message is.
     pub fn classify(&'a self) -> Message<'a> {
         let id = self.id();
@@ -179,17 +195,10 @@ pub fn split_batch(bytes: &[u8]) -> Option<Vec<&str>> {
     Some(batch)
 }
 
-/// Looks for `"id": N` in bytes that are no valid JSON, so that a broken reply can still be
-/// attributed to its request. Only the first one counts.
-pub fn find_id(bytes: &[u8]) -> Option<u64> {
-    let position = memchr::memmem::find(bytes, b"\"id\"")?;
-    let rest = bytes
-        .get(position + 4..)?
-        .trim_ascii_start()
-        .strip_prefix(b":")?
-        .trim_ascii_start();
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(rest.get(..digits)?).ok()?.parse().ok()
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(EnvelopeVisitor)
+    }
 }
 
 struct EnvelopeVisitor;
@@ -205,13 +214,17 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         let mut envelope = Envelope::default();
         while let Some(Key(key)) = map.next_key()? {
             match key.as_ref() {
-                "jsonrpc" => envelope.is_version_2 = raw(&mut map)? == "\"2.0\"",
+                "jsonrpc" => {
+                    envelope.has_version = true;
+                    envelope.is_version_2 = raw(&mut map)? == "\"2.0\"";
+                }
                 "id" => envelope.id = Some(raw(&mut map)?),
                 "method" => envelope.method = Some(map.next_value::<Key<'de>>()?.0),
                 "params" => envelope.params = Some(raw(&mut map)?),
                 "result" => envelope.result = Some(raw(&mut map)?),
                 "error" => envelope.error = Some(raw(&mut map)?),
                 _ => {
+                    envelope.has_other_keys = true;
                     map.next_value::<IgnoredAny>()?;
                 }
             }
@@ -227,6 +240,10 @@ fn raw<'de, A: MapAccess<'de>>(map: &mut A) -> Result<&'de str, A::Error> {
 /// A text that is borrowed where it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+mod broken;
+
+pub use broken::{Fragment, find_messages, outline};
 
 #[cfg(test)]
 mod tests;

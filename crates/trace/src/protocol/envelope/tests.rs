@@ -62,13 +62,23 @@ fn deep_nesting_is_skipped_without_recursion() {
 }
 
 #[test]
-fn ids_are_found_in_broken_replies() {
-    assert_eq!(
-        find_id(br#"{"jsonrpc":"2.0","id": 12,"result":{"a"#),
-        Some(12)
-    );
-    assert_eq!(find_id(br#"{"id":"x"}"#), None);
-    assert_eq!(find_id(b"no id here"), None);
+fn a_structured_log_line_is_no_message() {
+    let is_message = |text: &str| Envelope::parse(text.as_bytes()).unwrap().is_message();
+    for text in [
+        r#"{"level":"info","id":3,"msg":"handled"}"#,
+        r#"{"level":"error","id":3,"method":"tools/call","error":"boom"}"#,
+        r#"{"id":3}"#,
+    ] {
+        assert!(!is_message(text), "{text}");
+    }
+    for text in [
+        r#"{"jsonrpc":"1.0","id":3}"#,
+        r#"{"id":3,"result":null}"#,
+        r#"{"error":{}}"#,
+        r#"{"method":"m"}"#,
+    ] {
+        assert!(is_message(text), "{text}");
+    }
 }
 
 #[test]
@@ -97,7 +107,6 @@ proptest! {
             let _ = envelope.classify();
         }
         let _ = split_batch(&bytes);
-        let _ = find_id(&bytes);
     }
 
     #[test]

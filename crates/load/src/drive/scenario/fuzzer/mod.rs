@@ -21,6 +21,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How long an answer that is not due may come after the server showed that it lives: it was sent
 /// its payload before that question.
 const UNDUE_WAIT: Duration = Duration::from_millis(200);
+/// The detector.
+const FUZZ: &str = "fuzz";
 /// The tool that is called where the server has none that can be.
 const NO_TOOL: &str = "mcprove_no_such_tool";
 
@@ -198,8 +200,8 @@ async fn is_alive(session: &Session, timeout: Duration) -> bool {
 /// What can be said where liveness cannot be checked.
 fn unjudgeable() -> Verdict {
     Verdict::inconclusive(
-        "fuzz",
-        "The server does not answer a liveness check (ping, or server/discover) to begin with, so liveness after bad input cannot be checked.",
+        FUZZ,
+        "No bad input was sent: the server does not answer a liveness check (ping, or server/discover) to begin with, so liveness after bad input cannot be checked.",
         "answer ping, as the protocol asks for",
     )
 }
@@ -207,7 +209,7 @@ fn unjudgeable() -> Verdict {
 /// What can be said of payloads that found no server any more.
 fn untried(count: u32) -> Verdict {
     Verdict::inconclusive(
-        "fuzz",
+        FUZZ,
         format!("The server was gone before all bad input was sent: {count} more to go."),
         "correct what ended it and run again, or name the other payloads",
     )
@@ -293,7 +295,6 @@ impl ScenarioType for Fuzzer {
             }
             if let Some(connection) = current {
                 connection.end().await;
-                connection.note_violations();
             }
             context.end_phases([phase]);
             Ok(())
@@ -303,7 +304,11 @@ impl ScenarioType for Fuzzer {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let cases: Vec<FuzzFact> = facts.all()?;
         let judged = fuzz::report(cases.into_iter().map(|case| case.0).collect());
-        report.verdicts.push(fuzz::verdict(&judged));
+        let checks: Vec<CheckFact> = facts.all()?;
+        // Why nothing was sent is a verdict already.
+        if !(judged.cases.is_empty() && checks.iter().any(|check| check.detector == FUZZ)) {
+            report.verdicts.push(fuzz::verdict(&judged));
+        }
         report.fuzz = Some(judged);
         Ok(())
     }
