@@ -13,6 +13,7 @@ pub use mcprove_client::session::{
 };
 pub use mcprove_client::transport::Failure;
 pub use mcprove_fault::{FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};
+pub use mcprove_score::isolation::{ForeignTokens, TokenControl};
 pub use mcprove_score::verdict::{Outcome, Severity, Verdict};
 pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{Part, assignment, section};

@@ -69,6 +69,17 @@ pub struct IsolationReport {
     pub examples: Vec<String>,
 }
 
+/// What several looks at a tool say of it.
+pub fn control_of(found: impl IntoIterator<Item = TokenControl>) -> TokenControl {
+    found
+        .into_iter()
+        .fold(TokenControl::Unknown, |known, found| match (known, found) {
+            (TokenControl::Stored, _) | (_, TokenControl::Stored) => TokenControl::Stored,
+            (TokenControl::Clean, _) | (_, TokenControl::Clean) => TokenControl::Clean,
+            _ => TokenControl::Unknown,
+        })
+}
+
 impl IsolationReport {
     /// Adds what the replies of a tool held, by what it does alone.
     pub fn add_tool(&mut self, tool: &str, control: TokenControl, tokens: ForeignTokens) {
