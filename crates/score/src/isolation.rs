@@ -143,6 +143,9 @@ impl IsolationReport {
             let hint = "look at why the server answers no call made alone, and run again";
             return Some((sentence, hint.into()));
         }
+        if self.checked > 0 {
+            return None;
+        }
         if self.altered > 0 {
             let sentence = sentence!(
                 "Of a sample of {}, {} {} not what the same call gets alone. They are no replies to other calls, so the tool may depend on the load.",
@@ -153,7 +156,7 @@ impl IsolationReport {
             let hint = sentence!("run the scenario `race_check`, which looks closer");
             return Some((sentence, hint));
         }
-        if self.checked > 0 || self.compared >= COMPARED_MIN {
+        if self.compared >= COMPARED_MIN {
             return None;
         }
         let is_stored = !self.stored_text.is_empty();
@@ -366,6 +369,21 @@ mod tests {
         assert_eq!(
             verdict(&sampled).sentence.rendered(),
             "The replies in a sample of 20 are what the same calls get alone."
+        );
+    }
+
+    #[test]
+    fn replies_that_differ_from_those_alone_and_are_nobodys_are_inconclusive() {
+        let sampled = IsolationReport {
+            compared: 20,
+            altered: 2,
+            ..report(0, 0, 0)
+        };
+        let verdict = verdict(&sampled);
+        assert_eq!(verdict.outcome, Outcome::Inconclusive);
+        assert_eq!(
+            verdict.sentence.rendered(),
+            "Of a sample of 22 replies, 2 are not what the same call gets alone. They are no replies to other calls, so the tool may depend on the load."
         );
     }
 

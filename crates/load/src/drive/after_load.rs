@@ -6,8 +6,8 @@ use crate::prelude::*;
 const COMPARISON_TIME: Duration = Duration::from_secs(2);
 /// The most calls for that.
 const COMPARISON_CALLS_MAX: u64 = 600;
-/// How long one control call may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a control call may take at most.
+const PATIENCE_MAX: Duration = Duration::from_secs(5);
 /// How often a tool with foreign tokens in its replies is called once more.
 const RECHECK_CALLS: usize = 2;
 /// A slow tool takes at least that long.
@@ -56,6 +56,11 @@ impl Fact for BesideFact {
 }
 
 impl Controller {
+    /// How long a control call may take. One that hangs is not waited for.
+    fn patience(&self) -> Duration {
+        PATIENCE_MAX.min(self.context.hang_limits().threshold)
+    }
+
     /// Waits a moment until no call of the load is under way.
     pub async fn wait_until_quiet(&self) {
         let deadline = Instant::now() + QUIET_TIME;
@@ -85,7 +90,7 @@ impl Controller {
                 }
                 let number = self.number();
                 let phase = self.phases.comparison();
-                match self.call(call, number, phase, PATIENCE).await {
+                match self.call(call, number, phase, self.patience()).await {
                     ControlReply::Success(reply) => {
                         answered += 1;
                         let tokens = &self.context.tokens;
@@ -160,10 +165,10 @@ impl Controller {
             let beside = async {
                 tokio::time::sleep((*slow_time / 10).min(BESIDE_DELAY_MAX)).await;
                 let fast = fast.iter();
-                let calls = fast.map(|call| self.call(call, self.number(), index, PATIENCE));
+                let calls = fast.map(|call| self.call(call, self.number(), index, self.patience()));
                 futures_util::future::join_all(calls).await;
             };
-            let slow = self.call(&slow_call, self.number(), index, PATIENCE);
+            let slow = self.call(&slow_call, self.number(), index, self.patience());
             let (outcome, ()) = tokio::join!(slow, beside);
             if matches!(outcome, ControlReply::Late) {
                 break;
@@ -194,7 +199,11 @@ impl Comparison<'_> {
             return None;
         }
         let phase = self.controller.phases.comparison();
-        match self.controller.call(call, number, phase, PATIENCE).await {
+        match self
+            .controller
+            .call(call, number, phase, self.controller.patience())
+            .await
+        {
             ControlReply::Success(reply) => Some(hash(&canonical_reply(&reply)?)),
             _ => None,
         }

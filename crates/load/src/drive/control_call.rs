@@ -1,6 +1,8 @@
 //! Control calls: calls made alone, one at a time, to know what a tool does when nothing else happens. They belong to
 //! phases of their own, after those of the schedule, and count in no metric.
 
+use tokio::task::JoinHandle;
+
 use crate::prelude::*;
 
 /// Where the numbers of control calls begin.
@@ -93,6 +95,8 @@ pub struct Controller {
     pub slot: Arc<ConnectionSlot>,
     pub tally: Arc<Tally>,
     pub phases: ControlPhases,
+    /// Calls that were not answered in time.
+    pub late: Arc<Mutex<Vec<JoinHandle<Option<Reply>>>>>,
 }
 
 impl Controller {
@@ -113,13 +117,23 @@ impl Controller {
             intended: None,
             is_control: true,
         };
-        let calling = tokio::spawn(async move { worker.call_control(&call, slot).await });
-        let answered = tokio::time::timeout(patience, calling);
+        let mut calling = tokio::spawn(async move { worker.call_control(&call, slot).await });
+        let answered = tokio::time::timeout(patience, &mut calling);
         match self.context.unless(StopLevel::Drain, answered).await {
             Some(Ok(Ok(Some(reply)))) => ControlReply::Success(reply),
             Some(Ok(_)) => ControlReply::Failure,
-            _ => ControlReply::Late,
+            _ => {
+                lock(&self.late).push(calling);
+                ControlReply::Late
+            }
         }
+    }
+
+    /// Waits for the calls that were not answered in time: whether they hang is for the report, as of any other call.
+    pub async fn wait_for_late_calls(&self) {
+        let late = std::mem::take(&mut *lock(&self.late));
+        let waiting = futures_util::future::join_all(late);
+        self.context.unless(StopLevel::Drain, waiting).await;
     }
 
     /// A number for a control call.
@@ -199,7 +213,9 @@ impl Controller {
             }
             let number = numbers[place];
             let left = deadline.saturating_duration_since(Instant::now());
-            let patience = left + LAST_CALL_TIME;
+            // A tool that hangs is for the load to find.
+            let hung = self.context.hang_limits().threshold;
+            let patience = hung.min(left + LAST_CALL_TIME);
             match self
                 .call(call, number, self.phases.before(), patience)
                 .await

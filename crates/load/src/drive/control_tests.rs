@@ -150,3 +150,21 @@ async fn slow_mix_finds_the_arguments_that_make_a_tool_slow() {
         assert_eq!(found.outcome, outcome, "{found:?}");
     }
 }
+
+#[tokio::test]
+async fn a_control_call_that_hangs_is_a_deadlock_though_the_load_was_answered() {
+    let load = Scenario::sustained().concurrent(4);
+    let load = load.duration(Duration::from_millis(300)).seed(7);
+    let short = Duration::from_millis(500);
+    let run = Run::new(server("lazy_init", &[]), load).with_calibration(false);
+    let limits = Thresholds {
+        hang_timeout: short,
+        grace_period: short,
+        ..Thresholds::default()
+    };
+    let report = run.with_thresholds(limits).execute().await.unwrap();
+    assert_eq!(
+        outcome(&report, "deadlock"),
+        Some((Outcome::Finding, Severity::Critical))
+    );
+}

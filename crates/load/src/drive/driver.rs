@@ -116,6 +116,7 @@ impl Driver {
             slot: Arc::clone(slot),
             tally: Arc::clone(&tally),
             phases: ControlPhases(self.phases),
+            late: Arc::default(),
         });
         let mut opened = self.open(&slots).await;
         if let (Ok(Some(mixes)), Some(controller)) = (&mut opened, &controller) {
@@ -129,7 +130,9 @@ impl Driver {
         if let Some(job) = job {
             self.work(&job, &slots, &tally).await;
             if let Some(controller) = controller.filter(|_| self.index == 0) {
+                controller.wait_for_late_calls().await;
                 self.call_alone(&job, &controller).await;
+                controller.wait_for_late_calls().await;
             }
             self.note_isolation(&tally);
         }

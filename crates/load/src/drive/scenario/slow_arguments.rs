@@ -16,16 +16,16 @@ const SECOND_WORDS: [&str; 5] = ["s", "sec", "secs", "second", "seconds"];
 const MILLISECONDS_FROM: f64 = 20.0;
 
 /// The argument of this schema that says how long a call takes, with a value for about `time`, within the limits of the
-/// schema; none if there is no such argument, or a call would take more than twice that long.
-pub fn slow_argument(schema: &Value, time: Duration) -> Option<(String, Value)> {
+/// schema; none if there is no such argument, or a call would take longer than `most`.
+pub fn slow_argument(schema: &Value, time: Duration, most: Duration) -> Option<(String, Value)> {
     let properties = schema.get("properties")?.as_object()?;
     properties.iter().find_map(|(name, property)| {
-        let value = value_of(name, property, time)?;
+        let value = value_of(name, property, time, most)?;
         Some((name.clone(), value))
     })
 }
 
-fn value_of(name: &str, property: &Value, time: Duration) -> Option<Value> {
+fn value_of(name: &str, property: &Value, time: Duration, longest: Duration) -> Option<Value> {
     let words = tokens(name);
     let is_whole = match property.get("type")?.as_str()? {
         "integer" => true,
@@ -51,7 +51,7 @@ fn value_of(name: &str, property: &Value, time: Duration) -> Option<Value> {
         value = value.ceil();
     }
     // A tool that cannot be as slow as that would show nothing, and one that is much slower would hang.
-    let is_fit = value <= most && value > 0.0 && value <= 2.0 * wanted;
+    let is_fit = value <= most && value > 0.0 && value <= longest.as_secs_f64() * per_second;
     let whole = is_whole.then(|| format!("{value}").parse::<u64>().ok());
     is_fit.then(|| match whole {
         Some(whole) => whole.map(Value::from),
@@ -120,10 +120,10 @@ mod tests {
         ];
         for (name, property, expected) in cases {
             let schema = json!({ "type": "object", "properties": { name: property } });
-            let found = slow_argument(&schema, time);
+            let found = slow_argument(&schema, time, 2 * time);
             let expected = expected.map(|value| (name.to_owned(), value));
             assert_eq!(found, expected, "{schema}");
         }
-        assert_eq!(slow_argument(&Value::Null, time), None);
+        assert_eq!(slow_argument(&Value::Null, time, time), None);
     }
 }

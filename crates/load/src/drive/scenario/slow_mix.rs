@@ -22,6 +22,8 @@ const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
 /// How long a call of a tool that is told how long to take is to take, and which share of the hang threshold at most.
 const SLOW_TIME: Duration = Duration::from_millis(500);
 const HANG_PARTS: u32 = 4;
+/// All calls in flight one after the other are not to take longer than this share of it.
+const QUEUE_PARTS: u32 = 2;
 /// How many times as long as the fast tool it has to take then.
 const SLOW_FACTOR: u32 = 5;
 
@@ -187,10 +189,11 @@ fn slow_calls(
     calls: &[ToolCall],
     limit: Duration,
 ) -> Vec<ToolCall> {
-    let time = SLOW_TIME.min(limit / HANG_PARTS);
+    let concurrent = context.scenario.kind.concurrent().max(1);
+    let time = SLOW_TIME.min(limit / QUEUE_PARTS / concurrent);
     let slow_call = |call: &ToolCall| {
         let tool = tools.iter().find(|tool| tool.name == call.name)?;
-        let (name, value) = slow_argument(&tool.input_schema, time)?;
+        let (name, value) = slow_argument(&tool.input_schema, time, limit / HANG_PARTS)?;
         let mut arguments = match &call.args {
             Value::Null => make_arguments(context, tool, &context.tokens.token(0)).ok()?,
             given => given.clone(),

@@ -104,7 +104,7 @@ pub struct Report {
     /// Calls under way when the load ended. They count, but not in the rate.
     pub in_flight_at_end: u64,
     /// Calls made before or after the load, alone, to know what a tool does when nothing else happens. They are in no
-    /// other count.
+    /// other count, unless they hang.
     #[serde(default)]
     pub control_calls: u64,
     /// Measurements that no histogram could hold.
