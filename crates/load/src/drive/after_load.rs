@@ -175,11 +175,11 @@ impl Controller {
             }
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let fact = BesideFact {
+        let beside = BesideFact {
             slow: slow.clone(),
             cores: u32::try_from(cores).unwrap_or(u32::MAX),
         };
-        self.context.fact(slow, &fact);
+        self.context.fact(slow, &beside);
         self.context.end_phases([phase]);
     }
 }

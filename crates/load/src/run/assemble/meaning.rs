@@ -55,8 +55,10 @@ impl RunFacts<'_> {
         let alone = |tool: &str| {
             let mut calls = CallMetrics::default();
             for phase in [CONTROL, ALONE] {
-                let of_tool = self.tools_in(phase).and_then(|tools| tools.get(tool));
-                of_tool.into_iter().for_each(|more| calls.add(more));
+                let tools = self.tools_in(phase);
+                if let Some(more) = tools.and_then(|tools| tools.get(tool)) {
+                    calls.add(more);
+                }
             }
             calls
         };
