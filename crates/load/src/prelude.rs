@@ -9,10 +9,12 @@ pub use hdrhistogram::Histogram;
 pub use mcprove_client::permission::{Allowance, SkippedTool};
 pub use mcprove_client::server::{Server, Transport};
 pub use mcprove_client::session::{
-    CallError, ConnectError, ProtocolChoice, QueuedFact, Reply, Request, Session, SessionOptions, Start,
+    CallError, ConnectError, ProtocolChoice, QueuedFact, Reply, Request, Session, SessionOptions,
+    Start,
 };
 pub use mcprove_client::transport::Failure;
 pub use mcprove_fault::{FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};
+pub use mcprove_score::isolation::{ForeignTokens, TokenControl};
 pub use mcprove_score::verdict::{Outcome, Severity, Verdict};
 pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{Part, assignment, section};

@@ -31,8 +31,8 @@ pub mod growth;
 pub mod leak;
 pub mod resource_leak;
 pub mod sessions;
-pub mod throughput_drift;
 pub mod starts;
+pub mod throughput_drift;
 
 pub mod breaking_point;
 pub mod fault_impact;

@@ -228,7 +228,9 @@ impl Ending {
             Self::Result(..) | Self::Error(_) => true,
             Self::Failure(failure) => matches!(
                 failure.category,
-                ErrorCategory::Malformed | ErrorCategory::ServerError | ErrorCategory::ProtocolError
+                ErrorCategory::Malformed
+                    | ErrorCategory::ServerError
+                    | ErrorCategory::ProtocolError
             ),
         }
     }

@@ -141,7 +141,14 @@ impl Core {
                     message.push_str(", while others were answered");
                     let tool = label.tool().unwrap_or_default().to_owned();
                     let session = self.options.session_number;
-                    self.recorder.fact(&message, &QueuedFact { tool, session, waited });
+                    self.recorder.fact(
+                        &message,
+                        &QueuedFact {
+                            tool,
+                            session,
+                            waited,
+                        },
+                    );
                 }
                 End::Overdue => {}
             }
@@ -172,7 +179,12 @@ impl Core {
             place: *place,
             hung: waiting.hung,
         };
-        let judged = judge_wait(&call, (progress, tool, answered), progress.time(now), limits);
+        let judged = judge_wait(
+            &call,
+            (progress, tool, answered),
+            progress.time(now),
+            limits,
+        );
         let (end, again_at) = match judged {
             WaitState::Waits(until) => (None, progress.instant(until)),
             WaitState::Stuck(since) => (progress.instant(since).zip(Some(End::Stuck)), None),
@@ -180,7 +192,10 @@ impl Core {
         };
         Watch {
             hangs_at: waiting.sent.checked_add(limits.threshold),
-            end: end.into_iter().chain(deadline).min_by_key(|(time, _)| *time),
+            end: end
+                .into_iter()
+                .chain(deadline)
+                .min_by_key(|(time, _)| *time),
             again_at,
         }
     }

@@ -42,6 +42,12 @@ pub struct SharedRun {
     /// Tools too slow to be called alone after the load. Whoever adds to them has just waited long, so that the
     /// lock is rarely taken.
     pub slow_tools: Mutex<BTreeSet<String>>,
+    /// What each tool does alone, as control calls before the load showed.
+    pub(crate) controls: Mutex<BTreeMap<String, ToolControl>>,
+    /// How many control calls have a number.
+    pub(crate) control_calls: AtomicU64,
+    /// Replies to be compared after the load. One call in a hundred adds to them.
+    pub(crate) sampled_replies: Mutex<SampledReplies>,
     /// The tools that have limits of their own.
     limited_tools: Vec<String>,
     sessions: AtomicU32,
@@ -187,6 +193,9 @@ pub struct PhaseFact {
     pub rate: Option<f64>,
     /// Whether its calls count.
     pub measured: bool,
+    /// Whether they are control calls: made alone, to know what a tool does when nothing else happens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
     /// When it began, since the events began.
     pub from: Duration,
     /// When it ended; not known for all.
@@ -562,6 +571,7 @@ impl RunContext {
             concurrent,
             rate: None,
             measured,
+            control: false,
             from: self.time(Instant::now()),
             until: None,
         }
@@ -612,6 +622,9 @@ impl SharedRun {
             strict,
             gauges: Gauges::default(),
             slow_tools: Mutex::default(),
+            controls: Mutex::default(),
+            control_calls: AtomicU64::default(),
+            sampled_replies: Mutex::default(),
             limited_tools: run.thresholds.tools.keys().cloned().collect(),
             sessions: AtomicU32::default(),
             folder: OnceLock::new(),

@@ -21,12 +21,15 @@ pub const ALONE_TIME: Duration = Duration::from_secs(1);
 pub type Ready = RunResult<Option<Mixes>>;
 
 /// What a driver found about whose replies were whose.
-#[stored(Copy)]
+#[stored]
 pub struct IsolationFact {
     pub checked: u64,
     pub crossed: u64,
     pub unchecked: u64,
     pub lost: u64,
+    /// Replies with tokens of other calls, by tool; not known of runs before these were told apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub foreign: BTreeMap<String, ForeignTokens>,
 }
 
 impl Fact for IsolationFact {
@@ -67,6 +70,10 @@ pub struct Driver {
     pub index: u32,
     pub drivers: u32,
     pub make_mixes: Option<MakeMixes>,
+    /// How many phases the load has.
+    pub phases: u16,
+    /// How long it lasts.
+    pub duration: Duration,
     pub arrivals: Option<mpsc::Receiver<Arrival>>,
 }
 
@@ -104,13 +111,31 @@ impl Driver {
         let slots: Vec<_> = numbers
             .map(|number| ConnectionSlot::planned(&self.context, Some(number)))
             .collect();
-        let opened = self.open(&slots).await;
+        let tally = Arc::new(Tally::new(self.phases.into()));
+        let controller = slots.first().map(|slot| Controller {
+            context: self.context.clone(),
+            slot: Arc::clone(slot),
+            tally: Arc::clone(&tally),
+            phases: ControlPhases(self.phases),
+            late: Arc::default(),
+        });
+        let mut opened = self.open(&slots).await;
+        if let (Ok(Some(mixes)), Some(controller)) = (&mut opened, &controller) {
+            let calling = controller.call_each_alone(mixes, self.duration);
+            self.context.unless(StopLevel::Drain, calling).await;
+        }
         let is_open = opened.is_ok();
         let _ = tell_ready.send(opened);
         let job = started.wait_for(Option::is_some).await.ok();
         let job = job.and_then(|job| job.clone()).filter(|_| is_open);
         if let Some(job) = job {
-            self.work(&job, &slots).await;
+            self.work(&job, &slots, &tally).await;
+            if let Some(controller) = controller.filter(|_| self.index == 0) {
+                controller.wait_for_late_calls().await;
+                self.call_alone(&job, &controller).await;
+                controller.wait_for_late_calls().await;
+            }
+            self.note_isolation(&tally);
         }
         let closing = join_all(slots.iter().map(|slot| slot.close()));
         self.context.unless(StopLevel::Now, closing).await;
@@ -149,34 +174,32 @@ impl Driver {
         Ok(mixes)
     }
 
-    async fn work(&mut self, job: &Arc<Job>, slots: &[Arc<ConnectionSlot>]) {
+    async fn work(&mut self, job: &Arc<Job>, slots: &[Arc<ConnectionSlot>], tally: &Arc<Tally>) {
         // Arrivals come when they are due, and find the driver waiting: a timer would wake it late.
         if self.arrivals.is_none() {
             tokio::time::sleep_until(job.began.into()).await;
         }
-        let tally = Arc::new(Tally::new(job.schedule.phases().len()));
-        lock(&self.context.gauges.tallies).push(Arc::clone(&tally));
+        lock(&self.context.gauges.tallies).push(Arc::clone(tally));
         let cpu_before = thread_cpu_time();
         let mut workers = JoinSet::new();
         if let Some(arrivals) = self.arrivals.take() {
-            let (job, tally) = (Arc::clone(job), Arc::clone(&tally));
+            let (job, tally) = (Arc::clone(job), Arc::clone(tally));
             let (context, slots) = (self.context.clone(), slots.to_vec());
             workers.spawn(take_arrivals(context, job, slots, tally, arrivals));
         } else {
-            self.spawn_workers(job, slots, &tally, &mut workers);
+            self.spawn_workers(job, slots, tally, &mut workers);
         }
         self.attend(job, &mut workers, cpu_before).await;
-        // Whoever counts calls does not want more of them.
-        let is_counted = self.context.scenario.load.calls.is_some();
-        let is_wanted = tally.has_succeeded() && !is_counted && self.context.stop.is_running();
-        if self.index == 0 && is_wanted {
-            self.call_alone(job, slots, &tally).await;
-        }
+    }
+
+    /// Notes what was found about whose replies were whose, and in which phase calls ended.
+    fn note_isolation(&self, tally: &Tally) {
         let isolation = IsolationFact {
             checked: tally.checked.get(),
             crossed: tally.crossed.get(),
             unchecked: tally.unchecked.get(),
             lost: tally.lost.get(),
+            foreign: lock(&tally.foreign).clone(),
         };
         self.context.fact("", &isolation);
         let endings = EndingsFact {
@@ -260,16 +283,33 @@ impl Driver {
         self.context.fact("", &fact);
     }
 
-    /// Makes a few calls one at a time: what the server does when it has nothing else to do.
-    async fn call_alone(&self, job: &Arc<Job>, slots: &[Arc<ConnectionSlot>], tally: &Arc<Tally>) {
-        let slot = slots.first().filter(|slot| !slot.gave_up());
-        let Some((slot, mix)) = slot.zip(job.mixes.first()) else {
+    /// Makes control calls after the load: what the server does when it has nothing else to do, and whether what was seen
+    /// in the load has another reason.
+    async fn call_alone(&self, job: &Arc<Job>, controller: &Controller) {
+        let context = &self.context;
+        if !controller.tally.has_succeeded() || controller.slot.gave_up() {
+            return;
+        }
+        controller.wait_until_quiet().await;
+        // Whoever counts calls wants no more of them than are needed to judge these.
+        if context.scenario.load.calls.is_none() && context.stop.is_running() {
+            self.measure_alone(job, controller).await;
+        }
+        let phase = controller.begin(controller.phases.comparison(), COMPARISON);
+        controller.recheck_tokens(&job.mixes).await;
+        controller.compare_sample().await;
+        context.end_phases([phase]);
+        controller.call_beside_slow(&job.mixes).await;
+    }
+
+    /// Makes a few calls one at a time, to grade by.
+    async fn measure_alone(&self, job: &Arc<Job>, controller: &Controller) {
+        let Some(mix) = job.mixes.first() else {
             return;
         };
         let context = &self.context;
-        let index = u16::try_from(job.schedule.phases().len() + 1).unwrap_or(u16::MAX);
-        let phase = context.phase(index, ALONE, 1, false);
-        let mut worker = Worker::new(context, slot, tally);
+        let phase = controller.begin(controller.phases.alone(), ALONE);
+        let mut worker = Worker::new(context, &controller.slot, &controller.tally);
         let began = Instant::now();
         let slow_tools = lock(&context.slow_tools).clone();
         let calls = ALONE_CALLS_MAX.min(mix.len().saturating_mul(ALONE_CALLS_PER_PATTERN));
@@ -280,8 +320,9 @@ impl Driver {
             }
             let call = CallSlot {
                 number: job.next_call(false).unwrap_or_default(),
-                phase: index,
+                phase: phase.index,
                 intended: None,
+                is_control: true,
             };
             let pattern = mix.choose(call.number);
             if pattern.is_some_and(|pattern| pattern.calls_any_of(&slow_tools)) {
@@ -318,6 +359,7 @@ async fn work_on(job: Arc<Job>, mut worker: Worker, index: u32) {
             number,
             phase: phase.index,
             intended: None,
+            is_control: false,
         };
         match worker.perform(mix, call).await {
             Ended::Done => {}
@@ -365,6 +407,7 @@ async fn answer_arrival(job: Arc<Job>, mut worker: Worker, arrival: Arrival) {
             number: arrival.number,
             phase: phase.index,
             intended: Some(arrival.intended),
+            is_control: false,
         };
         match worker.perform(mix, call).await {
             Ended::Done => {}

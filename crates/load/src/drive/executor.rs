@@ -14,7 +14,7 @@ use crate::prelude::*;
 const START_DELAY: Duration = Duration::from_millis(5);
 
 /// Where the numbers of calls that do not count begin.
-const UNCOUNTED_FROM: u64 = 1 << 38;
+pub const UNCOUNTED_FROM: u64 = 1 << 38;
 
 /// Makes the mixes that a load's phases use, once a session is open.
 pub type MakeMixes = Box<
@@ -59,6 +59,8 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     context.plan_starts(StartUnit::Session, sessions);
     let (start, started) = watch::channel(None::<Arc<Job>>);
     let mut make_mixes = Some(plan.mixes);
+    let phases = u16::try_from(plan.schedule.phases().len()).unwrap_or(u16::MAX);
+    let duration = plan.schedule.end();
     // One channel per driver in the open model, none in the closed one.
     let capacity = load.rate.map(|_| load.max_in_flight.max(1) as usize);
     let (mut arrivals, mut ready, mut finished) = (Vec::new(), Vec::new(), Vec::new());
@@ -71,6 +73,8 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
             index,
             drivers,
             make_mixes: make_mixes.take(),
+            phases,
+            duration,
             arrivals: receiver,
         };
         let started = started.clone();
@@ -131,6 +135,7 @@ fn announce(job: &Job) {
             concurrent: phase.concurrent,
             rate: rate.map(|rate| job.schedule.rate_of(phase, rate)),
             measured: phase.measured,
+            control: false,
             from: began + phase.from,
             until: Some(began + phase.until),
         });

@@ -55,7 +55,7 @@ pub enum PreparedStep {
 }
 
 /// A call made ready: sent any number of times, each with its own token.
-#[derive(Opaque)]
+#[derive(Opaque, Clone)]
 pub struct PreparedCall {
     /// The request; its parameters hold the token of call 0.
     pub request: Request,
@@ -63,6 +63,8 @@ pub struct PreparedCall {
     pub places: Vec<Range<usize>>,
     /// The tool.
     pub tool: String,
+    /// What the tokens in its replies are good for, as control calls showed.
+    pub(crate) token_use: TokenUse,
 }
 
 impl PreparedCall {
@@ -105,7 +107,17 @@ impl PreparedCall {
             request,
             places,
             tool: tool.name.clone(),
+            token_use: TokenUse::default(),
         })
+    }
+}
+
+impl PreparedCall {
+    /// Its parameters with the token of that call.
+    pub(crate) fn params_of(&self, number: u64) -> String {
+        let mut params = self.request.params.clone();
+        Tokens::write(&mut params, &self.places, number);
+        params
     }
 }
 
@@ -116,7 +128,7 @@ fn check_folder(context: &SharedRun) -> RunResult {
 }
 
 /// Arguments of a tool, or why none can be made.
-fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
+pub fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<Value, String> {
     let folder = context.folder();
     let folder = folder.map_err(|error| format!("no temporary folder can be made: {error}"))?;
     let choice = Choice {
@@ -277,6 +289,25 @@ impl Mix {
     /// How many patterns there are.
     pub fn len(&self) -> usize {
         self.patterns.len()
+    }
+
+    /// Its calls.
+    pub fn calls(&self) -> impl Iterator<Item = &PreparedCall> {
+        let steps = self.patterns.iter().flat_map(|pattern| &pattern.steps);
+        steps.filter_map(|step| match step {
+            PreparedStep::Call(call) => Some(call),
+            PreparedStep::List(_) => None,
+        })
+    }
+
+    /// The same, to be changed.
+    pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut PreparedCall> {
+        let patterns = self.patterns.iter_mut();
+        let steps = patterns.flat_map(|pattern| &mut pattern.steps);
+        steps.filter_map(|step| match step {
+            PreparedStep::Call(call) => Some(call),
+            PreparedStep::List(_) => None,
+        })
     }
 
     /// The pattern that call `number` begins, the same whoever makes it.

@@ -3,15 +3,22 @@
 //!
 //! A scenario only emits events; [`run`](crate::run) makes a report of them.
 
+mod after_load;
 pub(crate) mod calibration;
 mod connection_slot;
 mod context;
+mod control_call;
+#[cfg(test)]
+mod control_tests;
 mod definition;
 mod driver;
 mod executor;
 mod mix;
 mod pacer;
 mod pacer_thread;
+mod recent_calls;
+mod reply_text;
+mod sampled_reply;
 mod sampler;
 pub mod scenario;
 mod schedule;
@@ -24,8 +31,9 @@ mod workload;
 
 // What is known within the crate only.
 pub(crate) use self::{
-    connection_slot::*, context::*, driver::*, executor::*, mix::*, pacer::*, pacer_thread::*,
-    sampler::*, schedule::*, starts::*, stop::*, strict::*, token::*, worker::*, workload::*,
+    after_load::*, connection_slot::*, context::*, control_call::*, driver::*, executor::*, mix::*,
+    pacer::*, pacer_thread::*, recent_calls::*, reply_text::*, sampled_reply::*, sampler::*,
+    schedule::*, starts::*, stop::*, strict::*, token::*, worker::*, workload::*,
 };
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};

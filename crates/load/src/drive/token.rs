@@ -79,6 +79,16 @@ impl Tokens {
         }
         other.map_or(Identity::Unknown, Identity::Other)
     }
+
+    /// Whether a reply holds the token of another call, whatever else it holds.
+    pub fn holds_other(&self, reply: &[u8], number: u64) -> bool {
+        let own = Digits::new(number);
+        self.finder.find_iter(reply).any(|at| {
+            let begin = at + self.prefix.len();
+            let digits = reply.get(begin..begin + DIGITS);
+            digits.is_some_and(|digits| *digits != own.0 && parse(digits).is_some())
+        })
+    }
 }
 
 fn parse(digits: &[u8]) -> Option<u64> {
@@ -123,6 +133,11 @@ mod tests {
             Identity::Other(1234)
         );
         assert_eq!(tokens.identify(b"nothing", 1), Identity::Unknown);
+        assert!(tokens.holds_other(text.as_bytes(), 1235) && !tokens.holds_other(b"nothing", 1));
+        assert!(!tokens.holds_other(text.as_bytes(), 1234));
+        text.push_str(&tokens.token(7));
+        assert_eq!(tokens.identify(text.as_bytes(), 1234), Identity::Own);
+        assert!(tokens.holds_other(text.as_bytes(), 1234));
     }
 
     #[test]

@@ -46,6 +46,10 @@ pub struct Tally {
     pub unchecked: Count,
     /// Calls that were never answered though their server went on answering others.
     pub lost: Count,
+    /// Replies with tokens of other calls and not their own, by tool. Rare, so that the lock is rarely taken.
+    pub foreign: Mutex<BTreeMap<String, ForeignTokens>>,
+    /// When its calls ended.
+    pub recent: RecentCalls,
 }
 
 impl Tally {
@@ -105,6 +109,8 @@ pub struct CallSlot {
     pub phase: u16,
     /// When it should have been made, in the open model.
     pub intended: Option<Instant>,
+    /// Whether it is a control call, which counts nowhere.
+    pub is_control: bool,
 }
 
 /// How a pattern ended.
@@ -125,6 +131,8 @@ pub struct Worker {
     pub tally: Arc<Tally>,
     session: Option<SlotSession>,
     params: String,
+    /// Whether the last call was answered.
+    is_answered: bool,
 }
 
 impl Worker {
@@ -140,15 +148,32 @@ impl Worker {
             connections: Arc::clone(connections),
             tally: Arc::clone(tally),
             params: String::new(),
+            is_answered: false,
         }
     }
 
     /// Goes through the pattern that `slot` begins.
     pub async fn perform(&mut self, mix: &Mix, slot: CallSlot) -> Ended {
         match mix.choose(slot.number) {
-            Some(pattern) => self.go_through(pattern, slot).await,
+            Some(pattern) => {
+                let ended = self.go_through(pattern, slot).await;
+                // What was not answered may still be under way in the server.
+                if self.is_answered && !slot.is_control {
+                    let now = self.context.time(Instant::now());
+                    self.tally.recent.note_end(slot.number, now);
+                }
+                ended
+            }
             None => Ended::Done,
         }
+    }
+
+    /// Makes a control call; returns its reply if it succeeds.
+    pub async fn call_control(&mut self, call: &PreparedCall, slot: CallSlot) -> Option<Reply> {
+        if !self.has_session().await {
+            return None;
+        }
+        self.call(call, slot).await.ok()
     }
 
     async fn go_through(&mut self, pattern: &PreparedPattern, mut slot: CallSlot) -> Ended {
@@ -220,26 +245,35 @@ impl Worker {
             intended: slot.intended,
             phase: slot.phase,
         };
-        self.tally.begun.add();
+        if !slot.is_control {
+            self.tally.begun.add();
+        }
         let outcome = session
             .connection
             .session
             .request_as(&call.request, &start)
             .await;
-        self.tally
-            .end(self.context.gauges.place.load(Ordering::Relaxed));
+        if !slot.is_control {
+            let place = self.context.gauges.place.load(Ordering::Relaxed);
+            self.tally.end(place);
+        }
+        self.is_answered = match &outcome {
+            Ok(_) => true,
+            Err(error) => error.reply.is_some() || error.error.is_some(),
+        };
         let duration = match &outcome {
             Ok(reply) => reply.duration,
             Err(error) => error.duration,
         };
-        if duration >= ALONE_TIME {
+        if duration >= ALONE_TIME && !slot.is_control {
             lock(&self.context.slow_tools).insert(call.tool.clone());
         }
         match &outcome {
             Ok(reply) => {
                 self.connections.note_answer();
                 // What a fault made of a reply says nothing of whose it is.
-                if self.met_fault(session, reply.request_id).is_none() {
+                let met_fault = self.met_fault(session, reply.request_id).is_some();
+                if !met_fault && !slot.is_control {
                     self.identify(call, reply, slot.number);
                 }
             }
@@ -261,31 +295,78 @@ impl Worker {
 
     /// Checks that the reply belongs to the call.
     fn identify(&self, call: &PreparedCall, reply: &Reply, number: u64) {
-        let counter = if call.places.is_empty() {
-            &self.tally.unchecked
-        } else {
-            match self.context.tokens.identify(reply.result_bytes(), number) {
-                Identity::Own => &self.tally.checked,
-                Identity::Unknown => &self.tally.unchecked,
-                Identity::Other(other) => {
-                    if self.tally.crossed.get() < CROSSED_NOTED_MAX {
-                        let message = format!(
-                            "the reply to call {number} of {} holds the token of call {other}",
-                            call.tool
-                        );
-                        let fact = CrossedReplyFact {
-                            tool: call.tool.clone(),
-                            call: number,
-                            other,
-                            request_id: reply.request_id,
-                        };
-                        self.context.fact(&message, &fact);
-                    }
-                    &self.tally.crossed
+        let tally = &self.tally;
+        if call.places.is_empty() || call.token_use == TokenUse::StoredText {
+            tally.unchecked.add();
+            return;
+        }
+        match self.context.tokens.identify(reply.result_bytes(), number) {
+            Identity::Own => tally.checked.add(),
+            Identity::Other(other) => self.note_foreign_token(call, reply, number, other),
+            Identity::Unknown => {
+                tally.unchecked.add();
+                if call.token_use == TokenUse::Compare {
+                    self.sample(call, reply, number);
                 }
             }
+        }
+    }
+
+    /// A reply held the token of another call. That is a mix-up if it was under way at the same time.
+    fn note_foreign_token(&self, call: &PreparedCall, reply: &Reply, number: u64, other: u64) {
+        let tally = &self.tally;
+        let is_crossed = self.was_under_way(other, number, reply.duration);
+        let mut foreign = lock(&tally.foreign);
+        let tokens = foreign.entry(call.tool.clone()).or_default();
+        if !is_crossed {
+            tokens.stale += 1;
+            tally.unchecked.add();
+            return;
+        }
+        tokens.crossed += 1;
+        drop(foreign);
+        if tally.crossed.get() < CROSSED_NOTED_MAX {
+            let message = format!(
+                "the reply to call {number} of {} holds the token of call {other}",
+                call.tool
+            );
+            let fact = CrossedReplyFact {
+                tool: call.tool.clone(),
+                call: number,
+                other,
+                request_id: reply.request_id,
+            };
+            self.context.fact(&message, &fact);
+        }
+        tally.crossed.add();
+    }
+
+    /// Whether call `other` was under way while call `number` was, which ended now and took that long.
+    fn was_under_way(&self, other: u64, number: u64, duration: Duration) -> bool {
+        if is_forgotten(other, number) {
+            return false;
+        }
+        let began = self.context.time(Instant::now()).saturating_sub(duration);
+        let tallies = lock(&self.context.gauges.tallies);
+        tallies
+            .iter()
+            .all(|tally| match tally.recent.end_of(other) {
+                CallEnd::At(ended) => ended >= began,
+                CallEnd::Open => true,
+            })
+    }
+
+    /// Keeps the reply for a comparison after the load, if it is in the sample.
+    fn sample(&self, call: &PreparedCall, reply: &Reply, number: u64) {
+        let Some(share) = share_of_sample(self.context.seed, number) else {
+            return;
         };
-        counter.add();
+        let others = neighbours(number);
+        let others = others.filter(|other| self.was_under_way(*other, number, reply.duration));
+        let sampled = SampledReply::new(call, number, reply, others.collect(), share);
+        if let Some(sampled) = sampled {
+            lock(&self.context.sampled_replies).add(sampled);
+        }
     }
 
     /// The injected fault that struck this call.

@@ -185,6 +185,10 @@ const HEALTHY: &[Row] = &[
     row(&["unsteady"], &[], ALL, 0, FINE, ""),
     row(&["divergent"], &[], ALL, 0, FINE, ""),
     row(&["crossed"], &[], ALL, 0, FINE, ""),
+    row(&["mixed_up"], &[], ALL, 0, "echo=ok", ""),
+    row(&["notes"], &[], ALL, 0, "echo=ok search=ok", ""),
+    row(&["blocked_loop"], &[], ALL, 0, "echo=ok report=ok", ""),
+    row(&["told_delay"], &[], ALL, 0, "echo=ok sleep=ok", ""),
 ];
 
 const FAULTY: &[Row] = &[

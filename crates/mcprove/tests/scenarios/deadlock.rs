@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcprove_load::drive::Scenario;
 use mcprove::RunOutcome;
+use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Report, Thresholds};
 use mcprove_score::verdict::{Outcome, Severity};
 use mcprove_servers::fixture::Kind;
@@ -18,7 +18,9 @@ fn queue() -> Target {
 }
 
 fn probe() -> Scenario {
-    Scenario::deadlock_probe().concurrent(20).hang_limits(HANG, GRACE)
+    Scenario::deadlock_probe()
+        .concurrent(20)
+        .hang_limits(HANG, GRACE)
 }
 
 async fn examine(target: &Target, scenario: Scenario, max_wait: Duration) -> Report {
@@ -67,7 +69,10 @@ async fn loads_on_a_server_that_handles_one_call_at_a_time_are_no_deadlock() {
         let name = scenario.kind.name().to_owned();
         let target = Target::http("queue").set("delay_ms", 60).set("workers", 2);
         let report = examine(&target, scenario, Duration::from_secs(120)).await;
-        let critical = report.verdicts.iter().filter(|verdict| verdict.is_failure());
+        let critical = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.is_failure());
         let critical: Vec<_> = critical.collect();
         assert!(critical.is_empty(), "{name}: {critical:?}");
     }

@@ -174,9 +174,8 @@ impl DeadlockReport {
 
     /// How many calls the server handles at once, as far as calls that were made together show it.
     fn measure_capacity(&self) -> Option<Capacity> {
-        let answered = |call: &&ProbedCall| {
-            matches!(call.outcome, CallOutcome::Success | CallOutcome::Slow)
-        };
+        let answered =
+            |call: &&ProbedCall| matches!(call.outcome, CallOutcome::Success | CallOutcome::Slow);
         let times = self.calls.iter().filter(answered).map(|it| it.duration_ms);
         let first = times.clone().min_by(f64::total_cmp)?;
         let last = times.clone().max_by(f64::total_cmp)?;

@@ -17,7 +17,11 @@ fn calls(success: usize, slow: usize, deadlock: usize, error: usize) -> Vec<Prob
         std::iter::repeat_n(
             ProbedCall {
                 outcome,
-                duration_ms: if outcome == CallOutcome::Deadlock { 15e3 } else { 1.0 },
+                duration_ms: if outcome == CallOutcome::Deadlock {
+                    15e3
+                } else {
+                    1.0
+                },
                 message,
             },
             count,
@@ -163,7 +167,11 @@ fn queued_calls_are_inconclusive_unless_others_are_stuck() {
     );
     calls.push(timed(CallOutcome::Deadlock, 15e3));
     assert!(verdict(&probe(calls, Some(DeadlockKind::ToolStuck))).is_failure());
-    let load = LoadCalls { queued: 2, late: 5, ..CALLS };
+    let load = LoadCalls {
+        queued: 2,
+        late: 5,
+        ..CALLS
+    };
     assert_eq!(load_verdict(&load, &[], &[]).outcome, Outcome::Inconclusive);
 }
 

@@ -119,11 +119,18 @@ pub fn server_was_busy(facts: &Facts) -> Option<Message> {
     ))
 }
 
+/// Calls wait for those of a slow tool: more clients would only wait too.
+fn is_held_up_by_a_tool(facts: &Facts) -> bool {
+    let mut verdicts = facts.verdicts.iter();
+    verdicts.any(|it| it.detector == "head_of_line" && it.outcome == Outcome::Finding)
+}
+
 /// More clients would show more, unless it is known that they only wait in a row or for a core.
 pub fn limited_by_calls_in_flight(facts: &Facts) -> Option<Message> {
     busy_share(facts)
         .filter(|(at_least, _)| *at_least >= BUSY_SHARE_MIN)
-        .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))?;
+        .filter(|_| served_in_a_row(facts).is_none() && !is_server_busy(facts))
+        .filter(|_| !is_held_up_by_a_tool(facts))?;
     Some(sentence!(
         "Throughput was limited by the {} in flight, each waiting {} on average: {} per second. Concurrency limited the rate; the server may handle more. Run a ramp to find out.",
         counted(facts.concurrent.into(), "call"),

@@ -401,6 +401,20 @@ fn limited_by_calls_in_flight_or_idle() {
 }
 
 #[test]
+fn calls_that_wait_for_a_slow_tool_are_not_limited_by_their_number() {
+    let blocked = Verdict::warning(
+        "head_of_line",
+        "`ping` waits for slow calls.",
+        "do not block",
+    );
+    let facts = Facts {
+        verdicts: vec![blocked],
+        ..closed(15)
+    };
+    is_silent(&facts, "limited by the");
+}
+
+#[test]
 fn a_busy_server_sets_the_pace() {
     for (server_cores, is_busy) in [(None, false), (Some(0.5), false), (Some(0.97), true)] {
         let facts = Facts {

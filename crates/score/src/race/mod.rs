@@ -5,11 +5,16 @@
 //! already differs within itself, or from the one afterwards, says nothing about concurrency: such a
 //! reply changes with time. If neither does, a concurrent reply that differs from them is a race.
 //! Make at least two calls alone: a single one cannot show that the tool varies by itself.
+//!
+//! Identical calls do not show which caller a reply belongs to. So callers with arguments of their own call at once too,
+//! and each reply is compared with what that caller gets alone. One that is what another caller gets alone is crossed.
 
 use crate::prelude::*;
 
 /// Characters of an example reply.
 pub const EXAMPLE_CHARS_MAX: usize = 200;
+
+const SHARED_STATE: &str = "look for state shared between calls without a lock: globals, caches, a reused buffer or connection";
 
 /// Characters of an example that come before the first difference.
 const CONTEXT_CHARS: usize = 40;
@@ -25,7 +30,19 @@ pub enum RaceOutcome {
     Inconclusive,
 }
 
+/// What one of several callers with arguments of their own got.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallerReplies {
+    /// Alone before.
+    pub before: String,
+    /// At once with the others.
+    pub at_once: Vec<String>,
+    /// Alone after, if it was called once more.
+    pub after: Option<String>,
+}
+
 /// Replies alone against replies at once.
+#[sparse(marked)]
 #[data(Eq)]
 pub struct RaceReport {
     /// What the replies say.
@@ -43,6 +60,15 @@ pub struct RaceReport {
     /// Two replies that differ, cut to where they do: of the baseline, and of the concurrent calls
     /// (or of the baseline too, when that already differs).
     pub example: Option<(String, String)>,
+    /// Of the concurrent calls, those with arguments of their own for each caller.
+    #[sparse]
+    pub own_arguments: u64,
+    /// Of these, calls that got what another caller gets alone.
+    #[sparse]
+    pub crossed: u64,
+    /// Of these, calls that got what no caller gets alone.
+    #[sparse]
+    pub altered: u64,
 }
 
 /// Compares canonical replies of calls made alone before, at once, and alone after.
@@ -79,6 +105,53 @@ pub fn compare(
         example: expected
             .zip(differing)
             .map(|(expected, reply)| example(expected, reply)),
+        own_arguments: 0,
+        crossed: 0,
+        altered: 0,
+    }
+}
+
+impl RaceReport {
+    /// Adds what callers with arguments of their own got. A tool that answers one of them differently alone, before and
+    /// after, changes by itself: then nothing is added. Nor is it where a reply differs, and no call was made after.
+    pub fn add_callers(&mut self, callers: &[CallerReplies], failures: usize) {
+        let is_varying = |caller: &CallerReplies| {
+            let after = caller.after.as_ref();
+            after.is_some_and(|after| *after != caller.before)
+        };
+        let is_unconfirmed = |caller: &CallerReplies| {
+            caller.after.is_none() && caller.at_once.iter().any(|it| *it != caller.before)
+        };
+        if callers
+            .iter()
+            .any(|it| is_varying(it) || is_unconfirmed(it))
+        {
+            return;
+        }
+        let alone: BTreeSet<&String> = callers.iter().map(|caller| &caller.before).collect();
+        for caller in callers {
+            for reply in &caller.at_once {
+                self.own_arguments += 1;
+                if *reply == caller.before {
+                    continue;
+                }
+                if alone.contains(reply) {
+                    // The clearest example there is.
+                    if self.crossed == 0 {
+                        self.example = Some(example(&caller.before, reply));
+                    }
+                    self.crossed += 1;
+                } else {
+                    self.altered += 1;
+                    self.example
+                        .get_or_insert_with(|| example(&caller.before, reply));
+                }
+            }
+        }
+        self.failures += failures;
+        if self.crossed + self.altered > 0 {
+            self.outcome = RaceOutcome::Divergent;
+        }
     }
 }
 
@@ -107,17 +180,44 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         failures => format!(" ({failures} more failed and were not compared)"),
     };
     let verdict = match report.outcome {
-        RaceOutcome::Consistent => Verdict::pass(
+        RaceOutcome::Consistent => {
+            let own = match report.own_arguments {
+                0 => String::new(),
+                own => format!(
+                    ", and {} with other arguments for each caller what that caller gets alone",
+                    whole(own)
+                ),
+            };
+            let same = "got the same reply as a call made alone";
+            Verdict::pass("race", format!("{calls} {same}{own}{failed}."))
+        }
+        RaceOutcome::Divergent if report.crossed > 0 => Verdict::critical(
             "race",
-            format!("{calls} got the same reply as a call made alone{failed}."),
+            format!(
+                "Callers get each other's replies: of {} with other arguments for each caller, {} got what another caller gets alone, before and after{failed}.",
+                counted(report.own_arguments, "concurrent call"),
+                whole(report.crossed)
+            ),
+            "look for state shared between calls: a global request or result, a buffer that is reused, replies paired with calls by their order",
         ),
+        RaceOutcome::Divergent if report.altered > 0 && report.concurrent_distinct <= 1 => {
+            Verdict::critical(
+                "race",
+                format!(
+                    "The same call gets a different reply when made concurrently with others than alone: of {} with other arguments for each caller, {} got what no caller gets alone, before and after{failed}.",
+                    counted(report.own_arguments, "concurrent call"),
+                    whole(report.altered)
+                ),
+                SHARED_STATE,
+            )
+        }
         RaceOutcome::Divergent => Verdict::critical(
             "race",
             format!(
                 "The same call gets a different reply when made concurrently than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
                 counted(count(report.concurrent_distinct), "kind")
             ),
-            "look for state shared between calls without a lock: globals, caches, a reused buffer or connection",
+            SHARED_STATE,
         ),
         RaceOutcome::Inconclusive if report.baseline_distinct > 1 => Verdict::inconclusive(
             "race",
@@ -152,7 +252,11 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         "concurrent_distinct",
         "failures",
     ];
-    verdict.numbers_of(report, &names)
+    let verdict = verdict.numbers_of(report, &names);
+    if report.own_arguments == 0 {
+        return verdict;
+    }
+    verdict.numbers_of(report, &["own_arguments", "crossed", "altered"])
 }
 
 /// How many characters two texts begin with in common.

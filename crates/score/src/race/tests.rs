@@ -126,6 +126,71 @@ fn a_reply_that_changes_with_time_is_no_race() {
     );
 }
 
+fn caller(before: &str, at_once: &[&str], after: Option<&str>) -> CallerReplies {
+    CallerReplies {
+        before: before.to_owned(),
+        at_once: texts(at_once),
+        after: after.map(str::to_owned),
+    }
+}
+
+#[test]
+fn callers_that_get_what_another_gets_alone_are_crossed() {
+    use RaceOutcome::{Consistent, Divergent};
+    let same = &texts(&["A", "A"]);
+    let cases = [
+        // All is right.
+        ([("A", "A", None), ("B", "B", None)], Consistent, (2, 0, 0)),
+        // Each gets the other's.
+        (
+            [("A", "B", Some("A")), ("B", "A", Some("B"))],
+            Divergent,
+            (2, 2, 0),
+        ),
+        // One gets what nobody gets alone.
+        (
+            [("A", "A", Some("A")), ("B", "AB", Some("B"))],
+            Divergent,
+            (2, 0, 1),
+        ),
+        // The tool changes by itself: it returns the text before, for instance.
+        (
+            [("A", "B", Some("A")), ("B", "A", Some("C"))],
+            Consistent,
+            (0, 0, 0),
+        ),
+        // Nothing was called afterwards.
+        ([("A", "B", None), ("B", "A", None)], Consistent, (0, 0, 0)),
+    ];
+    for (callers, outcome, counts) in cases {
+        let callers = callers.map(|(before, at_once, after)| caller(before, &[at_once], after));
+        let mut report = compare(same, same, &[], 0);
+        report.add_callers(&callers, 0);
+        let found = (report.own_arguments, report.crossed, report.altered);
+        assert_eq!((report.outcome, found), (outcome, counts), "{callers:?}");
+        let verdict = verdict(&report);
+        assert_eq!(verdict.is_failure(), outcome == Divergent, "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_crossed_reply_is_the_example() {
+    let same = &texts(&["A", "A"]);
+    let mut report = compare(same, same, &[], 0);
+    let callers = [
+        caller("A1", &["A1B1", "B1"], Some("A1")),
+        caller("B1", &["B1"], Some("B1")),
+    ];
+    report.add_callers(&callers, 0);
+    assert_eq!(report.example, Some(("A1".to_owned(), "B1".to_owned())));
+    let sentence = verdict(&report).sentence;
+    let sentence = sentence.rendered();
+    assert!(
+        sentence.starts_with("Callers get each other's replies: of 3 concurrent calls"),
+        "{sentence}"
+    );
+}
+
 #[test]
 fn examples_show_the_difference() {
     let same = "x".repeat(1000);

@@ -4,8 +4,8 @@
 //! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
 //! answers others, the call is queued, and waited for. What else still answers says how much of a server is stuck.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::prelude::*;
 
@@ -186,9 +186,9 @@ pub fn judge_wait(
     }
     // Its place is also how many calls were sent before it.
     let is_overtaken = tool.answered() >= call.place.saturating_add(OVERTAKEN_BY)
-        || call.hung.is_some_and(|mark| {
-            answered >= mark.overtaken_at && tool.answered() == mark.answered
-        });
+        || call
+            .hung
+            .is_some_and(|mark| answered >= mark.overtaken_at && tool.answered() == mark.answered);
     if is_overtaken {
         return WaitState::Stuck(judged_at);
     }

@@ -68,7 +68,14 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
                 hung: None,
             };
             let done_at = None;
-            open.insert(sent, Call { number: sent, waiting, done_at });
+            open.insert(
+                sent,
+                Call {
+                    number: sent,
+                    waiting,
+                    done_at,
+                },
+            );
             queue.push_back(sent);
             sent += 1;
         }
@@ -88,13 +95,19 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
             !is_done
         });
         while !is_paused && busy.len() + blocked < server.workers {
-            let Some(number) = queue.pop_front() else { break };
+            let Some(number) = queue.pop_front() else {
+                break;
+            };
             if server.stuck.contains(&number) {
                 blocked += usize::from(server.keeps_worker);
             } else {
                 // At most twenty times the median, most of them near it.
                 let share = rng.share();
-                let factor = if share < 0.9 { 0.5 + share } else { 1.0 + 19.0 * rng.share() };
+                let factor = if share < 0.9 {
+                    0.5 + share
+                } else {
+                    1.0 + 19.0 * rng.share()
+                };
                 busy.push((number, now + server.median.mul_f64(factor)));
             }
         }

@@ -68,7 +68,11 @@ impl DeadlockProbe {
         let asking = Arc::clone(connection);
         let liveness = tokio::spawn(async move {
             tokio::time::sleep(limits.threshold).await;
-            asking.session.check_alive(limits.given_up_after()).await.is_ok()
+            asking
+                .session
+                .check_alive(limits.given_up_after())
+                .await
+                .is_ok()
         });
         let mut outcomes: Vec<(u32, ProbedCall)> = Vec::new();
         // Asked to stop, it is given a while to go on. A part of the calls says nothing: where that
@@ -87,7 +91,10 @@ impl DeadlockProbe {
         let kind = if is_stuck {
             // It had the grace period at least.
             let has_answered = liveness.is_finished() && liveness.await.unwrap_or(false);
-            Some(process_kind(session, has_answered && session.closed().is_none()))
+            Some(process_kind(
+                session,
+                has_answered && session.closed().is_none(),
+            ))
         } else {
             liveness.abort();
             session.closed().map(|_| DeadlockKind::ProcessDead)

@@ -18,6 +18,7 @@ mod ramp;
 mod reconnect;
 mod reference;
 mod session_end;
+mod slow_arguments;
 mod slow_mix;
 mod soak;
 mod spike;
@@ -48,7 +49,7 @@ pub use sustained::Sustained;
 
 /// What a scenario is written with.
 mod prelude {
-    pub use super::reference::{Reference, call_at_once};
+    pub use super::reference::{Reference, call_at_once, call_each_at_once};
     pub use super::sustained::weighted_calls;
     pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
     pub use crate::prelude::*;

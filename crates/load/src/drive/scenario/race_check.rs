@@ -3,10 +3,11 @@
 //! All calls of a tool have the very same arguments. What differs already alone says nothing about
 //! concurrency, so the calls made alone come first. Where answers differ after all, the tool is
 //! called alone once more: one that tells the time differs then too.
+//!
+//! Identical calls do not show who got whose reply. So callers with arguments of their own, which differ in a token, call at
+//! once too, and each is compared with what it gets alone.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use mcprove_score::race;
+use mcprove_score::race::{self, CallerReplies};
 
 use super::prelude::*;
 
@@ -16,8 +17,12 @@ const ALONE_PHASE: u16 = 1;
 const AT_ONCE_PHASE: u16 = 2;
 /// Calls of each tool that are made alone.
 const ALONE_CALLS: u32 = 5;
-/// How much of an answer is kept; of a longer one the rest is told apart by a hash.
-const KEPT_CHARACTERS_MAX: usize = 64 * 1024;
+/// How long callers with arguments of their own may take alone; where a tool is slow, there are fewer of them.
+const CALLERS_TIME: Duration = Duration::from_secs(5);
+/// The fewest of them that can be mixed up.
+const CALLERS_MIN: usize = 2;
+/// The number of the first of them; the identical calls have the token of call 0.
+const FIRST_CALLER: u64 = 1;
 
 /// The same call alone, then many times at once: are the answers the same?
 #[data(Settings)]
@@ -58,9 +63,11 @@ impl RaceCheck {
         // Where answers differ already alone, calls at once can show nothing.
         let is_steady = first.is_some() && before.iter().all(|reply| Some(reply) == first);
         let rounds = if is_steady { self.rounds } else { 0 };
+        let mut has_ended = false;
         for _ in 0..rounds {
             // A round that kills the server is the last.
             let Some(session) = open_session(context, slot).await else {
+                has_ended = true;
                 break;
             };
             let (count, phase) = (self.concurrent, AT_ONCE_PHASE);
@@ -69,13 +76,14 @@ impl RaceCheck {
             while let Some(joined) = calls.join_next().await {
                 let Ok((_, outcome)) = joined else { continue };
                 is_stuck |= is_unanswered(&outcome);
-                match outcome.ok().as_ref().and_then(canonical) {
+                match outcome.ok().as_ref().and_then(canonical_reply) {
                     Some(reply) => at_once.push(reply),
                     None => failures += 1,
                 }
             }
             if is_stuck {
                 slot.examine(&session, &call.tool).await;
+                has_ended = true;
                 break;
             }
         }
@@ -85,8 +93,104 @@ impl RaceCheck {
         } else {
             Vec::new()
         };
-        race::compare(&before, &at_once, &after, failures)
+        let mut report = race::compare(&before, &at_once, &after, failures);
+        if is_steady && !has_ended && !call.places.is_empty() {
+            let (callers, failures) = self.check_callers(context, slot, call, time_at_once).await;
+            report.add_callers(&callers, failures);
+        }
+        report
     }
+
+    /// Calls one tool with other arguments for each caller: alone, then at once, and where a reply is not the same, all
+    /// alone once more. Returns how many calls at once failed too.
+    async fn check_callers(
+        &self,
+        context: &RunContext,
+        slot: &ConnectionSlot,
+        call: &PreparedCall,
+        time_at_once: &mut Duration,
+    ) -> (Vec<CallerReplies>, usize) {
+        let (mut callers, mut failures) = (Vec::<CallerReplies>::new(), 0);
+        let began = Instant::now();
+        for number in (FIRST_CALLER..).take(self.concurrent as usize) {
+            if callers.len() >= CALLERS_MIN && began.elapsed() >= CALLERS_TIME {
+                break;
+            }
+            // One whose call fails alone shows nothing, nor do those after it.
+            let Some(before) = call_caller(context, slot, call, number).await else {
+                break;
+            };
+            callers.push(CallerReplies {
+                before,
+                ..CallerReplies::default()
+            });
+        }
+        if callers.len() < CALLERS_MIN {
+            return (Vec::new(), 0);
+        }
+        let began = Instant::now();
+        for _ in 0..self.rounds {
+            let Some(session) = open_session(context, slot).await else {
+                break;
+            };
+            let params = (FIRST_CALLER..).take(callers.len());
+            let params = params.map(|number| call.params_of(number));
+            let connection = &session.connection;
+            let mut calls = call_each_at_once(connection, call, params.collect(), AT_ONCE_PHASE);
+            let mut is_stuck = false;
+            while let Some(joined) = calls.join_next().await {
+                let Ok((place, outcome)) = joined else {
+                    continue;
+                };
+                is_stuck |= is_unanswered(&outcome);
+                let caller = callers.get_mut(place as usize);
+                let reply = outcome.ok().as_ref().and_then(canonical_reply);
+                match caller.zip(reply) {
+                    Some((caller, reply)) => caller.at_once.push(reply),
+                    None => failures += 1,
+                }
+            }
+            if is_stuck {
+                slot.examine(&session, &call.tool).await;
+                break;
+            }
+        }
+        *time_at_once += began.elapsed();
+        let differs = |caller: &CallerReplies| caller.at_once.iter().any(|it| *it != caller.before);
+        if callers.iter().any(differs) {
+            // Backwards: a tool that returns the text of the call before gives other replies then.
+            for (number, caller) in (FIRST_CALLER..)
+                .zip(&mut callers)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+            {
+                caller.after = call_caller(context, slot, call, number).await;
+            }
+        }
+        (callers, failures)
+    }
+}
+
+/// The reply to a call made alone with the token of `number`, if it succeeds.
+async fn call_caller(
+    context: &RunContext,
+    slot: &ConnectionSlot,
+    call: &PreparedCall,
+    number: u64,
+) -> Option<String> {
+    let current = open_session(context, slot).await?;
+    let params = call.params_of(number);
+    let start = Start {
+        params: Some(&params),
+        ..in_phase(ALONE_PHASE)
+    };
+    let session = &current.connection.session;
+    let outcome = session.request_as(&call.request, &start).await;
+    if is_unanswered(&outcome) {
+        slot.examine(&current, &call.tool).await;
+    }
+    outcome.ok().as_ref().and_then(canonical_reply)
 }
 
 /// Makes the calls of one tool that are made alone, as far as it answers; returns the answers.
@@ -105,7 +209,7 @@ async fn call_alone(
             slot.examine(&current, &call.tool).await;
             break;
         }
-        replies.extend(outcome.ok().as_ref().and_then(canonical));
+        replies.extend(outcome.ok().as_ref().and_then(canonical_reply));
     }
     replies
 }
@@ -121,23 +225,6 @@ async fn open_session(context: &RunContext, slot: &ConnectionSlot) -> Option<Slo
 
 fn is_unanswered(outcome: &Result<Reply, CallError>) -> bool {
     matches!(outcome, Err(error) if error.category() == ErrorCategory::Deadlock)
-}
-
-/// A result in the one form in which equal results are equal, without the metadata of the
-/// transport, which may differ from call to call.
-fn canonical(reply: &Reply) -> Option<String> {
-    let mut result: Value = reply.parse().ok()?;
-    if let Some(members) = result.as_object_mut() {
-        members.remove("_meta");
-    }
-    let text = mcprove_trace::canonical::canonical(&result.to_string()).ok()?;
-    let Some((end, _)) = text.char_indices().nth(KEPT_CHARACTERS_MAX) else {
-        return Some(text);
-    };
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let kept = text.get(..end)?;
-    Some(format!("{kept}… (hash {:016x})", hasher.finish()))
 }
 
 impl ScenarioType for RaceCheck {
@@ -194,42 +281,5 @@ impl ScenarioType for RaceCheck {
             concurrent(self.concurrent),
             counted(self.rounds.into(), "round"),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-
-    fn reply(result: &str) -> Reply {
-        Reply {
-            frame: Bytes::copy_from_slice(result.as_bytes()),
-            result: 0..result.len(),
-            request_id: 1,
-            duration: Duration::ZERO,
-        }
-    }
-
-    #[test]
-    fn metadata_and_the_order_of_keys_do_not_matter() {
-        let one = reply(r#"{"content":[],"_meta":{"at":1},"x":{"b":1,"a":2}}"#);
-        let other = reply(r#"{"x":{"a":2.0,"b":1},"_meta":{"at":2},"content":[]}"#);
-        assert_eq!(canonical(&one).unwrap(), canonical(&other).unwrap());
-        let inner = reply(r#"{"content":[{"_meta":{"at":1}}],"x":{"b":1,"a":2}}"#);
-        assert_ne!(canonical(&one).unwrap(), canonical(&inner).unwrap());
-        assert_eq!(canonical(&reply(&"[".repeat(1000))), None);
-    }
-
-    #[test]
-    fn long_answers_are_told_apart_by_their_ends() {
-        let long = |end: char| {
-            let text = "x".repeat(2 * KEPT_CHARACTERS_MAX);
-            canonical(&reply(&format!("\"{text}{end}\""))).unwrap()
-        };
-        assert_eq!(long('a'), long('a'));
-        assert_ne!(long('a'), long('b'));
-        assert!(long('a').len() < 2 * KEPT_CHARACTERS_MAX);
     }
 }

@@ -92,24 +92,36 @@ pub fn call_at_once(
     phase: u16,
     has_tokens: bool,
 ) -> JoinSet<(u32, Result<Reply, CallError>)> {
-    let barrier = Arc::new(Barrier::new(count as usize));
+    let params = (0..count).map(|number| {
+        if has_tokens {
+            call.params_of(number.into())
+        } else {
+            call.request.params.clone()
+        }
+    });
+    call_each_at_once(connection, call, params.collect(), phase)
+}
+
+/// Makes a call with each of these parameters at the same instant; each has its place among them.
+pub fn call_each_at_once(
+    connection: &Arc<Connection>,
+    call: &PreparedCall,
+    params: Vec<String>,
+    phase: u16,
+) -> JoinSet<(u32, Result<Reply, CallError>)> {
+    let barrier = Arc::new(Barrier::new(params.len()));
     let mut calls = JoinSet::new();
-    for number in 0..count {
-        let (connection, call) = (Arc::clone(connection), Arc::clone(call));
+    for (place, params) in (0..).zip(params) {
+        let (connection, request) = (Arc::clone(connection), call.request.clone());
         let barrier = Arc::clone(&barrier);
-        let params = has_tokens.then(|| {
-            let mut params = call.request.params.clone();
-            Tokens::write(&mut params, &call.places, u64::from(number));
-            params
-        });
         calls.spawn(async move {
             barrier.wait().await;
             let start = Start {
-                params: params.as_deref(),
+                params: Some(&params),
                 ..in_phase(phase)
             };
-            let outcome = connection.session.request_as(&call.request, &start).await;
-            (number, outcome)
+            let outcome = connection.session.request_as(&request, &start).await;
+            (place, outcome)
         });
     }
     calls

@@ -1,11 +1,13 @@
 //! A slow tool among a fast one: does a slow call hold up all others?
 //!
 //! First the fast tool alone, then both together. Which is which is told by the order of the tools
-//! that were named; without names, every tool is tried once and the extremes are taken.
+//! that were named; without names, every tool is tried once: the fastest is the fast one, and the slow one is a tool
+//! that takes as long as an argument says, else the slowest.
 
 use mcprove_score::head_of_line;
 
 use super::prelude::*;
+use super::slow_arguments::slow_argument;
 
 /// The phase in which only the fast tool is called.
 pub const FAST_ALONE: &str = "fast alone";
@@ -16,6 +18,14 @@ const ALONE_PARTS: u32 = 4;
 
 /// How long an answer is waited for at least when the slowest tool is looked for.
 const TRIAL_TIMEOUT_MIN: Duration = Duration::from_secs(5);
+
+/// How long a call of a tool that is told how long to take is to take, and which share of the hang threshold at most.
+const SLOW_TIME: Duration = Duration::from_millis(500);
+const HANG_PARTS: u32 = 4;
+/// All calls in flight one after the other are not to take longer than this share of it.
+const QUEUE_PARTS: u32 = 2;
+/// How many times as long as the fast tool it has to take then.
+const SLOW_FACTOR: u32 = 5;
 
 /// A fast and a slow tool mixed: does the slow one hold up the fast one?
 #[in_seconds]
@@ -139,23 +149,59 @@ async fn choose(
     let limit = context.hang_limits().threshold;
     let mut timed = Vec::new();
     let mut left_out = Vec::new();
-    for call in calls {
+    let slow_calls = slow_calls(context, tools, &calls, limit);
+    let count = calls.len();
+    let mut told_slow = Vec::new();
+    for (place, call) in calls.into_iter().chain(slow_calls).enumerate() {
         let prepared = PreparedCall::new(context, session, tools, &call)?;
         // One that is late may still answer: to cancel it could change what is tested.
         let request = prepared.request.timeout(limit.max(TRIAL_TIMEOUT_MIN));
         match session.request_once(&request).await {
-            Ok(reply) => timed.push((reply.duration, call)),
-            Err(error) if is_late(error.category()) => left_out.push(call.name),
+            Ok(reply) if place < count => timed.push((reply.duration, call)),
+            Ok(reply) => told_slow.push((reply.duration, call)),
+            Err(error) if is_late(error.category()) && place < count => left_out.push(call.name),
             Err(_) => {}
         }
     }
     timed.sort_by_key(|(duration, _)| *duration);
+    // One that does as it is told is the better one: how slow the others are is a matter of chance.
+    for (duration, slow) in told_slow {
+        let mut others = timed.iter().filter(|(_, call)| call.name != slow.name);
+        if let Some((time, fast)) = others.next()
+            && duration >= *time * SLOW_FACTOR
+        {
+            left_out.retain(|name| *name != slow.name);
+            return Ok((fast.clone(), slow, left_out));
+        }
+    }
     match (timed.first(), timed.last()) {
         (Some((_, fast)), Some((_, slow))) if fast.name != slow.name => {
             Ok((fast.clone(), slow.clone(), left_out))
         }
         _ => Err(RunError::Config(too_few(&left_out, limit))),
     }
+}
+
+/// Calls of the tools that are told how long to take, with arguments by which they are slow.
+fn slow_calls(
+    context: &RunContext,
+    tools: &[Tool],
+    calls: &[ToolCall],
+    limit: Duration,
+) -> Vec<ToolCall> {
+    let concurrent = context.scenario.kind.concurrent().max(1);
+    let time = SLOW_TIME.min(limit / QUEUE_PARTS / concurrent);
+    let slow_call = |call: &ToolCall| {
+        let tool = tools.iter().find(|tool| tool.name == call.name)?;
+        let (name, value) = slow_argument(&tool.input_schema, time, limit / HANG_PARTS)?;
+        let mut arguments = match &call.args {
+            Value::Null => make_arguments(context, tool, &context.tokens.token(0)).ok()?,
+            given => given.clone(),
+        };
+        arguments.as_object_mut()?.insert(name, value);
+        Some(call.clone().args(arguments))
+    };
+    calls.iter().filter_map(slow_call).collect()
 }
 
 fn is_late(category: ErrorCategory) -> bool {

@@ -8,7 +8,7 @@ use crate::report::prelude::*;
 pub fn isolation(report: &Report) -> Section {
     let isolation = &report.isolation;
     let is_checked = isolation.checked + isolation.crossed + isolation.lost + isolation.unchecked;
-    if is_checked == 0 {
+    if is_checked == 0 && report.control_calls == 0 {
         return Section::default();
     }
     let counts = format!(
@@ -18,9 +18,30 @@ pub fn isolation(report: &Report) -> Section {
         count(isolation.lost),
         count(isolation.unchecked)
     );
+    let mut rest = Vec::new();
+    if isolation.compared + isolation.altered > 0 {
+        rest.push(format!(
+            "Compared with what the same call gets alone: {} the same · {} not",
+            count(isolation.compared),
+            count(isolation.altered)
+        ));
+    }
+    if isolation.unproven > 0 {
+        rest.push(format!(
+            "Another call's token that proves nothing: {}",
+            count(isolation.unproven)
+        ));
+    }
+    if report.control_calls > 0 {
+        rest.push(format!(
+            "Control calls, made alone before and after the load and not counted: {}",
+            count(report.control_calls)
+        ));
+    }
     let examples = isolation.examples.iter().map(Line::plain);
     Section::new("Isolation")
         .paragraph(counts)
+        .list(rest)
         .list(examples)
         .detail()
 }

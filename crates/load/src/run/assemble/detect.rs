@@ -1,6 +1,6 @@
 //! What the detectors find in any run.
 
-use mcprove_score::{coverage, deadlock, generator, isolation, starts};
+use mcprove_score::{coverage, deadlock, generator, head_of_line, isolation, starts};
 use mcprove_trace::panic_guard::contain_call;
 
 use super::frames::of_category;
@@ -21,6 +21,7 @@ impl RunFacts<'_> {
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
         self.conclude(report)?;
+        self.detect_head_of_line(report)?;
         self.detect_resource_leaks(report);
         self.detect_violations(report)?;
         report.verdicts.extend(self.detect_stray_cancels()?);
@@ -91,20 +92,89 @@ impl RunFacts<'_> {
     fn detect_isolation(&self, report: &mut Report) -> FactResult {
         let found: Vec<IsolationFact> = self.all()?;
         let isolation = &mut report.isolation;
+        let mut foreign = BTreeMap::<&str, ForeignTokens>::new();
         for fact in &found {
             isolation.checked += fact.checked;
             isolation.crossed += fact.crossed;
             isolation.unchecked += fact.unchecked;
             isolation.lost += fact.lost;
+            for (tool, tokens) in &fact.foreign {
+                // They count by what the tool does alone.
+                isolation.crossed = isolation.crossed.saturating_sub(tokens.crossed);
+                let sum = foreign.entry(tool).or_default();
+                sum.crossed += tokens.crossed;
+                sum.stale += tokens.stale;
+            }
+        }
+        let controls: Vec<TokenControlFact> = self.all()?;
+        let stored = controls.iter().map(|fact| fact.tool.as_str());
+        let tools: BTreeSet<&str> = foreign.keys().copied().chain(stored).collect();
+        for tool in tools {
+            let of_tool = controls.iter().filter(|fact| fact.tool == tool);
+            let control = isolation::control_of(of_tool.map(|fact| fact.control));
+            let tokens = foreign.get(tool).copied().unwrap_or_default();
+            isolation.add_tool(tool, control, tokens);
+        }
+        for compared in self.all::<ComparedRepliesFact>()? {
+            isolation.compared += compared.same;
+            isolation.altered += compared.altered;
+            isolation.crossed += compared.crossed;
         }
         let examples = self
             .metrics
             .notes_of(CrossedReplyFact::NAME)
             .take(isolation::EXAMPLES_MAX);
         isolation.examples = examples.map(|note| note.message.clone()).collect();
+        if isolation.crossed == 0 && !isolation.stored_text.is_empty() {
+            isolation.examples.clear();
+        }
         let has_replies = report.throughput.successful_requests > 0 || isolation.lost > 0;
         if !found.is_empty() && has_replies {
             report.verdicts.push(isolation::verdict(isolation));
+        }
+        Ok(())
+    }
+
+    /// Fast tools that wait for slow ones, unless the scenario is about that itself.
+    fn detect_head_of_line(&self, report: &mut Report) -> FactResult {
+        if report.head_of_line.is_some() || self.tools.len() < 2 {
+            return Ok(());
+        }
+        let beside: Option<BesideFact> = self.first()?;
+        let median = |calls: &CallMetrics| {
+            let nanoseconds = calls.latency_ns.value_at_quantile(0.5);
+            (calls.succeeded() > 0).then(|| as_milliseconds(Duration::from_nanos(nanoseconds)))
+        };
+        let median_in = |phases: &[&str], tool: &str| {
+            let mut calls = CallMetrics::default();
+            for phase in phases {
+                let tools = self.tools_in(phase);
+                if let Some(more) = tools.and_then(|tools| tools.get(tool)) {
+                    calls.add(more);
+                }
+            }
+            median(&calls)
+        };
+        let tools = self.tools.iter();
+        let mix = head_of_line::LoadMix {
+            tools: tools
+                .map(|(name, calls)| head_of_line::ToolTimes {
+                    name: name.clone(),
+                    alone_p50: median_in(&[CONTROL, ALONE], name),
+                    loaded_p50: median(calls),
+                    beside_p50: median_in(&[BESIDE], name),
+                })
+                .collect(),
+            concurrent: report.scenario_kind.concurrent(),
+            // The first sample has no time before it to tell a share of.
+            busy_share: beside
+                .filter(|_| report.process.samples.len() > 1)
+                .map(|beside| report.process.avg_cpu_pct / 100.0 / f64::from(beside.cores.max(1))),
+        };
+        // Runs before there were control calls had nothing to compare with.
+        if self.phase(CONTROL).is_some() {
+            let verdict = head_of_line::load_verdict(&mix);
+            report.verdicts.extend(verdict);
         }
         Ok(())
     }
@@ -195,7 +265,10 @@ impl RunFacts<'_> {
         // their own, and so have starts that failed and frames that are broken.
         let judged_elsewhere = [self.late(), self.queued(), report.errors.starts]
             .into_iter()
-            .fold(of_category(report, ErrorCategory::Malformed), u64::saturating_add);
+            .fold(
+                of_category(report, ErrorCategory::Malformed),
+                u64::saturating_add,
+            );
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();

@@ -130,7 +130,9 @@ impl RunFacts<'_> {
             .unwrap_or_default();
         let until = [
             self.load_ended.map(|ended| ended.at),
-            self.phase(ALONE).map(|alone| alone.from),
+            self.phase(ALONE)
+                .or(self.phase(COMPARISON))
+                .map(|alone| alone.from),
             Some(self.ending.duration),
         ]
         .into_iter()

@@ -52,7 +52,16 @@ impl RunFacts<'_> {
     }
 
     fn tool_facts(&self, report: &Report) -> Vec<ToolFacts> {
-        let alone = self.tools_in(ALONE);
+        let alone = |tool: &str| {
+            let mut calls = CallMetrics::default();
+            for phase in [CONTROL, ALONE] {
+                let tools = self.tools_in(phase);
+                if let Some(more) = tools.and_then(|tools| tools.get(tool)) {
+                    calls.add(more);
+                }
+            }
+            calls
+        };
         // The slow tail: calls above the 99th percentile of all calls, which need not be of all tools.
         let limit = report.latency.supported(0.99);
         let limit = limit.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
@@ -61,8 +70,7 @@ impl RunFacts<'_> {
             .iter()
             .map(|(name, tool)| {
                 let latency = &tool.latency_ms;
-                let alone = alone.and_then(|tools| tools.get(name)).cloned();
-                let alone = LatencyStats::from_histogram(alone.unwrap_or_default().latency_ns);
+                let alone = LatencyStats::from_histogram(alone(name).latency_ns);
                 ToolFacts {
                     name: name.clone(),
                     count: tool.count,
@@ -88,7 +96,7 @@ impl RunFacts<'_> {
             return None;
         };
         let load_ended = self.load_ended?;
-        let alone = self.phase(ALONE);
+        let alone = self.phase(ALONE).or(self.phase(COMPARISON));
         let overtime = alone
             .map_or(self.ending.duration, |alone| alone.from)
             .saturating_sub(load_ended.at);

@@ -24,7 +24,10 @@ impl RunFacts<'_> {
         let crashes = metrics.faults.sum(|struck| struck.crashes);
         let rate = scenario.load.rate;
         let tools = self.tools.iter();
+        // Of control calls only those that grades are made of are a phase of the report.
         let phases = self.phases.iter();
+        let phases = phases.filter(|phase| !phase.control || phase.name == ALONE);
+        let control_calls = self.control_phases().map(|phase| self.calls_in(phase).sent);
         let starts = self.starts()?;
         let handshakes = self.handshakes()?;
         let is_cold_start = matches!(scenario.kind, ScenarioKind::ColdStart(_));
@@ -66,6 +69,7 @@ impl RunFacts<'_> {
             dropped: ended.paced.dropped + ended.paced.missed + unstarted,
             missed: ended.paced.missed,
             in_flight_at_end: ended.in_flight,
+            control_calls: control_calls.sum(),
             out_of_range: measured.out_of_range,
             tools: tools
                 .map(|(name, calls)| (name.clone(), tool_report(calls)))

@@ -149,6 +149,12 @@ impl RunFacts<'_> {
         self.phases.iter().filter(|phase| phase.measured)
     }
 
+    /// The phases of control calls; those of older runs are known by their name.
+    fn control_phases(&self) -> impl Iterator<Item = &PhaseFact> {
+        let phases = self.phases.iter();
+        phases.filter(|phase| phase.control || phase.name == ALONE && !phase.measured)
+    }
+
     fn is_measured(&self, index: u16) -> bool {
         is_measured(&self.phases, index)
     }
@@ -160,7 +166,10 @@ impl RunFacts<'_> {
 
     /// Whether the load ended clearly before its time, and not because there were enough calls.
     fn ended_early(&self) -> bool {
-        let load = self.phases.iter().filter(|phase| phase.name != ALONE);
+        let load = self
+            .phases
+            .iter()
+            .filter(|phase| !phase.control && phase.name != ALONE);
         let planned = load.filter_map(|phase| phase.until).max();
         let is_counted = self.header.scenario.load.calls.is_some();
         let ended = self.load_ended.filter(|_| !is_counted);
@@ -265,8 +274,14 @@ pub fn spread(calls: &CallMetrics) -> Vec<f64> {
         .collect()
 }
 
-/// The name of the phase in which calls are made one at a time.
+/// The phase in which calls are made one at a time after a load.
 pub const ALONE: &str = "alone";
+/// The phase in which each tool is called alone before a load, with two tokens.
+pub const CONTROL: &str = "control";
+/// The phase in which calls are made alone after a load, to compare their replies with those of the load.
+pub const COMPARISON: &str = "comparison";
+/// The phase in which fast tools are called beside a slow one after a load.
+pub const BESIDE: &str = "beside";
 
 #[cfg(test)]
 mod tests;

@@ -112,6 +112,10 @@ pub struct Report {
     pub missed: u64,
     /// Calls under way when the load ended. They count, but not in the rate.
     pub in_flight_at_end: u64,
+    /// Calls made before or after the load, alone, to know what a tool does when nothing else happens. They are in no
+    /// other count, unless they hang.
+    #[serde(default)]
+    pub control_calls: u64,
     /// Measurements that no histogram could hold.
     pub out_of_range: u64,
     /// Tool by tool.
@@ -419,6 +423,7 @@ impl Report {
             dropped: 0,
             missed: 0,
             in_flight_at_end: 0,
+            control_calls: 0,
             out_of_range: 0,
             tools: BTreeMap::new(),
             phases: Vec::new(),

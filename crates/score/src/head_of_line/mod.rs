@@ -12,7 +12,11 @@
 //! Fewer than five samples of a kind are inconclusive, and so is a slow tool that takes less than
 //! 5 times the fast one: then there is no slow tool in the mix.
 
+mod load;
+
 use crate::prelude::*;
+
+pub use load::{LoadMix, ToolTimes, load_verdict};
 
 /// Samples of each kind below which nothing is concluded.
 pub const SAMPLES_MIN: usize = 5;

@@ -1,0 +1,247 @@
+//! What is called alone after a load, to judge what was seen in it.
+
+use crate::prelude::*;
+
+/// How long the replies of a sample are compared.
+const COMPARISON_TIME: Duration = Duration::from_secs(2);
+/// The most calls for that.
+const COMPARISON_CALLS_MAX: u64 = 600;
+/// How long a control call may take at most.
+const PATIENCE_MAX: Duration = Duration::from_secs(5);
+/// How often a tool with foreign tokens in its replies is called once more.
+const RECHECK_CALLS: usize = 2;
+/// A slow tool takes at least that long.
+const SLOW_MIN: Duration = Duration::from_millis(20);
+/// A slow tool that takes longer is not waited for.
+const SLOW_MAX: Duration = Duration::from_secs(3);
+/// How many times as long as a fast one it takes.
+const SLOW_FACTOR: u32 = 5;
+/// How many fast tools are called beside it.
+const FAST_MAX: usize = 5;
+/// How often, and how long all of that may take.
+const BESIDE_ROUNDS: usize = 3;
+const BESIDE_TIME: Duration = Duration::from_secs(2);
+/// The most that a fast call comes after the slow one.
+const BESIDE_DELAY_MAX: Duration = Duration::from_millis(20);
+/// How long calls that were under way are waited for.
+const QUIET_TIME: Duration = Duration::from_secs(1);
+
+/// What a comparison of sampled replies with those of the same calls alone showed.
+#[stored(Copy, Default)]
+pub struct ComparedRepliesFact {
+    /// They are the same.
+    pub same: u64,
+    /// They are what another call gets alone that was under way at the same time.
+    pub crossed: u64,
+    /// They are neither.
+    pub altered: u64,
+    /// The call gets another reply alone each time.
+    pub varying: u64,
+}
+
+impl Fact for ComparedRepliesFact {
+    const NAME: &'static str = "compared_replies";
+}
+
+/// The slow tool that fast ones were called beside.
+#[stored]
+pub struct BesideFact {
+    pub slow: String,
+    /// The processors of this machine.
+    pub cores: u32,
+}
+
+impl Fact for BesideFact {
+    const NAME: &'static str = "beside";
+}
+
+impl Controller {
+    /// How long a control call may take. One that hangs is not waited for.
+    fn patience(&self) -> Duration {
+        PATIENCE_MAX.min(self.context.hang_limits().threshold)
+    }
+
+    /// Waits a moment until no call of the load is under way.
+    pub async fn wait_until_quiet(&self) {
+        let deadline = Instant::now() + QUIET_TIME;
+        while self.context.gauges.in_flight() > 0 && self.may_go_on(deadline) {
+            self.context.pause(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Calls tools with foreign tokens in their replies once more: what holds one now returns stored text.
+    pub async fn recheck_tokens(&self, mixes: &Mixes) {
+        let tallies = lock(&self.context.gauges.tallies).clone();
+        let mut tools = BTreeSet::new();
+        for tally in tallies {
+            tools.extend(lock(&tally.foreign).keys().cloned());
+        }
+        let deadline = Instant::now() + COMPARISON_TIME;
+        for tool in tools {
+            let call = mixes.iter().flat_map(Mix::calls);
+            let call = call
+                .into_iter()
+                .find(|it| it.tool == tool && !it.places.is_empty());
+            let Some(call) = call else { continue };
+            let (mut answered, mut is_stored) = (0, false);
+            for _ in 0..RECHECK_CALLS {
+                if !self.may_go_on(deadline) {
+                    break;
+                }
+                let number = self.number();
+                let phase = self.phases.comparison();
+                match self.call(call, number, phase, self.patience()).await {
+                    ControlReply::Success(reply) => {
+                        answered += 1;
+                        let tokens = &self.context.tokens;
+                        is_stored |= tokens.holds_other(reply.result_bytes(), number);
+                    }
+                    ControlReply::Failure => {}
+                    ControlReply::Late => return,
+                }
+            }
+            let control = match (is_stored, answered) {
+                (true, _) => TokenControl::Stored,
+                (_, RECHECK_CALLS) => TokenControl::Clean,
+                _ => TokenControl::Unknown,
+            };
+            self.context
+                .fact(&tool.clone(), &TokenControlFact { tool, control });
+        }
+    }
+
+    /// Compares the sampled replies with what the same calls get alone.
+    pub async fn compare_sample(&self) {
+        let sample = lock(&self.context.sampled_replies).take();
+        if sample.is_empty() {
+            return;
+        }
+        let comparison = Comparison {
+            controller: self,
+            deadline: Instant::now() + COMPARISON_TIME,
+            calls: AtomicU64::default(),
+        };
+        let mut found = ComparedRepliesFact::default();
+        for sampled in &sample {
+            if comparison.compare(sampled, &mut found).await.is_none() {
+                break;
+            }
+        }
+        self.context.fact("", &found);
+    }
+
+    /// Calls the fast tools beside the slowest one.
+    pub async fn call_beside_slow(&self, mixes: &Mixes) {
+        let times: BTreeMap<String, Duration> = lock(&self.context.controls)
+            .iter()
+            .filter_map(|(tool, control)| Some((tool.clone(), control.median()?)))
+            .collect();
+        let Some((slow, slow_time)) = times.iter().max_by_key(|(_, time)| **time) else {
+            return;
+        };
+        if !(SLOW_MIN..=SLOW_MAX).contains(slow_time) {
+            return;
+        }
+        let call_of = |tool: &String| {
+            let mut calls = mixes.iter().flat_map(Mix::calls);
+            calls.find(|call| call.tool == *tool).cloned()
+        };
+        let fast: Vec<PreparedCall> = times
+            .iter()
+            .filter(|(_, time)| **time * SLOW_FACTOR <= *slow_time)
+            .filter_map(|(tool, _)| call_of(tool))
+            .take(FAST_MAX)
+            .collect();
+        let Some(slow_call) = call_of(slow).filter(|_| !fast.is_empty()) else {
+            return;
+        };
+        let phase = self.begin(self.phases.beside(), BESIDE);
+        let deadline = Instant::now() + BESIDE_TIME;
+        for round in 0..BESIDE_ROUNDS {
+            if round > 0 && !self.may_go_on(deadline) {
+                break;
+            }
+            let index = phase.index;
+            let beside = async {
+                tokio::time::sleep((*slow_time / 10).min(BESIDE_DELAY_MAX)).await;
+                let fast = fast.iter();
+                let calls = fast.map(|call| self.call(call, self.number(), index, self.patience()));
+                futures_util::future::join_all(calls).await;
+            };
+            let slow = self.call(&slow_call, self.number(), index, self.patience());
+            let (outcome, ()) = tokio::join!(slow, beside);
+            if matches!(outcome, ControlReply::Late) {
+                break;
+            }
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let beside = BesideFact {
+            slow: slow.clone(),
+            cores: u32::try_from(cores).unwrap_or(u32::MAX),
+        };
+        self.context.fact(slow, &beside);
+        self.context.end_phases([phase]);
+    }
+}
+
+/// A comparison of sampled replies.
+struct Comparison<'a> {
+    controller: &'a Controller,
+    deadline: Instant,
+    calls: AtomicU64,
+}
+
+impl Comparison<'_> {
+    /// What the call gets alone; none where it fails, or where it is time to end.
+    async fn alone(&self, call: &PreparedCall, number: u64) -> Option<u64> {
+        let made = self.calls.fetch_add(1, Ordering::Relaxed);
+        if made >= COMPARISON_CALLS_MAX || !self.controller.may_go_on(self.deadline) {
+            return None;
+        }
+        let phase = self.controller.phases.comparison();
+        match self
+            .controller
+            .call(call, number, phase, self.controller.patience())
+            .await
+        {
+            ControlReply::Success(reply) => Some(hash(&canonical_reply(&reply)?)),
+            _ => None,
+        }
+    }
+
+    async fn compare(&self, sampled: &SampledReply, found: &mut ComparedRepliesFact) -> Option<()> {
+        let SampledReply { call, number, .. } = sampled;
+        let alone = self.alone(call, *number).await?;
+        if alone == sampled.hash {
+            found.same += 1;
+            return Some(());
+        }
+        let mut whose = None;
+        for other in &sampled.others {
+            if self.alone(call, *other).await? == sampled.hash {
+                whose = Some(*other);
+                break;
+            }
+        }
+        // In this order: a tool that returns the text of the call before gives another reply now.
+        if self.alone(call, *number).await? != alone {
+            found.varying += 1;
+        } else if let Some(other) = whose {
+            found.crossed += 1;
+            let tool = &call.tool;
+            let message = format!(
+                "the reply to call {number} of {tool} is what call {other} gets alone, which was made at the same time"
+            );
+            let fact = CrossedReplyFact {
+                tool: tool.clone(),
+                call: *number,
+                other,
+                request_id: sampled.request_id,
+            };
+            self.controller.context.fact(&message, &fact);
+        } else {
+            found.altered += 1;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,316 @@
+//! Control calls: calls made alone, one at a time, to know what a tool does when nothing else happens. They belong to
+//! phases of their own, after those of the schedule, and count in no metric.
+
+use tokio::task::JoinHandle;
+
+use crate::prelude::*;
+
+/// Where the numbers of control calls begin.
+const CONTROL_FROM: u64 = 1 << 39;
+/// Calls of each tool before a load.
+const CALLS: usize = 5;
+/// Calls of a tool whose calls are slow; of one whose replies are to be compared, one more.
+const SLOW_CALLS: usize = 2;
+/// How long the calls of a tool may take until it counts as slow.
+const TOOL_TIME: Duration = Duration::from_millis(100);
+/// The share of a load's time that the calls before it may take.
+const TIME_PARTS: u32 = 10;
+const TIME_MIN: Duration = Duration::from_secs(1);
+const TIME_MAX: Duration = Duration::from_secs(5);
+/// How much longer the last of them is waited for.
+const LAST_CALL_TIME: Duration = Duration::from_secs(1);
+
+/// The phases of control calls of a load whose schedule has so many.
+#[derive(Debug, Clone, Copy)]
+pub struct ControlPhases(pub u16);
+
+impl ControlPhases {
+    /// After the load, to grade by.
+    pub fn alone(self) -> u16 {
+        self.0.saturating_add(1)
+    }
+
+    /// Before the load, with two tokens for each tool.
+    pub fn before(self) -> u16 {
+        self.0.saturating_add(2)
+    }
+
+    /// After the load, compared with replies of the load.
+    pub fn comparison(self) -> u16 {
+        self.0.saturating_add(3)
+    }
+
+    /// After the load, fast tools beside a slow one.
+    pub fn beside(self) -> u16 {
+        self.0.saturating_add(4)
+    }
+}
+
+/// What the tokens in a tool's replies do, when it is called alone.
+#[stored]
+pub struct TokenControlFact {
+    pub tool: String,
+    pub control: TokenControl,
+}
+
+impl Fact for TokenControlFact {
+    const NAME: &'static str = "token_control";
+}
+
+/// What the tokens in the replies of a call are good for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TokenUse {
+    /// They tell whose reply it is, if there are any.
+    #[default]
+    Identify,
+    /// There are none, but the same call always gets the same reply, and another one another: they can be compared.
+    Compare,
+    /// None: the tool returns text of earlier calls.
+    StoredText,
+}
+
+/// What a tool does alone.
+#[derive(Debug, Clone, Default)]
+pub struct ToolControl {
+    /// How long each call took.
+    pub times: Vec<Duration>,
+    pub token_use: TokenUse,
+    /// Whether a call was not answered in time.
+    pub is_late: bool,
+}
+
+impl ToolControl {
+    /// The median of its times.
+    pub fn median(&self) -> Option<Duration> {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied()
+    }
+}
+
+/// Makes control calls on a slot.
+#[derive(Clone)]
+pub struct Controller {
+    pub context: RunContext,
+    pub slot: Arc<ConnectionSlot>,
+    pub tally: Arc<Tally>,
+    pub phases: ControlPhases,
+    /// Calls that were not answered in time.
+    pub late: Arc<Mutex<Vec<JoinHandle<Option<Reply>>>>>,
+}
+
+impl Controller {
+    /// Makes one call, and waits that long for its answer. One that takes longer is left alone: to cancel it could
+    /// change what is tested.
+    pub async fn call(
+        &self,
+        call: &PreparedCall,
+        number: u64,
+        phase: u16,
+        patience: Duration,
+    ) -> ControlReply {
+        let mut worker = Worker::new(&self.context, &self.slot, &self.tally);
+        let call = call.clone();
+        let slot = CallSlot {
+            number,
+            phase,
+            intended: None,
+            is_control: true,
+        };
+        let mut calling = tokio::spawn(async move { worker.call_control(&call, slot).await });
+        let answered = tokio::time::timeout(patience, &mut calling);
+        match self.context.unless(StopLevel::Drain, answered).await {
+            Some(Ok(Ok(Some(reply)))) => ControlReply::Success(reply),
+            Some(Ok(_)) => ControlReply::Failure,
+            _ => {
+                lock(&self.late).push(calling);
+                ControlReply::Late
+            }
+        }
+    }
+
+    /// Waits for the calls that were not answered in time: whether they hang is for the report, as of any other call.
+    pub async fn wait_for_late_calls(&self) {
+        let late = std::mem::take(&mut *lock(&self.late));
+        let waiting = futures_util::future::join_all(late);
+        self.context.unless(StopLevel::Drain, waiting).await;
+    }
+
+    /// A number for a control call.
+    pub fn number(&self) -> u64 {
+        CONTROL_FROM + self.context.control_calls.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether more control calls may be made.
+    pub fn may_go_on(&self, deadline: Instant) -> bool {
+        Instant::now() < deadline && self.context.stop.is_running() && !self.slot.gave_up()
+    }
+
+    /// Calls each tool alone, before a load of that duration, and keeps what it does for the load and what follows.
+    pub async fn call_each_alone(&self, mixes: &mut Mixes, duration: Duration) {
+        let deadline = Instant::now() + (duration / TIME_PARTS).clamp(TIME_MIN, TIME_MAX);
+        let phase = self.begin(self.phases.before(), CONTROL);
+        let mut stored_text = BTreeMap::<String, TokenControl>::new();
+        for call in distinct_calls(mixes) {
+            if !self.may_go_on(deadline) {
+                break;
+            }
+            let (found, control) = self.examine(&call, deadline).await;
+            if let Some(control) = control {
+                let known = stored_text.entry(call.tool.clone()).or_insert(control);
+                if control == TokenControl::Stored {
+                    *known = control;
+                }
+            }
+            for prepared in prepared_calls_mut(mixes) {
+                if prepared.tool == call.tool && prepared.request.params == call.request.params {
+                    prepared.token_use = found.token_use;
+                }
+            }
+            let mut controls = lock(&self.context.controls);
+            let known = controls.entry(call.tool.clone()).or_default();
+            known.times.extend(&found.times);
+            drop(controls);
+            // It may still be busy with that.
+            if found.is_late {
+                break;
+            }
+        }
+        for (tool, control) in stored_text {
+            self.context
+                .fact(&tool.clone(), &TokenControlFact { tool, control });
+        }
+        self.context.end_phases([phase]);
+    }
+
+    /// Notes a phase of control calls, so that even a run that is killed tells what they are.
+    pub fn begin(&self, index: u16, name: &str) -> PhaseFact {
+        let phase = PhaseFact {
+            control: true,
+            ..self.context.phase(index, name, 1, false)
+        };
+        self.context.note_phase(&phase);
+        phase
+    }
+
+    /// Calls a tool alone, with two tokens in turns where it carries one.
+    async fn examine(
+        &self,
+        call: &PreparedCall,
+        deadline: Instant,
+    ) -> (ToolControl, Option<TokenControl>) {
+        let numbers = [self.number(), self.number()];
+        let mut found = ToolControl::default();
+        let mut replies: [Vec<Option<String>>; 2] = Default::default();
+        let (mut is_stored, mut holds_own) = (false, false);
+        let began = Instant::now();
+        for (round, place) in (0..CALLS).zip([0, 1].into_iter().cycle()) {
+            let has_token = !call.places.is_empty();
+            let wanted = SLOW_CALLS + usize::from(has_token && !holds_own);
+            let is_slow = began.elapsed() >= TOOL_TIME;
+            if round > 0 && (!self.may_go_on(deadline) || is_slow && round >= wanted) {
+                break;
+            }
+            let number = numbers[place];
+            let left = deadline.saturating_duration_since(Instant::now());
+            // A tool that hangs is for the load to find.
+            let hung = self.context.hang_limits().threshold;
+            let patience = hung.min(left + LAST_CALL_TIME);
+            match self
+                .call(call, number, self.phases.before(), patience)
+                .await
+            {
+                ControlReply::Success(reply) => {
+                    found.times.push(reply.duration);
+                    if has_token {
+                        let tokens = &self.context.tokens;
+                        is_stored |= tokens.holds_other(reply.result_bytes(), number);
+                        let identity = tokens.identify(reply.result_bytes(), number);
+                        holds_own |= identity == Identity::Own;
+                        replies[place].push(canonical_reply(&reply));
+                    }
+                }
+                // An error says nothing of its tokens, nor of what it does alone.
+                ControlReply::Failure => {}
+                ControlReply::Late => {
+                    found.is_late = true;
+                    return (found, None);
+                }
+            }
+        }
+        let control = if call.places.is_empty() {
+            None
+        } else if is_stored {
+            found.token_use = TokenUse::StoredText;
+            Some(TokenControl::Stored)
+        } else if found.times.len() < 2 {
+            Some(TokenControl::Unknown)
+        } else {
+            if !holds_own && are_comparable(&replies) {
+                found.token_use = TokenUse::Compare;
+            }
+            Some(TokenControl::Clean)
+        };
+        (found, control)
+    }
+}
+
+/// What came of a control call.
+pub enum ControlReply {
+    Success(Reply),
+    Failure,
+    /// It was not answered in time.
+    Late,
+}
+
+/// Whether the same call got the same reply, and the other one another.
+fn are_comparable([one, other]: &[Vec<Option<String>>; 2]) -> bool {
+    let (Some(Some(first)), Some(Some(second))) = (one.first(), other.first()) else {
+        return false;
+    };
+    let is_repeated = one.len() > 1;
+    let same =
+        |replies: &[Option<String>], text| replies.iter().all(|it| it.as_ref() == Some(text));
+    is_repeated && first != second && same(one, first) && same(other, second)
+}
+
+/// The calls of all mixes, each once.
+fn distinct_calls(mixes: &Mixes) -> Vec<PreparedCall> {
+    let mut calls: Vec<PreparedCall> = Vec::new();
+    for call in mixes.iter().flat_map(Mix::calls) {
+        let is_same = |known: &PreparedCall| {
+            known.tool == call.tool && known.request.params == call.request.params
+        };
+        if !calls.iter().any(is_same) {
+            calls.push(call.clone());
+        }
+    }
+    calls
+}
+
+fn prepared_calls_mut(mixes: &mut Mixes) -> impl Iterator<Item = &mut PreparedCall> {
+    mixes.iter_mut().flat_map(Mix::calls_mut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_can_be_compared_if_they_depend_on_the_call_and_on_nothing_else() {
+        let texts = |texts: &[&str]| texts.iter().map(|it| Some((*it).to_owned())).collect();
+        let cases: [(&[&str], &[&str], bool); 6] = [
+            (&["A", "A", "A"], &["B", "B"], true),
+            (&["A", "A"], &["B"], true),
+            (&["A"], &["B"], false),
+            (&["A", "A"], &["A"], false),
+            (&["none", "B"], &["A"], false),
+            (&[], &["B"], false),
+        ];
+        for (one, other, expected) in cases {
+            let replies = [texts(one), texts(other)];
+            assert_eq!(are_comparable(&replies), expected, "{replies:?}");
+        }
+        assert!(!are_comparable(&[vec![None, None], texts(&["B"])]));
+    }
+}
