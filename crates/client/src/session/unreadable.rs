@@ -116,8 +116,8 @@ impl Core {
         let fragment = protocol::outline(head);
         let id = match fragment.id {
             _ if fragment.has_method => None,
-            // Some write the id last, where it is not read any more. A WebSocket that breaks shows nothing of the message.
-            None if head.is_empty() || is_oversized && fragment.has_outcome => self.only_call(),
+            // Most of it was not read, and some write the id last. A WebSocket that breaks shows nothing of the message.
+            None if is_oversized || head.is_empty() => self.only_call(),
             id => id,
         };
         let message = failure.message.clone();
