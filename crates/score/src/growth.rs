@@ -301,7 +301,7 @@ mod tests {
             ("staircase", over_time(|t| (t / 15.0).floor() * 15.0)),
             (
                 "line with an early outlier",
-                over_time(|t| if t == 45.0 { 100.0 } else { t }),
+                over_time(|t| if (45.0..46.0).contains(&t) { 100.0 } else { t }),
             ),
             ("faster and faster", over_time(|t| t * t)),
             ("slower and slower", over_time(f64::sqrt)),
@@ -320,7 +320,13 @@ mod tests {
             ("noisy", over_time(|t| t.min(55.0) + wobble(t))),
             (
                 "with an outlier at the end",
-                over_time(|t| if t == 95.0 { 80.0 } else { t.min(45.0) }),
+                over_time(|t| {
+                    if (95.0..96.0).contains(&t) {
+                        80.0
+                    } else {
+                        t.min(45.0)
+                    }
+                }),
             ),
             ("falling", over_time(|t| 90.0 - (t - 40.0).abs())),
         ];
@@ -328,7 +334,7 @@ mod tests {
             assert_eq!(growth.ending, Ending::Flat, "{name}: {growth:?}");
         }
         let growth = over_time(|t| t.min(60.0));
-        assert_eq!(growth.last_rise, Duration::from_secs(60));
+        assert_eq!(growth.last_rise, Duration::from_mins(1));
     }
 
     #[test]

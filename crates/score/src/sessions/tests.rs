@@ -113,14 +113,16 @@ fn memory_is_judged_for_each_session() {
 
 #[test]
 fn more_sessions_are_opened_while_the_memory_grows() {
-    let readings = |rss: &dyn Fn(u64) -> f64| -> Vec<(u64, f64)> {
-        (0..=20).map(|place| (place * 5, rss(place * 5))).collect()
+    let readings = |rss: &dyn Fn(f64) -> f64| -> Vec<(u64, f64)> {
+        (0..=20)
+            .map(|place| (place * 5, rss(float(place * 5))))
+            .collect()
     };
     let cases = [
-        (readings(&|s| 40.0 + 0.2 * s as f64), true),
-        (readings(&|s| 40.0 + 0.01 * s as f64), false),
-        (readings(&|s| 40.0 + 0.5 * s.min(50) as f64), false),
-        (readings(&|s| 40.0 + 2.0 * s as f64), false),
+        (readings(&|s| 40.0 + 0.2 * s), true),
+        (readings(&|s| 40.0 + 0.01 * s), false),
+        (readings(&|s| 40.0 + 0.5 * s.min(50.0)), false),
+        (readings(&|s| 40.0 + 2.0 * s), false),
         (vec![], false),
         (vec![(0, 1.0)], false),
     ];
