@@ -25,7 +25,7 @@ impl RunFacts<'_> {
         let rate = scenario.load.rate;
         let tools = self.tools.iter();
         let phases = self.phases.iter();
-        let starts = self.starts()?;
+        let planned = self.starts()?;
         let handshakes = self.handshakes()?;
         let is_cold_start = matches!(scenario.kind, ScenarioKind::ColdStart(_));
         Ok(Report {
@@ -55,8 +55,8 @@ impl RunFacts<'_> {
             warmup: self.latency_of("warm-up"),
             alone: self.latency_of(ALONE),
             throughput: self.throughput(),
-            errors: error_stats(measured).with_starts(starts.as_ref()),
-            starts,
+            errors: error_stats(measured).with_starts(planned.as_ref()),
+            starts: planned,
             process: process_stats(metrics),
             deadlock_count: short(self.deadlocks()),
             hang_count: short(self.late() + self.hung_unanswered()),
