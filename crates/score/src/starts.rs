@@ -150,7 +150,7 @@ impl StartsReport {
         }
         self.failed += 1;
         // One that opened after the end without a failure before was late, and nothing else.
-        let last = || failures.clone().last();
+        let last = || failures.clone().next_back();
         let category = decisive.or_else(last).map(|failure| failure.category);
         let category = category.unwrap_or(ErrorCategory::Timeout);
         *self.by_category.entry(category).or_default() += 1;
@@ -231,25 +231,23 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
 fn failed_sentence(report: &StartsReport) -> String {
     let (failed, why) = (whole(report.failed), reasons(report));
     let all = counted(report.planned, report.unit.noun());
-    let mut sentence = match report.unit {
-        StartUnit::Session if report.opened_late > 0 => {
-            format!("{failed} of {all} did not open at the first try ({why})")
-        }
-        StartUnit::Session => format!("{failed} of {all} did not open ({why})"),
-        StartUnit::Start => format!("{failed} of {all} failed ({why})"),
+    let (opened, are) = (whole(report.opened), were(report.opened));
+    let what = match report.unit {
+        StartUnit::Start => return format!("{failed} of {all} failed ({why})."),
+        StartUnit::Session if report.opened_late > 0 => "did not open at the first try",
+        StartUnit::Session => "did not open",
     };
-    if report.unit == StartUnit::Session {
-        let opened = whole(report.opened);
-        let (are, late) = (were(report.opened), report.opened_late);
-        sentence += &format!("; {opened} {are} open when the load ended");
-        if late > 0 {
-            sentence += &format!(", {} only after a further try", whole(late));
-        }
-        if report.still_opening > 0 {
-            sentence += &format!("; {} still opening", whole(report.still_opening));
-        }
-    }
-    sentence + "."
+    let late = match report.opened_late {
+        0 => String::new(),
+        late => format!(", {} only after a further try", whole(late)),
+    };
+    let opening = match report.still_opening {
+        0 => String::new(),
+        opening => format!("; {} still opening", whole(opening)),
+    };
+    format!(
+        "{failed} of {all} {what} ({why}); {opened} {are} open when the load ended{late}{opening}."
+    )
 }
 
 /// `3 × Timeout: no answer within 30 s`; without counts where nothing failed in the end.

@@ -138,7 +138,8 @@ mod tests {
 
     #[test]
     fn three_servers_and_one_that_was_not_run() {
-        let runs = [
+        // Reports are too large for a stack.
+        let runs = vec![
             made("python -m healthy", samples::healthy()),
             made("python -m \u{1b}[31mfailing", samples::failing()),
             made(

@@ -83,15 +83,13 @@ impl ColdStart {
 /// The tools of a server that was just started, which has as long for them as for its handshake.
 async fn list_in_time(context: &RunContext, session: &Session) -> Result<Vec<Tool>, Failure> {
     let timeout = context.server.startup_timeout;
-    match tokio::time::timeout(timeout, session.list_tools()).await {
-        Ok(listed) => listed.map_err(|error| error.failure.clone()),
-        Err(_) => {
-            let waited = describe_duration(timeout);
-            Err(Failure::timeout(format!(
-                "tools/list was not answered within {waited}"
-            )))
-        }
+    if let Ok(listed) = tokio::time::timeout(timeout, session.list_tools()).await {
+        return listed.map_err(|error| error.failure.clone());
     }
+    let waited = describe_duration(timeout);
+    Err(Failure::timeout(format!(
+        "tools/list was not answered within {waited}"
+    )))
 }
 
 impl ScenarioType for ColdStart {

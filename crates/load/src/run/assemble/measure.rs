@@ -28,7 +28,7 @@ impl RunFacts<'_> {
         let phases = self.phases.iter();
         let phases = phases.filter(|phase| !phase.control || phase.name == ALONE);
         let control_calls = self.control_phases().map(|phase| self.calls_in(phase).sent);
-        let starts = self.starts()?;
+        let planned = self.starts()?;
         let handshakes = self.handshakes()?;
         let is_cold_start = matches!(scenario.kind, ScenarioKind::ColdStart(_));
         Ok(Report {
@@ -58,8 +58,8 @@ impl RunFacts<'_> {
             warmup: self.latency_of("warm-up"),
             alone: self.latency_of(ALONE),
             throughput: self.throughput(),
-            errors: error_stats(measured).with_starts(starts.as_ref()),
-            starts,
+            errors: error_stats(measured).with_starts(planned.as_ref()),
+            starts: planned,
             process: process_stats(metrics),
             deadlock_count: short(self.deadlocks()),
             hang_count: short(self.late() + self.hung_unanswered()),
