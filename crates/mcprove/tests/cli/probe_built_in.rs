@@ -156,6 +156,7 @@ const HEALTHY: &[Row] = &[
     row(&["degrading"], &[], ALL, 0, FINE, ""),
     row(&["resource_leak"], &[], ALL, 0, FINE, ""),
     row(&["head_of_line"], &[], ALL, 0, "echo=ok wait=ok", ""),
+    row(&["queue", "--set", "delay_ms=20"], &[], ALL, 0, "echo=ok add=ok", ""),
     row(&["lost"], &[], ALL, 0, FINE, ""),
     row(&["flaky_disconnect"], &[], ALL, 0, FINE, ""),
     row(&["session_leak"], &[], ALL, 0, FINE, ""),
