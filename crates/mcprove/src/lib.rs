@@ -259,7 +259,8 @@ pub use mcprove_load::run::Report;
 /// ```
 /// use mcprove::{
 ///     BreakingKind, BreakingPoint, ColdStartReport, DriftReport, FuzzReport, HeadOfLineReport,
-///     LeakReport, RaceReport, Report, SpikeReport, ThresholdKind, ThresholdViolation,
+///     LeakReport, RaceReport, Report, SpikeReport, StartUnit, StartsReport, ThresholdKind,
+///     ThresholdViolation,
 /// };
 ///
 /// /// What the detectors of the scenarios found, in words of one's own.
@@ -277,6 +278,9 @@ pub use mcprove_load::run::Report;
 ///     lines.extend(fuzz.map(|fuzz| format!("{} of {} inputs hung it", fuzz.wedged, fuzz.cases.len())));
 ///     let cold: Option<&ColdStartReport> = report.cold_start.as_ref();
 ///     lines.extend(cold.and_then(|it| it.ready_ms).map(|ms| format!("ready after {ms} ms")));
+///     let starts: Option<&StartsReport> = report.starts.as_ref();
+///     let sessions = starts.filter(|it| it.unit == StartUnit::Session);
+///     lines.extend(sessions.map(|it| format!("{} of {} sessions opened", it.opened, it.planned)));
 ///     let leak: Option<&LeakReport> = report.leak.as_ref();
 ///     lines.extend(leak.and_then(|it| it.growth_mb).map(|mb| format!("grew by {mb} MB")));
 ///     let drift: Option<&DriftReport> = report.drift.as_ref();

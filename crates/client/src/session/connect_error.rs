@@ -141,7 +141,8 @@ fn hint_of_transport(failure: &Failure) -> Option<Message> {
         ),
         Detail::Denied(Denial::Host) => sentence!(
             "the server does not accept the name that it is called by: add it to the server's allowed hosts \
-             (`allowed_hosts`, `allowedHosts`; `--public-host` of mcprove's own servers), or use another name, such as localhost"
+             (`allowed_hosts`, `allowedHosts`; {} of mcprove's own servers), or use another name, such as localhost",
+            setting("public_host")
         ),
         Detail::Redirect(location) => sentence!(
             "if that is right, give that address: {}",

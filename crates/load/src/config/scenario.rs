@@ -23,8 +23,8 @@ pub fn read(
     let given = reader.section(node, section("scenario"), &known, |name| {
         let of_chosen = || {
             let own = chosen?.all_settings().chain([&TYPE, &TOOL_CALL]);
-            let own = own.map(|it| it.name);
-            Some(meant(near(&known, name), one_of(&Vec::from_iter(own))))
+            let own: Vec<&str> = own.map(|it| it.name).collect();
+            Some(meant(near(&known, name), one_of(&own)))
         };
         advice(name).or_else(of_chosen)
     });

@@ -8,8 +8,6 @@ pub(crate) mod calibration;
 mod connection_slot;
 mod context;
 mod control_call;
-#[cfg(test)]
-mod control_tests;
 mod definition;
 mod driver;
 mod executor;
@@ -59,3 +57,6 @@ pub(crate) fn thread_runtime() -> RunResult<tokio::runtime::Runtime> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_all().build().map_err(RunError::of_thread)
 }
+
+#[cfg(test)]
+mod tests;

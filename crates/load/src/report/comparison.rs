@@ -16,7 +16,7 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
         .subject
         .extend(run.and_then(|run| run.scenario.clone()));
     let failed = report.failed_runs.iter().map(failed_run);
-    let warnings = report.warnings.iter().cloned().chain(failed);
+    let warnings = report.warnings.iter().map(Line::plain).chain(failed);
     document.push(Section::new("Warnings").list(warnings));
     document.push(skipped_section(&report.skipped_tools));
     if report.partial {
@@ -27,14 +27,16 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
 }
 
 /// A run that could not be made at once.
-fn failed_run(run: &FailedRun) -> String {
-    let (number, side, reason) = (run.number, run.side.name(), &run.reason);
+fn failed_run(run: &FailedRun) -> Line {
+    let (number, side, reason) = (run.number, run.side.name(), run.reason.clone());
     let outcome = if run.is_made_up {
         "a second try succeeded, and counts"
     } else {
         "it is missing in the comparison"
     };
-    format!("run {number} on the {side} server failed: {reason}; {outcome}")
+    Line::of(&sentence!(
+        "run {number} on the {side} server failed: {reason}; {outcome}"
+    ))
 }
 
 /// Whose runs.

@@ -237,6 +237,7 @@ fn no_runs_yet_is_no_mistake_and_a_wrong_directory_is() {
 
 /// Every report can be had as Markdown, HTML and JSON, in files, beside what is printed.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of reports")]
 fn every_report_has_every_format() {
     let folder = tempfile::tempdir().unwrap();
     copy(&samples(""), folder.path());

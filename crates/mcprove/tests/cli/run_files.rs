@@ -30,6 +30,7 @@ fn scenarios() -> [(&'static str, Scenario); 5] {
                 concurrent: 3,
                 hang_threshold: Duration::from_millis(300),
                 grace_period: Duration::from_millis(300),
+                max_wait: Duration::from_mins(2),
                 list_timeout: Duration::from_secs(10),
             })
             .into(),

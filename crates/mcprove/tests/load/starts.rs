@@ -114,7 +114,7 @@ async fn fresh_starts_that_fail_are_a_finding() {
             (calls, report.attempted()),
             (2 * opened, 2 * opened + failed)
         );
-        let failed_share = failed as f64 / report.attempted() as f64;
+        let failed_share = mcprove_settings::number::share(failed, report.attempted()).unwrap();
         assert_eq!(report.error_rate(), Some(failed_share), "{how}");
         assert!(!report.passed(), "{how}");
         // Each is told once.

@@ -42,7 +42,7 @@ async fn examine(target: &Target, scenario: Scenario, max_wait: Duration) -> Rep
 #[tokio::test]
 async fn a_server_that_handles_one_call_at_a_time_is_no_deadlock() {
     let target = queue();
-    let report = examine(&target, probe(), Duration::from_secs(120)).await;
+    let report = examine(&target, probe(), Duration::from_mins(2)).await;
     let found = verdicts(&report, "deadlock");
     assert_eq!(found.len(), 1);
     assert!(!found[0].is_failure(), "{found:?}");
@@ -68,7 +68,7 @@ async fn loads_on_a_server_that_handles_one_call_at_a_time_are_no_deadlock() {
     ] {
         let name = scenario.kind.name().to_owned();
         let target = Target::http("queue").set("delay_ms", 60).set("workers", 2);
-        let report = examine(&target, scenario, Duration::from_secs(120)).await;
+        let report = examine(&target, scenario, Duration::from_mins(2)).await;
         let critical = report
             .verdicts
             .iter()
@@ -83,7 +83,7 @@ async fn a_call_that_is_never_answered_is_found_among_queued_ones() {
     // With one worker nothing is answered after it, with four the others go on.
     for (workers, least) in [(1, 2), (4, 1)] {
         let target = queue().set("workers", workers).set("stuck", 5);
-        let report = examine(&target, probe(), Duration::from_secs(120)).await;
+        let report = examine(&target, probe(), Duration::from_mins(2)).await;
         assert_eq!(outcomes(&report, "deadlock"), [Outcome::Finding]);
         let probe = report.deadlock.unwrap();
         assert!(probe.deadlock >= least, "{workers} workers: {probe:?}");
@@ -118,7 +118,7 @@ async fn a_stuck_call_is_found_in_a_load_that_goes_on() {
     let scenario = Scenario::sustained()
         .concurrent(4)
         .duration(Duration::from_secs(4));
-    let report = examine(&target, scenario, Duration::from_secs(120)).await;
+    let report = examine(&target, scenario, Duration::from_mins(2)).await;
     assert_eq!(outcomes(&report, "deadlock"), [Outcome::Finding]);
     assert_eq!(report.deadlock_count, 1, "{:?}", report.verdicts);
 }

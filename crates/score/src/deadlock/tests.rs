@@ -249,7 +249,7 @@ const CALLS: LoadCalls = LoadCalls {
     limits: HangLimits {
         threshold: Duration::from_secs(5),
         grace: Duration::from_secs(10),
-        max_wait: Duration::from_secs(120),
+        max_wait: Duration::from_mins(2),
     },
 };
 

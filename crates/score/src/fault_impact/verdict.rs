@@ -110,13 +110,10 @@ fn spread(impact: &FaultImpact) -> Option<Verdict> {
     if impact.others_may_suffer != Some(false) {
         return None;
     }
-    let (sentence, hint) = match unstruck(impact) {
-        Some(unclear) => unclear,
-        None => {
-            let (reason, hint) = unseen_spread(impact)?;
-            (sentence!("{} {reason}", told(impact)), hint)
-        }
-    };
+    let (sentence, hint) = unstruck(impact).or_else(|| {
+        let (reason, hint) = unseen_spread(impact)?;
+        Some((sentence!("{} {reason}", told(impact)), hint))
+    })?;
     Some(Verdict::inconclusive("fault_spread", sentence, hint).about_limit())
 }
 

@@ -16,7 +16,7 @@ const GAPS: u32 = 5;
 /// The most tools whose calls are counted; a server that has more is judged without.
 const TOOLS_MAX: usize = 4096;
 /// How long a queued call is waited for, unless set otherwise.
-pub const MAX_WAIT: Duration = Duration::from_secs(120);
+pub const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// When a call counts as hung, and when as lost.
 #[data(Copy, Eq)]

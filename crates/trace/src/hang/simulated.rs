@@ -115,7 +115,7 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
         let mut ended = Vec::new();
         for call in open.values_mut() {
             if call.done_at.is_some() {
-                progress.note_answer(now, now - call.waiting.sent);
+                progress.note_answer(now, now.saturating_sub(call.waiting.sent));
                 tool.note_answer();
                 answered += 1;
                 endings.answered += 1;
@@ -123,7 +123,7 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
             }
         }
         for call in open.values_mut().filter(|call| call.done_at.is_none()) {
-            let waited = now - call.waiting.sent;
+            let waited = now.saturating_sub(call.waiting.sent);
             if waited >= limits.threshold && call.waiting.hung.is_none() {
                 call.waiting.hung = Some(HungMark {
                     answered: tool.answered(),

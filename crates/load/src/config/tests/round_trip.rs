@@ -167,6 +167,7 @@ fn kind() -> BoxedStrategy<ScenarioKind> {
                 concurrent,
                 hang_threshold: hang,
                 grace_period: grace,
+                max_wait: hang + grace,
                 list_timeout: list,
             })
         }),
@@ -351,6 +352,7 @@ fn thresholds() -> BoxedStrategy<Thresholds> {
                 error_rate: overall.error_rate,
                 hang_timeout,
                 grace_period,
+                max_wait: hang_timeout + grace_period,
                 memory_growth_mb,
                 startup,
                 min_coverage,
@@ -404,6 +406,10 @@ proptest! {
         }
         if let ScenarioKind::Pattern(_) = scenario.kind {
             scenario.tool_calls.clear();
+        }
+        if let ScenarioKind::DeadlockProbe(_) = scenario.kind {
+            // It may not be shorter than the time after which calls are judged.
+            session.call_timeout = None;
         }
         if matches!(server.transport, Transport::Sse { .. }) {
             session.has_transport = true;

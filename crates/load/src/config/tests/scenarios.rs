@@ -103,6 +103,7 @@ fn every_scenario_with_its_knobs() {
             concurrent: 7,
             hang_threshold: 2 * SECOND,
             grace_period: 3 * SECOND,
+            max_wait: 120 * SECOND,
             list_timeout: SECOND / 2
         })
     );

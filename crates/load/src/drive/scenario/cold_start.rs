@@ -93,6 +93,13 @@ async fn list_in_time(context: &RunContext, session: &Session) -> Result<Vec<Too
 }
 
 impl ScenarioType for ColdStart {
+    fn judging(&self) -> Judging {
+        Judging {
+            is_about_starts: true,
+            ..Judging::default()
+        }
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [

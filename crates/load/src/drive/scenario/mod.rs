@@ -268,6 +268,10 @@ pub struct Judging {
     pub judges_hangs: bool,
     /// It goes on until calls fail.
     pub expects_errors: bool,
+    /// It is made to see what grows, and judges memory itself.
+    pub judges_growth: bool,
+    /// It starts the server again and again, and how long that takes is a result.
+    pub is_about_starts: bool,
 }
 
 /// Whether something must have succeeded, and has.

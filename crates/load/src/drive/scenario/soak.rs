@@ -32,6 +32,13 @@ pub struct Soak {
 }
 
 impl ScenarioType for Soak {
+    fn judging(&self) -> Judging {
+        Judging {
+            judges_growth: true,
+            ..Judging::default()
+        }
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let schedule = Schedule::steady(load, "soak", self.duration, self.concurrent);
         Ok(Some(weighted_calls(schedule)))

@@ -30,7 +30,7 @@ impl RunFacts<'_> {
         let control_calls = self.control_phases().map(|phase| self.calls_in(phase).sent);
         let planned = self.starts()?;
         let handshakes = self.handshakes()?;
-        let is_cold_start = matches!(scenario.kind, ScenarioKind::ColdStart(_));
+        let is_about_starts = self.judging().is_about_starts;
         Ok(Report {
             schema: METRICS.to_owned(),
             run_id: self.header.run_id.clone(),
@@ -41,7 +41,7 @@ impl RunFacts<'_> {
             rate,
             sessions: scenario.load.sessions,
             startup_ms: handshakes.as_ref().map(|it| as_milliseconds(it.p50)),
-            handshake: handshakes.filter(|_| is_cold_start),
+            handshake: handshakes.filter(|_| is_about_starts),
             seed: self.header.seed,
             server_info: ServerInfo {
                 target: self.header.target.clone(),

@@ -72,7 +72,7 @@ impl RunFacts<'_> {
 
     /// Descriptors, threads and processes that grow with the calls. A soak says so where they do not, too.
     pub fn detect_resource_leaks(&self, report: &mut Report) {
-        let is_soak = matches!(self.header.scenario.kind, ScenarioKind::Soak(_));
+        let is_soak = self.judging().judges_growth;
         if !self.is_steady_load() {
             return;
         }

@@ -249,7 +249,7 @@ impl Comparer {
                         failed.push(FailedRun {
                             side,
                             number,
-                            reason: error.text().rendered(),
+                            reason: error.text(),
                             is_made_up: false,
                         });
                     }

@@ -166,7 +166,7 @@ pub struct FailedRun {
     /// Which run of it, counted from 1.
     pub number: usize,
     /// Why.
-    pub reason: String,
+    pub reason: Message,
     /// Whether the second try succeeded, so that the run counts.
     pub is_made_up: bool,
 }
