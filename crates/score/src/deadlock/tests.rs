@@ -122,9 +122,14 @@ fn timed(outcome: CallOutcome, duration_ms: f64) -> ProbedCall {
 fn in_a_row(count: u32, at_once: u32) -> Vec<ProbedCall> {
     (0..count)
         .map(|number| 1_300.0 * f64::from(number / at_once + 1))
-        .map(|time| match time > 5_000.0 {
-            true => timed(CallOutcome::Slow, time),
-            false => timed(CallOutcome::Success, time),
+        .map(|time| {
+            let is_slow = time > 5_000.0;
+            let outcome = if is_slow {
+                CallOutcome::Slow
+            } else {
+                CallOutcome::Success
+            };
+            timed(outcome, time)
         })
         .collect()
 }
