@@ -168,7 +168,7 @@ impl Watch {
             self.injector.strike_known(&known, |_| true)
         } else {
             self.journal
-                .remark("a call passed unchanged, for too many others were held");
+                .remark("a call passed unchanged: too many others were held");
             None
         };
         let log_id = self

@@ -73,7 +73,7 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
     let verdict = match report.first_call_ms.zip(report.second_call_ms) {
         None => Verdict::inconclusive(
             "cold_start",
-            "No start of the server came as far as two answered calls.",
+            "No start of the server reached two answered calls.",
             sentence!(
                 "read the server's stderr{}, or give arguments that the tool accepts ({})",
                 tee_stderr(),

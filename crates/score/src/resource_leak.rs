@@ -125,11 +125,11 @@ pub fn verdict(resource: Resource, report: &ResourceReport) -> Verdict {
             detector,
             match report.flat_since_secs {
                 Some(since) => format!(
-                    "The server went from {first} to {last} {noun}, and has stayed there since {} s: no leak.",
+                    "The server went from {first} to {last} {noun}, and stayed there from {} s on: no leak.",
                     decimal(since, 0)
                 ),
                 None => format!(
-                    "The server went from {first} to {last} {noun}: not so many that its calls can have left them."
+                    "The server went from {first} to {last} {noun}: too few for one per call."
                 ),
             },
         ),

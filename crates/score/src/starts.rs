@@ -211,7 +211,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
         let sentence = match report.unit {
             StartUnit::Session => format!("All {all} opened."),
             StartUnit::Start => {
-                format!("{} of {all} came as far as the list of tools.", whole(made))
+                format!("{} of {all} reached the list of tools.", whole(made))
             }
         };
         Verdict::pass("starts", sentence)

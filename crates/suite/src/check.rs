@@ -2,6 +2,7 @@
 //!
 //! Nothing is started, nobody is spoken to, and nothing is written.
 
+use mcprove_document::block::{self, Finding, Section, Tone};
 use mcprove_fault::file as faults;
 use mcprove_servers::tools_file as mock;
 
@@ -120,7 +121,72 @@ fn unusable(file: &str, message: impl Into<Message>, hint: impl Into<Message>) -
     ConfigErrors::of(ConfigError::of_file(file, message, hint))
 }
 
+/// What there may be in a file, and what one of it is called, in the order in which it is shown.
+const CONTENTS: &[(&str, &str)] = &[
+    ("servers", "server"),
+    ("tools", "tool"),
+    ("agents", "agent"),
+    ("load", "load"),
+    ("gates", "block"),
+    ("faults", "fault"),
+    ("resources", "resource"),
+    ("prompts", "prompt"),
+];
+
+/// The files, each with what is in it or wrong with it.
+pub fn validation_document(validation: &Validation) -> block::Document {
+    let wrong = validation.files.iter().filter(|it| !it.valid).count();
+    let all = phrase::count(count(validation.files.len()), "file");
+    let verdict = if validation.valid {
+        block::Verdict::new(Tone::Good, "PASS", format!("{all} checked"))
+    } else {
+        block::Verdict::new(Tone::Bad, "FAIL", format!("{wrong} of {all} invalid"))
+    };
+    let names: Vec<&str> = validation.files.iter().map(|it| it.file.as_str()).collect();
+    let findings = validation.files.iter().flat_map(CheckedFile::findings);
+    block::Document {
+        title: "Validation".to_owned(),
+        subject: vec![names.join(", "), "validate".to_owned()],
+        verdict: Some(verdict),
+        sections: vec![Section::default().findings(findings)],
+        ..block::Document::default()
+    }
+}
+
 impl CheckedFile {
+    /// That it is in order, and what is in it.
+    pub fn summary(&self) -> String {
+        let kind = self.kind.map_or("a file", FileKind::describe);
+        let contents = CONTENTS.iter().filter_map(|(name, noun)| {
+            let number = *self.contents.get(*name)?;
+            let noun = match (self.kind, *name) {
+                (Some(FileKind::Suite), "tools") => "tool test",
+                _ => noun,
+            };
+            Some(phrase::count(count(number), noun))
+        });
+        let contents: Vec<String> = contents.collect();
+        match contents.as_slice() {
+            [] => format!("{}: ok, {kind}", self.file),
+            _ => format!("{}: ok, {kind} ({})", self.file, contents.join(", ")),
+        }
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let warnings = self.warnings.iter();
+        let warnings = warnings.map(|it| Finding::new(Tone::Unclear, "warning", it.as_str()));
+        let valid = Finding::new(Tone::Good, "ok", self.summary());
+        let problems = self.problems.iter().map(|problem| {
+            let place = [problem.line, problem.column].into_iter().flatten();
+            let place: String = place.map(|number| format!(":{number}")).collect();
+            Finding::new(Tone::Bad, "error", format!("{}{place}", problem.file))
+                .line(problem.message.as_str())
+                .hint(problem.hint.as_ref())
+        });
+        let valid = self.valid.then_some(valid);
+        valid.into_iter().chain(problems).chain(warnings).collect()
+    }
+
     /// One of which nothing is known yet.
     fn new(path: &Path) -> Self {
         Self {

@@ -23,5 +23,6 @@ pub mod traces;
 
 pub use check::{
     CheckedFile, FileKind, Problem, VALIDATION_FORMAT, Validation, check, check_empty_folder,
+    validation_document,
 };
 pub use recognise::{Recognised, recognise_file};

@@ -227,7 +227,7 @@ fn read_address(
     let with_token = server.bearer_env(&name);
     if with_token.is_none() {
         let message = sentence!(
-            "{} names the environment variable {name:?}, which holds no token",
+            "{} names the environment variable {name:?}, which is not set or empty",
             setting("bearer_env")
         );
         let hint = sentence!("set it: `export {name}=…`");

@@ -96,8 +96,16 @@ impl RunError {
     /// Tells also where the server's stderr is, if the run left it in its directory.
     pub fn hint_in(&self, directory: Option<&RunDirectory>) -> Message {
         let hint = self.hint();
+        let is_of_server = matches!(
+            self,
+            Self::ServerStart(_)
+                | Self::ServerExit(_)
+                | Self::ServerStderr(_)
+                | Self::Handshake(_)
+                | Self::ToolsList(_)
+        );
         match directory.map(RunDirectory::server_stderr) {
-            Some(log) if log.is_file() => {
+            Some(log) if is_of_server && log.is_file() => {
                 sentence!("{hint}; what it wrote to stderr is in `{}`", log.display())
             }
             _ => hint,

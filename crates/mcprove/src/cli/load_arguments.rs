@@ -87,7 +87,7 @@ impl Flag {
         let aliases = setting
             .names()
             .map(dashed)
-            .filter(|name| *name != long)
+            .filter(|name| long.strip_prefix("no-").unwrap_or(&long) != name)
             .collect();
         Some(Self::named(setting, long, aliases))
     }
@@ -127,6 +127,17 @@ impl Flag {
         matches!(self.setting.kind, Kind::Texts | Kind::SomeOf(_))
     }
 
+    /// The flag that turns a switch back: that of a file, or one before.
+    fn opposite(&self) -> Option<Arg> {
+        let long = match self.long.strip_prefix("no-") {
+            Some(name) => name.to_owned(),
+            None => format!("no-{}", self.long),
+        };
+        let arg = Arg::new(format!("not {}", self.id())).long(long).hide(true);
+        let arg = arg.action(ArgAction::SetTrue).overrides_with(self.id());
+        self.is_switch().then_some(arg)
+    }
+
     fn argument(&self) -> Arg {
         let Self { default, .. } = self;
         let about = match self.setting.kind {
@@ -156,8 +167,11 @@ impl Flag {
     /// What was given.
     fn value(&self, matches: &ArgMatches) -> Option<Data> {
         if self.is_switch() {
-            let is_given = matches.get_flag(self.id());
-            return is_given.then(|| Data::Boolean(!self.is_negative()));
+            let is_back = self
+                .opposite()
+                .is_some_and(|it| matches.get_flag(it.get_id().as_str()));
+            let is_given = is_back || matches.get_flag(self.id());
+            return is_given.then(|| Data::Boolean(self.is_negative() == is_back));
         }
         let mut given = matches.get_many::<String>(self.id())?.cloned();
         if self.is_list() {
@@ -276,7 +290,10 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
 impl<const TABLE: usize> Args for SettingFlags<TABLE> {
     fn augment_args(command: Command) -> Command {
         let (_, heading, flags) = TABLES[TABLE];
-        command.args(flags().iter().map(|it| it.argument().help_heading(heading)))
+        let flags = flags();
+        let opposites = flags.iter().filter_map(Flag::opposite);
+        let arguments = flags.iter().map(Flag::argument).chain(opposites);
+        command.args(arguments.map(|it| it.help_heading(heading)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -456,7 +473,9 @@ impl LoadFlags<'_> {
     /// The config that these flags amount to, for this server.
     pub fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut document = Document::empty(COMMAND_LINE);
-        SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
+        if self.load.settings.text("type").is_none() {
+            SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
+        }
         self.overlay(&mut document)?;
         checked(LoadConfig::for_server(&document, server)?)
     }

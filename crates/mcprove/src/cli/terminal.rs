@@ -78,11 +78,6 @@ pub fn warn(warning: &dyn Display) {
     print_error(&format!("warning: {warning}\n"));
 }
 
-/// Writes JSON to standard output, as [`print`] does; what a terminal would act on is escaped as JSON does it.
-pub fn print_json(json: &str) {
-    print(&printable_json(json));
-}
-
 /// Writes to standard output, with hidden characters escaped. A reader that went away (`| head`) is no error; a
 /// full disk is.
 pub fn print(text: &str) {

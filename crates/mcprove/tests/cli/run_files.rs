@@ -129,6 +129,24 @@ fn run_over(scenario: &str, flags: &[&str]) -> (Output, tempfile::TempDir) {
 }
 
 #[test]
+fn a_switch_of_a_file_is_turned_back_by_its_opposite() {
+    let probe = |flags: &[&str]| {
+        let file = "type = \"deadlock_probe\"\nhang_threshold = \"200ms\"\ngrace_period = \"100ms\"\n[output]\ntrace = false\n";
+        let (_, folder) = run_over(file, flags);
+        let mut runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
+        runs.next()
+            .unwrap()
+            .unwrap()
+            .path()
+            .join("trace.jsonl")
+            .is_file()
+    };
+    assert!(!probe(&[]));
+    assert!(probe(&["--trace"]));
+    assert!(!probe(&["--trace", "--no-trace"]));
+}
+
+#[test]
 fn flags_replace_what_means_the_same_in_a_file() {
     let probe = "type = \"deadlock_probe\"\nhang_threshold = \"20s\"\ngrace_period = \"20s\"\n";
     let flags = ["--hang-timeout", "200ms", "--grace-period", "100ms"];

@@ -34,7 +34,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
             tools => sentence!("Calls of {} that it did not strike were", names(tools)),
         };
         let sentence = sentence!(
-            "{} {which} not back to what they were before within the {} left of the run.",
+            "{} {which} not back to normal within the {} left of the run.",
             told(impact),
             seconds(impact.after.duration_secs)
         );
@@ -288,11 +288,11 @@ fn because(impact: &FaultImpact) -> (Message, &'static str) {
 fn unseen_spread(impact: &FaultImpact) -> Option<(Message, &'static str)> {
     let others = || impact.tools.iter().filter(|tool| !tool.is_aimed_at);
     if impact.tool.is_none() {
-        let reason = "It was aimed at every tool, so that there was no other that could suffer.";
+        let reason = "It was aimed at every tool, so no other tool could suffer.";
         return Some((reason.into(), "aim the fault at one tool"));
     }
     if others().next().is_none() {
-        let reason = "No other tool was called, so that none could be seen to suffer.";
+        let reason = "No other tool was called, so the effect on others is unknown.";
         return Some((reason.into(), "call other tools as well"));
     }
     if impact.open == Some(OpenReason::LoadChanged) {

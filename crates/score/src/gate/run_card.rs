@@ -69,9 +69,9 @@ impl RunCard<'_> {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<Message>,
+        what: impl Into<Diagnostic>,
     ) {
-        let failure = GateFailure::of_run(self.run, target, expected, actual, message);
+        let failure = GateFailure::of_run(self.run, target, expected, actual, what);
         self.card.default_gate.fail(failure);
     }
 
@@ -86,9 +86,9 @@ impl RunCard<'_> {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<Message>,
+        what: impl Into<Diagnostic>,
     ) {
-        let failure = GateFailure::of_run(self.run, target, expected, actual, message);
+        let failure = GateFailure::of_run(self.run, target, expected, actual, what);
         self.card.limits.fail(failure);
     }
 

@@ -51,8 +51,11 @@ pub struct GateFailure {
     pub expected: Value,
     /// What it is, at that place.
     pub actual: Value,
-    /// Both in plain words, and what to look at.
+    /// Both in plain words.
     pub message: Message,
+    /// What to look at.
+    #[serde(default, skip_serializing_if = "Message::is_empty")]
+    pub hint: Message,
     /// The place of the run, where it is about one.
     pub run: Option<usize>,
     /// Which gate it is of, where it is one over agent traces; no part of the JSON.
@@ -76,13 +79,15 @@ impl GateFailure {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<Message>,
+        what: impl Into<Diagnostic>,
     ) -> Self {
+        let what = what.into();
         Self {
             target: target.to_owned(),
             expected: expected.into(),
             actual: actual.into(),
-            message: message.into(),
+            message: what.sentence(),
+            hint: what.hint,
             run: Some(run),
             ..Self::default()
         }

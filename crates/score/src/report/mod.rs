@@ -304,6 +304,9 @@ fn failure(scored: &Scored<'_>, gate: &GateResult<'_>) -> Finding {
         let parts = place.into_iter().chain(target).chain([message]);
         finding = finding.line(Line::join(parts, ": "));
     }
+    let mut failures = gate.failures.values().flatten();
+    let hint = failures.find(|it| !it.hint.is_empty()).map(|it| &it.hint);
+    let finding = finding.hint(hint);
     match gate.failures.len().saturating_sub(RUNS_PER_GATE) {
         0 => finding,
         more => finding.line(format!("and in {} more", counted(count(more), "run"))),

@@ -126,8 +126,13 @@ fn failed(failure: &GateFailure, message: &Message) -> Problem {
         place,
         expected,
         actual,
+        hint,
         ..
     } = failure;
+    let hint = match hint.is_empty() {
+        true => String::new(),
+        false => format!("\nhint: {}", hint.rendered()),
+    };
     let place = place.as_ref().map(|place| format!("\nat: {place}"));
     let place = place.unwrap_or_default();
     Problem {
@@ -135,7 +140,7 @@ fn failed(failure: &GateFailure, message: &Message) -> Problem {
         name: target.clone(),
         message: message.rendered(),
         text: format!(
-            "{target}: {}{place}\nexpected: {expected}\nactual: {actual}",
+            "{target}: {}{place}\nexpected: {expected}\nactual: {actual}{hint}",
             message.rendered()
         ),
     }

@@ -70,7 +70,7 @@ fn of_failure(failure: &GateFailure) -> Problem {
         target: Some(line(place)).filter(|place| !place.is_empty()),
         message,
         values,
-        hint: None,
+        hint: Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
     }
 }
 

@@ -234,8 +234,10 @@ pub fn suite_list_document(list: &SuiteList) -> Document {
         ]);
     }
     let count = counted(list.tests.len(), "test");
+    let files: BTreeSet<&str> = list.tests.iter().map(|test| test.file.as_str()).collect();
+    let files: Vec<&str> = files.into_iter().collect();
     Document {
-        title: "Tests".to_owned(),
+        title: format!("Tests in {}", files.join(", ")),
         sections: vec![
             Section::default().table(table),
             Section::default().paragraph(count),

@@ -242,9 +242,9 @@ impl TestReport {
         target: &str,
         expected: impl Into<Value>,
         actual: impl Into<Value>,
-        message: impl Into<Message>,
+        what: impl Into<Diagnostic>,
     ) {
-        let failure = gate_failure(target, expected, actual, message);
+        let failure = gate_failure(target, expected, actual, what);
         self.failures.push(failure);
     }
 
@@ -272,13 +272,15 @@ pub fn gate_failure(
     target: &str,
     expected: impl Into<Value>,
     actual: impl Into<Value>,
-    message: impl Into<Message>,
+    what: impl Into<Diagnostic>,
 ) -> GateFailure {
+    let what = what.into();
     GateFailure {
         target: target.to_owned(),
         expected: expected.into(),
         actual: actual.into(),
-        message: message.into(),
+        message: what.sentence(),
+        hint: what.hint,
         ..GateFailure::default()
     }
 }

@@ -56,7 +56,7 @@ pub fn starts(report: &Report) -> Section {
     if let Some(starts) = &report.starts {
         let (noun, opened) = match starts.unit {
             StartUnit::Session => ("Sessions", "open when the load ended"),
-            StartUnit::Start => ("Fresh starts", "came as far as the list of tools"),
+            StartUnit::Start => ("Fresh starts", "reached the list of tools"),
         };
         let mut parts = vec![
             format!("{noun} planned: {}", count(starts.planned)),

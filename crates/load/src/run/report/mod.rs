@@ -114,7 +114,7 @@ pub struct Report {
     pub in_flight_at_end: u64,
     /// Calls made before or after the load, alone, to know what a tool does when nothing else happens. They are in no
     /// other count, unless they hang.
-    #[serde(default)]
+    #[sparse]
     pub control_calls: u64,
     /// Measurements that no histogram could hold.
     pub out_of_range: u64,

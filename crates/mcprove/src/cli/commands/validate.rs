@@ -1,6 +1,8 @@
 //! `mcprove validate`: whether files are in order, without running anything.
 
-use mcprove_suite::{CheckedFile, VALIDATION_FORMAT, Validation, check, check_empty_folder};
+use mcprove_suite::{
+    CheckedFile, VALIDATION_FORMAT, Validation, check, check_empty_folder, validation_document,
+};
 
 use crate::commands::folder::{Found, tell_passed_over, yaml_files};
 use crate::prelude::*;
@@ -18,13 +20,20 @@ pub struct Arguments {
     /// Print what was found as JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result {
+    let reports = arguments
+        .report
+        .resolve_with(arguments.json, &[], &arguments.files)?;
+    let is_for_people = reports.is_for_people();
     let mut files = Vec::new();
     for (file, errors) in checked(&arguments.files)? {
-        if !arguments.json {
+        if is_for_people {
             for warning in &file.warnings {
                 terminal::warn(&printable(warning, LINE_MAX));
             }
@@ -34,20 +43,22 @@ pub fn run(arguments: &Arguments) -> Result {
                     let lines = printable_lines(&errors.to_string(), LINE_MAX);
                     terminal::print_error(&(lines + "\n"));
                 }
-                None => terminal::print(&format!("{}\n", printable(&summary(&file), LINE_MAX))),
+                None => terminal::print(&format!("{}\n", printable(&file.summary(), LINE_MAX))),
             }
         }
         files.push(file);
     }
     let valid = files.iter().all(|file| file.valid);
-    if arguments.json {
-        let validation = Validation {
-            schema: VALIDATION_FORMAT.to_owned(),
-            valid,
-            files,
-        };
-        terminal::print_json(&json(&validation)?);
-    }
+    let validation = Validation {
+        schema: VALIDATION_FORMAT.to_owned(),
+        valid,
+        files,
+    };
+    let document = validation_document(&validation);
+    let json = json(&validation)?;
+    reports.show_if(!is_for_people, |format, style| {
+        drawn(&document, &json, format, style)
+    });
     Ok(ExitCode::worst([(!valid, ExitCode::CouldNotRun)]))
 }
 
@@ -71,37 +82,3 @@ fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>
     }
     Ok(files)
 }
-
-/// That a file is in order, and what is in it.
-fn summary(file: &CheckedFile) -> String {
-    let kind = file.kind.map_or("a file", FileKind::describe);
-    let contents: Vec<String> = ORDER
-        .iter()
-        .filter_map(|(name, noun)| {
-            let count = *file.contents.get(*name)?;
-            let noun = match (file.kind, *name) {
-                (Some(FileKind::Suite), "tools") => "tool test",
-                _ => noun,
-            };
-            let plural = if count == 1 { "" } else { "s" };
-            Some(format!("{count} {noun}{plural}"))
-        })
-        .collect();
-    if contents.is_empty() {
-        format!("{}: ok, {kind}", file.file)
-    } else {
-        format!("{}: ok, {kind} ({})", file.file, contents.join(", "))
-    }
-}
-
-/// What there may be in a file, and how one of it is called, in the order in which it is told.
-const ORDER: &[(&str, &str)] = &[
-    ("servers", "server"),
-    ("tools", "tool"),
-    ("agents", "agent"),
-    ("load", "load"),
-    ("gates", "block"),
-    ("faults", "fault"),
-    ("resources", "resource"),
-    ("prompts", "prompt"),
-];

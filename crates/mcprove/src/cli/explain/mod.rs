@@ -51,6 +51,22 @@ pub fn text(command: &str) -> String {
     text.replace("{rule}", RULE)
         .replace("{faults}", &kinds_of_faults())
         .replace("{tools}", &tools_of_lab())
+        .replace("{options}", options_of(command).trim_end())
+}
+
+/// The flags of a command.
+fn options_of(command: &str) -> String {
+    let all = crate::arguments::command();
+    let of_lab = || all.find_subcommand("lab")?.find_subcommand(command);
+    let found = all.find_subcommand(command).or_else(of_lab);
+    let flags = found
+        .into_iter()
+        .flat_map(Command::get_arguments)
+        .filter(|it| !it.is_hide_set() && it.get_id() != "explain")
+        .filter_map(|it| Some(format!("--{}", it.get_long()?)));
+    let flags: Vec<String> = flags.collect();
+    let flags = format!("{} (defaults: --help)", flags.join(", "));
+    wrap(&flags, 80, ("Options: ", "         "))
 }
 
 fn tools_of_lab() -> String {

@@ -188,11 +188,11 @@ impl Metric for Loops {
             Some(false) => {}
             Some(true) => {
                 let reasons = report.reasons(block);
-                let message = sentence!(
-                    "{}; look at what these calls got back, and why the agent made nothing of it",
-                    Message::join(reasons.clone(), "; ")
+                let what = Diagnostic::new(
+                    Message::join(reasons.clone(), "; "),
+                    "look at what these calls returned, and why the agent did not use it",
                 );
-                card.fail(DETECTED, json!({ "maximum": 0 }), 1, message);
+                card.fail(DETECTED, json!({ "maximum": 0 }), 1, what);
                 card.tell_first(count(reasons.len()), "loop", reasons);
                 card.detail(&report);
             }

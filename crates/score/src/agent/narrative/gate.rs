@@ -81,7 +81,7 @@ impl Metric for Narrative {
         card.set(FAILED, failed.as_ref().map(Vec::len));
         tell(&report, &failed.unwrap_or_default(), card);
         if report.claimed_but_absent > 0 {
-            card.fail(PASSED, 1, 0, absent_message(&report));
+            card.fail(PASSED, 1, 0, absent_claim(&report));
         }
         if let Some(max) = block.max_divergence_score {
             limit(&report, is_known, max, card);
@@ -123,7 +123,7 @@ fn tell(report: &NarrativeReport, failed: &[String], card: &mut RunCard<'_>) {
 }
 
 /// `the text claims …, and no call did that: "I created the issue."`
-fn absent_message(report: &NarrativeReport) -> Message {
+fn absent_claim(report: &NarrativeReport) -> Diagnostic {
     let absent: Vec<_> = report
         .items
         .iter()
@@ -137,11 +137,13 @@ fn absent_message(report: &NarrativeReport) -> Message {
         .first()
         .and_then(|item| item.sentence.as_deref())
         .unwrap_or_default();
-    sentence!(
-        "the closing text claims {} ({}), and no call did that; look at {sentence:?} and at the calls of the run",
+    let message = sentence!(
+        "the closing text claims {} ({}), and no call did that",
         counted(report.claimed_but_absent, "action"),
         quoted_names(&actions),
-    )
+    );
+    let hint = sentence!("look at {sentence:?} and at the calls of the run");
+    Diagnostic::new(message, hint)
 }
 
 /// The score is within its limit, whatever else is expected.
@@ -155,14 +157,15 @@ fn limit(report: &NarrativeReport, is_known: bool, max: f64, card: &mut RunCard<
         ));
     } else if score > max {
         let message = format!(
-            "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly; look at the narrative details of the run",
+            "the divergence score is {}, and at most {} is allowed: {} claimed but absent, {} not mentioned, {} stated wrongly",
             decimal(score, 3),
             decimal(max, 3),
             counted(report.claimed_but_absent, "action"),
             counted(report.present_but_unclaimed, "call"),
             counted(report.arg_mismatch, "value"),
         );
-        card.exceed(SCORE, json!({ "maximum": max }), score, message);
+        let what = Diagnostic::new(message, "look at the narrative details of the run");
+        card.exceed(SCORE, json!({ "maximum": max }), score, what);
     }
 }
 

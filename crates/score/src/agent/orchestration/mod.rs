@@ -150,16 +150,18 @@ fn tool(run: &AgentRun, place: usize) -> Message {
     sentence!("{}{server}", quoted(&call.name))
 }
 
-fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> Message {
+fn unrecovered(run: &AgentRun, report: &OrchestrationReport, first: usize) -> Diagnostic {
     let missed = report.errored - report.recovered;
-    sentence!(
-        "{} of {} {} not followed by a success: {}; look at what the agent does after call {first} ({}) fails",
+    let message = sentence!(
+        "{} of {} {} not followed by a success: {}",
         whole(missed),
         counted(report.errored, "failed call"),
         if missed == 1 { "was" } else { "were" },
         named_places("call", &report.unrecovered),
-        tool(run, first),
-    )
+    );
+    let tool = tool(run, first);
+    let hint = sentence!("look at what the agent does after call {first} ({tool}) fails");
+    Diagnostic::new(message, hint)
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ pub fn default_gate(
 ) {
     if let Some(why) = why_not_recovered(run, recovery) {
         let hint = if recovery.is_watched() && run.stop_reason().is_none() {
-            ", and where it told its user of the failure instead, score its own trace, which has the reply"
+            "look at what it does after that call; if it reported the failure to its user, score its own trace, which has the reply"
         } else {
-            ""
+            "look at what it does after that call"
         };
-        let message = sentence!("{why}; look at what it does after that call{hint}");
-        card.fail(RECOVERED, 1, 0, message);
+        card.fail(RECOVERED, 1, 0, Diagnostic::new(why, hint));
     }
     too_slow(run, recovery, block, card);
     let budget = block.max_detection_ms;
@@ -30,13 +29,12 @@ pub fn default_gate(
         // the client.
         let is_near = |time: u64| time > budget && time <= budget.saturating_add(budget / 10);
         let hint = if call.is_real_clock && call.report.time_to_detection_ms.is_some_and(is_near) {
-            ": a budget must be a little longer than that timeout, because a message takes time too"
+            "look at its timeout: the budget must be a little longer, because a message takes time too"
         } else {
-            ""
+            "look at its timeout"
         };
         let late = noticed_late(run, call, budget);
-        let message = sentence!("{late}; look at the timeout that it sets{hint}");
-        card.fail(CLEAN_TIMEOUT, 1, 0, message);
+        card.fail(CLEAN_TIMEOUT, 1, 0, Diagnostic::new(late, hint));
     }
 }
 
@@ -136,11 +134,12 @@ fn too_slow(run: &AgentRun, recovery: &RunRecovery, block: &RecoveryBlock, card:
         )
     };
     let message = sentence!(
-        "the agent took {} to recover, and {} are allowed: {reason}; look at whether it calls a dead tool again",
+        "the agent took {} to recover, and {} are allowed: {reason}",
         milliseconds(time),
         milliseconds(limit),
     );
-    card.fail(RECOVERY, json!({ "maximum": limit }), time, message);
+    let what = Diagnostic::new(message, "look at whether it calls a dead tool again");
+    card.fail(RECOVERY, json!({ "maximum": limit }), time, what);
 }
 
 fn noticed_late(run: &AgentRun, call: &FaultedCall, max_detection_ms: u64) -> Message {

@@ -76,39 +76,47 @@ const RESPONSES: &str = "response_consistency";
 const REDUNDANCY: &str = "redundancy";
 
 /// What in the run makes a sub-score low, and what to look at.
-pub fn explain(sub_score: &str, run: &AgentRun) -> Message {
+pub fn explain(sub_score: &str, run: &AgentRun) -> Diagnostic {
     let calls = &run.tool_calls;
     let path = Numbering::default().path(run);
     let (_, distinct) = path.distinct_calls(calls);
     let made = counted(count(calls.len()), "call");
     match sub_score {
-        TOOL_USAGE => sentence!(
-            "{made} use {}; look at whether the agent tries one tool after the other",
-            counted(count(path.distinct_tools()), "different tool"),
+        TOOL_USAGE => Diagnostic::new(
+            sentence!(
+                "{made} use {}",
+                counted(count(path.distinct_tools()), "different tool")
+            ),
+            "look at whether the agent tries one tool after the other",
         ),
         RESPONSES => {
             let mut lengths = lengths(run).unwrap_or_default();
             lengths.sort_unstable();
-            sentence!(
-                "the assistant's turns are between {} and {} characters long; look at the longest and the shortest",
+            let message = sentence!(
+                "the assistant's turns are between {} and {} characters long",
                 whole(lengths.first().copied().unwrap_or_default()),
                 whole(lengths.last().copied().unwrap_or_default()),
-            )
+            );
+            Diagnostic::new(message, "look at the longest and the shortest")
         }
         REDUNDANCY => {
             let (place, times) = path.most_repeated(calls).unwrap_or_default();
             let name = calls.get(place).map_or("", |call| call.name.as_str());
-            sentence!(
-                "only {} of {made} are different; call {place} ({}) is made {}; look at what it returns",
+            let message = sentence!(
+                "only {} of {made} are different; call {place} ({}) is made {}",
                 whole(count(distinct)),
                 quoted(name),
                 counted(count(times), "time"),
-            )
+            );
+            Diagnostic::new(message, sentence!("look at what call {place} returns"))
         }
-        _ => sentence!(
-            "{} for {}; look at what the agent does between its calls",
-            counted(tokens(run).unwrap_or_default(), "token"),
-            counted(count(distinct), "different call"),
+        _ => Diagnostic::new(
+            sentence!(
+                "{} for {}",
+                counted(tokens(run).unwrap_or_default(), "token"),
+                counted(count(distinct), "different call"),
+            ),
+            "look at what the agent does between its calls",
         ),
     }
 }

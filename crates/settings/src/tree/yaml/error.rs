@@ -25,8 +25,8 @@ pub fn describe(error: &Error, text: &str, span: Range<usize>) -> SyntaxError {
         .unwrap_or_else(|| {
             let (message, hint) = match error.without_snippet() {
                 Error::InvalidScalar { .. } if is_tagged(text, span.start) => (
-                    "this is not what its tag (`!!int` and the like) says".to_owned(),
-                    "leave the tag out, or give such a value",
+                    "the value does not fit its tag (such as `!!int`)".to_owned(),
+                    "leave the tag out, or correct the value",
                 ),
                 error => words(error),
             };

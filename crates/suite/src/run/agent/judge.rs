@@ -184,29 +184,37 @@ fn take_unjudged(errors: &mut Vec<ScoreError>, trace: &AgentTrace) -> Vec<Messag
 /// That a run did not end by itself, and what to try.
 fn not_completed(index: usize, run: &AgentRun, budget: &Budget) -> Option<GateFailure> {
     let reason = run.stop_reason();
+    let loops = "look for a loop in its trace";
     let what = match reason {
         Some(StopReason::Completed) => return None,
-        None => "how the run ended is unknown; look at its trace".to_owned(),
-        Some(StopReason::TurnBudget) => format!(
-            "the agent was not done after {}; look for a loop in its trace, or raise max_turns",
-            phrase::count(u64::from(budget.turns), "answer")
+        None => Diagnostic::new("how the run ended is unknown", "look at its trace"),
+        Some(StopReason::TurnBudget) => Diagnostic::new(
+            sentence!(
+                "the agent was not done after {}",
+                phrase::count(u64::from(budget.turns), "answer")
+            ),
+            sentence!("{loops}, or raise `max_turns`"),
         ),
-        Some(StopReason::TokenBudget) => {
-            "the agent used up its tokens; raise max_tokens or budget.tokens, or ask for less".to_owned()
-        }
-        Some(StopReason::ToolCallBudget) => {
-            "the agent used up its calls of tools; look for a loop in its trace, or raise budget.tool_calls"
-                .to_owned()
-        }
-        Some(StopReason::TimeBudget) => {
-            "the agent had no time left; look for what took it in its trace, or raise budget.time_ms"
-                .to_owned()
-        }
+        Some(StopReason::TokenBudget) => Diagnostic::new(
+            "the agent used up its tokens",
+            sentence!("raise `max_tokens` or `budget.tokens`, or ask for less"),
+        ),
+        Some(StopReason::ToolCallBudget) => Diagnostic::new(
+            "the agent used up its tool calls",
+            sentence!("{loops}, or raise `budget.tool_calls`"),
+        ),
+        Some(StopReason::TimeBudget) => Diagnostic::new(
+            "the agent had no time left",
+            sentence!("look in its trace for what took the time, or raise `budget.time_ms`"),
+        ),
         Some(StopReason::Error) => {
             let error = run.conversation.as_ref().and_then(|it| it.error.as_deref());
             match error {
-                Some(error) => format!("the agent broke off: {error}; look at its trace"),
-                None => "the agent broke off; see the notes".to_owned(),
+                Some(error) => Diagnostic::new(
+                    sentence!("the agent broke off: {error}"),
+                    "look at its trace",
+                ),
+                None => Diagnostic::new("the agent broke off", "see the notes"),
             }
         }
     };

@@ -163,10 +163,9 @@ fn judge(report: &mut TestReport, found: &Report) {
         .chain(critical.iter().map(|it| finding(it)))
         .collect();
     report.errors = found.inconclusive_gates().map(unjudged).collect();
-    let hints = critical.iter().filter_map(|it| it.hint.clone());
-    report.notes = hints
-        .map(|hint| sentence!("hint: {}", hint.fixed(Spelling::Yaml)))
-        .chain(others.iter().map(|it| it.sentence.clone()))
+    report.notes = others
+        .iter()
+        .map(|it| it.sentence.clone())
         .chain(not_called(&found.skipped_tools))
         .chain(not_covered(found))
         .chain(found.warnings.iter().cloned().map(Message::from))
@@ -222,7 +221,9 @@ fn finding(verdict: &Verdict) -> GateFailure {
     let Verdict {
         detector, sentence, ..
     } = verdict;
-    gate_failure(detector, "no critical finding", numbers, sentence.clone())
+    let hint = verdict.hint.clone().unwrap_or_default();
+    let what = Diagnostic::new(sentence.clone(), hint.fixed(Spelling::Yaml));
+    gate_failure(detector, "no critical finding", numbers, what)
 }
 
 fn unjudged(verdict: &Verdict) -> ScoreError {

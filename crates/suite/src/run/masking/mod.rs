@@ -6,6 +6,7 @@ pub fn masked(mut report: TestReport, redactor: &Redactor) -> TestReport {
         mask_value(&mut failure.expected, redactor);
         mask_value(&mut failure.actual, redactor);
         mask_message(&mut failure.message, redactor);
+        mask_message(&mut failure.hint, redactor);
     }
     for error in &mut report.errors {
         mask_message(&mut error.message, redactor);

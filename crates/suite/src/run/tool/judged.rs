@@ -110,15 +110,20 @@ fn unexpected(test: &ToolTestPlan, called: &Called) -> Option<GateFailure> {
     Some(if is_error_expected {
         let message = sentence!(
             "expected an error that the server sent, a JSON-RPC error or a result with `isError`, but the call ended \
-             with {category}: {message}; if that is what must happen, write {}",
-            expectation_of(failure)
+             with {category}: {message}"
         );
+        let hint = sentence!("if that must happen, write {}", expectation_of(failure));
         let expected = "an error that the server sent";
-        gate_failure("error.category", expected, category.name(), message)
+        let what = Diagnostic::new(message, hint);
+        gate_failure("error.category", expected, category.name(), what)
     } else {
-        let advice = advice(failure);
-        let message = sentence!("the call failed: {category}: {message}; {advice}");
-        gate_failure("is_error", false, true, message)
+        let message = sentence!("the call failed: {category}: {message}");
+        gate_failure(
+            "is_error",
+            false,
+            true,
+            Diagnostic::new(message, advice(failure)),
+        )
     })
 }
 
@@ -128,7 +133,7 @@ fn expectation_of(failure: &FailedCall) -> String {
     format!("{{ target: error.category, matcher: {{ exact: {category} }} }}")
 }
 
-/// What to try about a failure.
+/// What to try after a failure.
 fn advice(failure: &FailedCall) -> Message {
     match failure.category {
         ErrorCategory::Timeout | ErrorCategory::Hang | ErrorCategory::Deadlock => {

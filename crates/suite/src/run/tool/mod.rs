@@ -224,13 +224,12 @@ async fn call(
     if let Some(remark) = listed.remark(test) {
         // Whatever error is expected, it is not that of a tool that is not there.
         if called.failure.is_some() {
-            let message = sentence!(
-                "{remark}{} The call ended with {}; that tools which do not exist are rejected is what \
-                 `negative_path: {{ checks: [unknown_tool] }}` of another tool tests",
-                if remark.ends_with('?') { "" } else { "." },
-                called.describe()
+            let message = sentence!("{remark} (the call ended with {})", called.describe());
+            let hint = sentence!(
+                "to test that unknown tools are rejected, use `negative_path: {{ checks: [unknown_tool] }}` on a tool that exists"
             );
-            report.fail("tool", test.tool.as_str(), Value::Null, message);
+            let what = Diagnostic::new(message, hint);
+            report.fail("tool", test.tool.as_str(), Value::Null, what);
             return Err(End::Judged);
         }
         report.notes.push(sentence!("{remark}, but it answers"));

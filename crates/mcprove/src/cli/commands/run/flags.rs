@@ -71,7 +71,7 @@ pub struct SuiteArguments {
     pub watch: bool,
 
     /// List the tests without running them
-    #[arg(long, conflicts_with_all = ["watch", "report", "record", "live", "fail_fast"])]
+    #[arg(long, conflicts_with_all = ["watch", "record", "live", "fail_fast"])]
     pub list: bool,
 }
 

@@ -158,12 +158,9 @@ fn again(arguments: &Arguments, before: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Lists the tests that would be run.
 fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
-    if arguments.report.is_given() {
-        return refuse(
-            "--list runs nothing, so there is no report",
-            "leave out --report; --json prints the list as JSON",
-        );
-    }
+    let reports = arguments
+        .report
+        .resolve_with(arguments.output.json, &[], suites)?;
     let plans = read_with_warnings(suites)?;
     let tests = tests_of(&plans);
     let chosen = choose(arguments, &tests)?;
@@ -172,12 +169,11 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
     }
     let listed: Vec<ListedTest> = chosen.tests.iter().map(TestOf::listed).collect();
     let list = SuiteList::new(listed);
-    if arguments.output.json {
-        terminal::print_json(&list.to_json());
-    } else {
-        let style = terminal::style_of_lines();
-        terminal::print(&suite_list_document(&list).terminal(style));
-    }
+    let (document, json) = (suite_list_document(&list), list.to_json());
+    reports.show_all(|format, style| match format {
+        ReportFormat::Terminal => document.terminal(terminal::style_of_lines()),
+        _ => crate::reports::drawn(&document, &json, format, style),
+    });
     Ok(ExitCode::Passed)
 }
 
