@@ -51,7 +51,7 @@ fn parse<'d>(text: &'d str, problems: &mut Problems) -> Vec<FileDiff<'d>> {
             is_diff = line == "```diff";
             continue;
         }
-        if !is_diff || line.starts_with("diff --git ") {
+        if !is_diff {
             continue;
         }
         if let Some(path) = line.strip_prefix("--- ") {

@@ -56,10 +56,14 @@ fn find(root: &Path, folders: &[PathBuf], known: &[PathBuf], name: &str) -> Opti
         let rest = path.strip_prefix(first).unwrap_or(&path);
         root.join("crates").join(first).join("src").join(rest)
     });
-    let nearby = known.iter().rev().flat_map(|it| it.ancestors());
-    let nearby = nearby.take_while(|it| *it != root).map(|it| it.join(&path));
-    let is_bare = path.components().count() == 1;
-    let anywhere = folders.iter().filter(|_| !is_bare).map(|it| it.join(&path));
+    let above = |it: &'_ PathBuf| -> Vec<PathBuf> {
+        let folders = it.ancestors().take_while(|it| *it != root);
+        folders.map(|it| it.join(&path)).collect()
+    };
+    let nearby = known.iter().rev().flat_map(above);
+    let is_file_alone = path.extension().is_some() && path.components().count() == 1;
+    let anywhere = folders.iter().filter(|_| !is_file_alone);
+    let anywhere = anywhere.map(|it| it.join(&path));
     let mut places = std::iter::once(root.join(&path))
         .chain(of_crate)
         .chain(nearby)
@@ -79,10 +83,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("crates/load/src/drive/scenario");
         std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(root.path().join("docs")).unwrap();
         std::fs::write(folder.join("soak.rs"), "").unwrap();
         std::fs::write(folder.join("../driver.rs"), "").unwrap();
-        let text = "# A\n`load/drive/scenario`, `soak.rs`, `drive/driver.rs`, `tools/call`, `f(a/b)`, `drive/…`, `crates/`\n\
-                    `load/drive/*.rs` `load/soak.rs`\n| `drive/scenario/soak.rs`, `driver.rs` | `load/drive/scenario.rs` |\n\
+        let text = "# A\n`load/drive/scenario`, `docs/*.md`, `crates/`, `drive/driver.rs`, `tools/call`, `f(a/b)`, `drive/…`\n\
+                    `soak.rs` `load/soak.rs`\n| `drive/scenario/soak.rs`, `driver.rs` | `load/drive/scenario.rs` |\n\
                     | `soak.rs` | `load/NAME.rs`\n# B\n`driver.rs`\n";
         std::fs::write(root.path().join("ARCHITECTURE.md"), text).unwrap();
         let expected = [
