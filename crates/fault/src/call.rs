@@ -1,7 +1,9 @@
-//! A call that met a fault, as the effect of the fault sees it: the same for a mock, a proxy and a
-//! load. Whoever carries calls implements [`FaultedCall`]; a kind of fault is a few lines that use it.
+//! A call that met a fault: the same for a mock, a proxy and a load. Whoever carries calls implements [`FaultedCall`];
+//! a kind of fault is a few lines that use it through a [`FaultExchange`].
 //!
 //! Messages that effects send, and what they change in those of the server.
+
+use std::ops::Deref;
 
 use crate::prelude::*;
 
@@ -59,27 +61,83 @@ pub trait FaultedCall: Send + Sync {
     fn ignore_cancellation(&self);
 }
 
-/// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
-pub async fn hang(call: &dyn FaultedCall, fault: &str) {
-    tokio::time::sleep(HANG_LIMIT).await;
-    fail(call, fault, HANG_CODE, HANG_MESSAGE).await;
+/// A call and the fault that strikes it, as an [`Effect`] sees them.
+pub struct FaultExchange<'a> {
+    call: &'a dyn FaultedCall,
+    kind: FaultKind,
+    /// The random choice of this very call: the same call of the same seed has the same draw, whatever else goes on.
+    pub draw: u64,
 }
 
-/// Answers with an error that says which fault made it.
-pub async fn fail(call: &dyn FaultedCall, fault: &str, code: i64, message: &str) {
-    let data = json!({ "fault": fault });
-    call.reply(error(call, code, message, Some(&data))).await;
+impl<'a> Deref for FaultExchange<'a> {
+    type Target = dyn FaultedCall + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        self.call
+    }
 }
 
-/// Has the call executed, and answers with its reply.
-pub async fn pass_on(call: &dyn FaultedCall) {
-    changed(call, |reply| reply).await;
-}
+impl<'a> FaultExchange<'a> {
+    pub fn new(call: &'a dyn FaultedCall, kind: FaultKind, draw: u64) -> Self {
+        Self { call, kind, draw }
+    }
 
-/// Has the call executed, and answers with what becomes of its reply.
-pub async fn changed(call: &dyn FaultedCall, change: impl FnOnce(Bytes) -> Bytes + Send) {
-    if let Some(reply) = call.execute().await {
-        call.reply(change(reply)).await;
+    /// Never answers, until [`HANG_LIMIT`] has passed; then says that it was a fault.
+    pub async fn hang(&self) {
+        sleep(HANG_LIMIT).await;
+        self.fail(HANG_CODE, HANG_MESSAGE).await;
+    }
+
+    /// Answers with an error that says which fault made it.
+    pub async fn fail(&self, code: i64, message: &str) {
+        let data = json!({ "fault": self.kind.name() });
+        let error = error(self.call, code, message, Some(&data));
+        self.reply(error).await;
+    }
+
+    /// Has the call executed, and answers with its reply.
+    pub async fn pass_on(&self) {
+        self.changed(|reply| reply).await;
+    }
+
+    /// Has the call executed, and answers with what becomes of its reply.
+    pub async fn changed(&self, change: impl FnOnce(Bytes) -> Bytes + Send) {
+        if let Some(reply) = self.execute().await {
+            self.reply(change(reply)).await;
+        }
+    }
+
+    /// The response to this call with a result, completed as its era wants it.
+    pub fn result(&self, mut result: Value) -> Bytes {
+        if self.is_stateless() {
+            result["resultType"] = json!("complete");
+        }
+        envelope(self.id(), "result", &result)
+    }
+
+    /// The same response with its `result` or `error` changed; what is no message stays as it is.
+    pub fn with_answer(
+        &self,
+        reply: &Bytes,
+        change: impl FnOnce(&str, &mut Map<String, Value>),
+    ) -> Bytes {
+        let Some((name, Value::Object(mut fields))) = body(reply) else {
+            return reply.clone();
+        };
+        change(name, &mut fields);
+        envelope(self.id(), name, &Value::Object(fields))
+    }
+
+    /// The same response with this content, or as an error with this message; nothing else says what it said.
+    pub fn saying(&self, reply: &Bytes, content: &Value, message: &str) -> Bytes {
+        self.with_answer(reply, |name, answer| {
+            let (key, value, also) = match name {
+                "result" => ("content", content.clone(), "structuredContent"),
+                _ => ("message", message.into(), "data"),
+            };
+            answer.insert(key.to_owned(), value);
+            answer.remove(also);
+        })
     }
 }
 
@@ -102,45 +160,12 @@ pub fn status(call: &dyn FaultedCall, status: u16, retry_after_s: u64) -> Bytes 
     error(call, FAILURE_CODE, &message, Some(&data))
 }
 
-/// The response to this call with a result, completed as its era wants it.
-pub fn result(call: &dyn FaultedCall, mut result: Value) -> Bytes {
-    if call.is_stateless() {
-        result["resultType"] = json!("complete");
-    }
-    envelope(call.id(), "result", &result)
-}
-
 /// The same response under another id.
 pub fn with_id(reply: &Bytes, id: &str) -> Bytes {
     match body(reply) {
         Some((name, body)) => envelope(id, name, &body),
         None => reply.clone(),
     }
-}
-
-/// The same response with its `result` or `error` changed; what is no message stays as it is.
-pub fn with_answer(
-    call: &dyn FaultedCall,
-    reply: &Bytes,
-    change: impl FnOnce(&str, &mut Map<String, Value>),
-) -> Bytes {
-    let Some((name, Value::Object(mut fields))) = body(reply) else {
-        return reply.clone();
-    };
-    change(name, &mut fields);
-    envelope(call.id(), name, &Value::Object(fields))
-}
-
-/// The same response with this content, or as an error with this message; nothing else says what it said.
-pub fn saying(call: &dyn FaultedCall, reply: &Bytes, content: &Value, message: &str) -> Bytes {
-    with_answer(call, reply, |name, answer| {
-        let (key, value, also) = match name {
-            "result" => ("content", content.clone(), "structuredContent"),
-            _ => ("message", message.into(), "data"),
-        };
-        answer.insert(key.to_owned(), value);
-        answer.remove(also);
-    })
 }
 
 fn body(reply: &Bytes) -> Option<(&'static str, Value)> {

@@ -11,7 +11,7 @@ use std::hash::Hash;
 use mcprove_trace::decision::{decide, share};
 use mcprove_trace::{Special, Strike};
 
-use super::kind::Effect;
+use super::kind::effect;
 use crate::prelude::*;
 
 /// How many different calls are remembered to tell their repetitions apart; further ones count as
@@ -128,7 +128,7 @@ struct Armed {
     identity: String,
     /// The share of calls that it strikes; all unless given or a setting of its kind.
     rate: Option<f64>,
-    effect: Effect,
+    effect: Box<dyn Effect>,
 }
 
 /// Decides which calls meet which fault.
@@ -181,7 +181,7 @@ impl Injector {
             .filter_map(|spec| {
                 let identity = told_apart(spec.identity(), &mut equals);
                 // The settings were checked when they were set.
-                let effect = Effect::new(&spec)?;
+                let effect = effect(&spec).ok()?;
                 let rate =
                     setting_of(spec.kind, "rate").and_then(|it| it.default_value()?.as_f64());
                 Some(Arc::new(Armed {
@@ -413,7 +413,8 @@ impl Injection {
 
     /// Does to the call what the fault does.
     pub async fn apply(&self, call: &dyn FaultedCall) {
-        self.armed.effect.apply(call, self.draw).await;
+        let exchange = FaultExchange::new(call, self.fault().kind, self.draw);
+        self.armed.effect.apply(&exchange).await;
     }
 }
 

@@ -1,8 +1,8 @@
 //! Things that go wrong on purpose: one vocabulary for mocks, proxies, suites and load.
 //!
-//! A kind of fault is an arm of `Effect::apply`, and a row in the crate `trace`. A [`FaultSpec`] says which calls it is aimed at; the [`Injector`] decides for each call whether a
-//! fault strikes it. Whoever carries calls implements [`FaultedCall`] and lets the fault act on it:
-//! each call by itself, so that no fault holds up another call.
+//! A kind of fault is a file in `kind`, and a row in the crate `trace`. A [`FaultSpec`] says which calls it is aimed at;
+//! the [`Injector`] decides for each call whether a fault strikes it. Whoever carries calls implements [`FaultedCall`] and
+//! lets the fault act on it: each call by itself, so that no fault holds up another call.
 
 mod call;
 pub mod file;

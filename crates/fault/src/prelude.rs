@@ -4,12 +4,14 @@ pub use std::collections::{HashMap, HashSet};
 pub use std::fmt;
 pub use std::str::FromStr;
 
+pub use async_trait::async_trait;
 pub use bytes::Bytes;
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::setting::Setting;
+pub use mcprove_settings::setting::{Setting, Settings};
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::{FaultKind, fault_names};
+pub use tokio::time::sleep;
 
-pub use crate::call::FaultedCall;
-pub use crate::kind::{kinds, settings_of};
+pub use crate::call::{FaultExchange, FaultedCall};
+pub use crate::kind::{DELAY, Effect, kinds, millis, settings_of};
 pub use crate::spec::{FaultSpec, Target, setting_of};

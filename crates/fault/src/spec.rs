@@ -98,7 +98,7 @@ impl FaultSpec {
 
     /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
     pub fn keys(kind: FaultKind) -> Vec<&'static str> {
-        let own = settings_of(kind).into_iter().map(|setting| setting.name);
+        let own = settings_of(kind).iter().map(|setting| setting.name);
         let own = own.filter(|name| !COMMON.contains(name));
         COMMON.into_iter().chain(own).collect()
     }
@@ -294,7 +294,7 @@ pub fn tell_apart<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
 /// The setting of a kind with this name.
 pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
     settings_of(kind)
-        .into_iter()
+        .iter()
         .find(|setting| setting.name == name)
 }
 

@@ -97,6 +97,7 @@ impl RecordedRequest {
                 category: failure.category,
                 message: &failure.message,
                 code: None,
+                server_message: "",
                 answer,
             }),
         });
@@ -110,6 +111,7 @@ impl RecordedRequest {
             category: failure.category,
             message: &failure.message,
             code: Some(error.code),
+            server_message: &error.message,
             answer: data.as_deref().unwrap_or_default(),
         }));
     }
@@ -120,6 +122,7 @@ impl RecordedRequest {
             category,
             message,
             code: None,
+            server_message: "",
             answer: "",
         }));
     }

@@ -43,9 +43,9 @@ pub enum Machine {
     Unknown,
 }
 
-/// One stretch of the load.
+/// One interval of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
+pub struct LoadInterval {
     /// When it began, since the start of the run.
     pub from: Duration,
     /// When it was over.
@@ -61,9 +61,9 @@ pub struct Stretch {
 /// A steady load.
 #[derive(Debug, Clone, Copy)]
 pub struct SteadyLoad<'a> {
-    /// Its stretches, in order, without those in which faults were injected.
-    pub stretches: &'a [Stretch],
-    /// Stretches that began before this are left out.
+    /// Its intervals, in order, without those in which faults were injected.
+    pub intervals: &'a [LoadInterval],
+    /// Intervals that began before this are left out.
     pub warmup: Duration,
     /// Whether a schedule decided the rate.
     pub is_open: bool,
@@ -97,9 +97,9 @@ pub struct ThroughputDriftReport {
 
 /// Compares the end of a load with its start; none with too few intervals.
 pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
-    let width = load.stretches.iter().map(|it| it.length).max()?;
-    let used: Vec<(&Stretch, f64)> = load
-        .stretches
+    let width = load.intervals.iter().map(|it| it.length).max()?;
+    let used: Vec<(&LoadInterval, f64)> = load
+        .intervals
         .iter()
         .filter(|it| it.from >= load.warmup && it.length * 2 >= width)
         .filter_map(|it| Some((it, speed(it, load.is_open)?)))
@@ -113,7 +113,7 @@ pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
     let is_even_decline = noise <= NOISE_MAX && is_gradual(medians);
     let [mut start, .., end] = medians;
     if is_even_decline {
-        let early = load.stretches.iter().filter(|it| it.from < load.warmup);
+        let early = load.intervals.iter().filter(|it| it.from < load.warmup);
         let early: Vec<f64> = early
             .filter_map(|it| speed(it, load.is_open).filter(|_| it.length * 2 >= width))
             .collect();
@@ -153,11 +153,11 @@ pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
 }
 
 /// Calls per second, or its like in the open model.
-fn speed(stretch: &Stretch, is_open: bool) -> Option<f64> {
+fn speed(interval: &LoadInterval, is_open: bool) -> Option<f64> {
     if is_open {
-        return ratio(1.0, stretch.mean_ms?);
+        return ratio(1.0, interval.mean_ms?);
     }
-    ratio(float(stretch.completed), stretch.length.as_secs_f64())
+    ratio(float(interval.completed), interval.length.as_secs_f64())
 }
 
 /// The places of a quarter.
@@ -204,12 +204,12 @@ fn better_of_last_quarter(values: &[f64]) -> f64 {
 }
 
 /// The CPU time of a call in the last quarter, in times that of the first; none where the server did too little to tell.
-fn cpu_per_call_ratio(used: &[(&Stretch, f64)], cpu_us: &Progress) -> Option<f64> {
+fn cpu_per_call_ratio(used: &[(&LoadInterval, f64)], cpu_us: &Progress) -> Option<f64> {
     let per_call = |number| {
-        let stretches = used.get(quarter(used.len(), number))?;
-        let (first, last) = (stretches.first()?.0, stretches.last()?.0);
+        let intervals = used.get(quarter(used.len(), number))?;
+        let (first, last) = (intervals.first()?.0, intervals.last()?.0);
         let spent = amount_until(cpu_us, last.until) - amount_until(cpu_us, first.from);
-        let calls: u64 = stretches.iter().map(|(it, _)| it.completed).sum();
+        let calls: u64 = intervals.iter().map(|(it, _)| it.completed).sum();
         ratio(spent, float(calls)).filter(|_| spent >= CPU_MIN_US)
     };
     ratio(per_call(3)?, per_call(0)?)
@@ -255,11 +255,11 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn stretches(seconds: u32, rate: impl Fn(f64) -> f64) -> Vec<Stretch> {
+    fn intervals(seconds: u32, rate: impl Fn(f64) -> f64) -> Vec<LoadInterval> {
         (0..seconds)
             .map(|second| {
                 let rate = rate(f64::from(second));
-                Stretch {
+                LoadInterval {
                     from: SECOND * second,
                     until: SECOND * (second + 1),
                     length: SECOND,
@@ -270,9 +270,9 @@ mod tests {
             .collect()
     }
 
-    fn load<'a>(stretches: &'a [Stretch], cpu_us: &'a Progress) -> SteadyLoad<'a> {
+    fn load<'a>(intervals: &'a [LoadInterval], cpu_us: &'a Progress) -> SteadyLoad<'a> {
         SteadyLoad {
-            stretches,
+            intervals,
             warmup: SECOND * 4,
             is_open: false,
             cpu_us,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn outcome_of(rate: impl Fn(f64) -> f64) -> Outcome {
-        detect(&load(&stretches(40, rate), &Vec::new()))
+        detect(&load(&intervals(40, rate), &Vec::new()))
             .unwrap()
             .outcome
     }
@@ -289,9 +289,9 @@ mod tests {
     #[test]
     fn a_collapse_is_found_in_both_models() {
         // From 5,627 to 346 per second, as it was observed.
-        let stretches = stretches(40, |t| 5627.0 * (346.0_f64 / 5627.0).powf(t / 39.0));
+        let intervals = intervals(40, |t| 5627.0 * (346.0_f64 / 5627.0).powf(t / 39.0));
         let none = Vec::new();
-        let mut load = load(&stretches, &none);
+        let mut load = load(&intervals, &none);
         let report = detect(&load).unwrap();
         assert_eq!(report.outcome, Outcome::Finding, "{report:?}");
         let found = verdict(&report);
@@ -312,11 +312,11 @@ mod tests {
     fn a_list_that_is_searched_from_the_start_is_found_in_any_run() {
         // The rate falls with the square root of the time: by 42 % at most after a warm-up of a fifth.
         for seconds in [15, 40, 100, 1000] {
-            let stretches = stretches(seconds, |t| 5000.0 / (1.0 + t).sqrt());
+            let intervals = intervals(seconds, |t| 5000.0 / (1.0 + t).sqrt());
             let none = Vec::new();
             let load = SteadyLoad {
                 warmup: (SECOND * seconds / 5).min(SECOND * 30),
-                ..load(&stretches, &none)
+                ..load(&intervals, &none)
             };
             let report = detect(&load).unwrap();
             assert_eq!(
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn somewhat_slower_is_a_warning() {
-        let report = detect(&load(&stretches(40, |t| 1000.0 - t * 13.0), &Vec::new())).unwrap();
+        let report = detect(&load(&intervals(40, |t| 1000.0 - t * 13.0), &Vec::new())).unwrap();
         assert_eq!(
             (report.outcome, report.severity),
             (Outcome::Finding, Severity::Warning),
@@ -394,12 +394,12 @@ mod tests {
 
     #[test]
     fn a_quiet_machine_or_the_servers_own_work_decides() {
-        let stretches = stretches(40, |t| if t < 20.0 { 1000.0 } else { 400.0 });
+        let intervals = intervals(40, |t| if t < 20.0 { 1000.0 } else { 400.0 });
         // One core all the time: each call takes more of it.
         let busy = (0..=40)
             .map(|second| (Duration::from_secs(second), second * 1_000_000))
             .collect();
-        let report = detect(&load(&stretches, &busy)).unwrap();
+        let report = detect(&load(&intervals, &busy)).unwrap();
         assert_eq!(report.outcome, Outcome::Finding, "{report:?}");
         assert!(
             report
@@ -409,7 +409,7 @@ mod tests {
         let none = Vec::new();
         let quiet = SteadyLoad {
             machine: Machine::Quiet,
-            ..load(&stretches, &none)
+            ..load(&intervals, &none)
         };
         assert_eq!(detect(&quiet).unwrap().outcome, Outcome::Finding);
     }
@@ -417,8 +417,8 @@ mod tests {
     #[test]
     fn few_intervals_find_nothing() {
         let of = |seconds| {
-            let stretches = stretches(seconds, |t| 1000.0 * 0.75_f64.powf(t));
-            detect(&load(&stretches, &Vec::new())).map(|report| report.outcome)
+            let intervals = intervals(seconds, |t| 1000.0 * 0.75_f64.powf(t));
+            detect(&load(&intervals, &Vec::new())).map(|report| report.outcome)
         };
         assert_eq!(of(8), None);
         assert_eq!(of(9), Some(Outcome::Inconclusive));
@@ -431,7 +431,7 @@ mod tests {
             values in prop::collection::vec((floats(), 0_u64..1_000_000, 0_u64..2_000), 0..40),
             is_open in any::<bool>(),
         ) {
-            let stretches: Vec<Stretch> = values.into_iter().enumerate().map(|(place, (mean_ms, completed, length))| Stretch {
+            let intervals: Vec<LoadInterval> = values.into_iter().enumerate().map(|(place, (mean_ms, completed, length))| LoadInterval {
                 from: Duration::from_secs(u64::try_from(place).unwrap()),
                 until: Duration::from_secs(u64::try_from(place).unwrap() + 1),
                 length: Duration::from_millis(length),
@@ -439,7 +439,7 @@ mod tests {
                 mean_ms: finite(mean_ms),
             }).collect();
             let none = Vec::new();
-            let load = SteadyLoad { is_open, warmup: Duration::ZERO, ..load(&stretches, &none) };
+            let load = SteadyLoad { is_open, warmup: Duration::ZERO, ..load(&intervals, &none) };
             if let Some(report) = detect(&load) {
                 for value in [report.first, report.last, report.share, report.noise] {
                     prop_assert!(value.is_finite(), "{report:?}");

@@ -36,9 +36,9 @@ pub struct ViolationCount {
     pub example: String,
 }
 
-/// What is known of the run besides.
+/// What else is known of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ViolationContext {
     /// Calls without an answer.
     pub unanswered: u64,
     /// Whether the messages are lines on the stdout of a process.
@@ -46,11 +46,11 @@ pub struct Surroundings {
 }
 
 /// The verdicts on what was seen; none where nothing was.
-pub fn verdicts(counts: &[ViolationCount], surroundings: Surroundings) -> Vec<Verdict> {
+pub fn verdicts(counts: &[ViolationCount], context: ViolationContext) -> Vec<Verdict> {
     let of = |cause: Cause| -> Vec<&ViolationCount> {
         // Where there is no stdout, noise is one more kind of breach.
         let cause_of = |count: &ViolationCount| match count.cause {
-            Cause::Noise if !surroundings.is_over_stdout => Cause::Harmless,
+            Cause::Noise if !context.is_over_stdout => Cause::Harmless,
             cause => cause,
         };
         counts.iter().filter(|it| cause_of(it) == cause).collect()
@@ -63,7 +63,7 @@ pub fn verdicts(counts: &[ViolationCount], surroundings: Surroundings) -> Vec<Ve
     } else if let Some(first) = noise.first() {
         verdicts.push(stdout_noise(first, total(&noise)));
     }
-    let is_harmless = breaches.is_empty() && surroundings.unanswered == 0;
+    let is_harmless = breaches.is_empty() && context.unanswered == 0;
     let others: Vec<_> = breaches.into_iter().chain(harmless).collect();
     if !others.is_empty() {
         verdicts.push(protocol(&others, is_harmless));
@@ -149,11 +149,11 @@ mod tests {
         unanswered: u64,
         is_over_stdout: bool,
     ) -> Vec<(String, Severity)> {
-        let surroundings = Surroundings {
+        let context = ViolationContext {
             unanswered,
             is_over_stdout,
         };
-        let verdicts = verdicts(counts, surroundings).into_iter();
+        let verdicts = verdicts(counts, context).into_iter();
         verdicts.map(|it| (it.detector, it.severity)).collect()
     }
 
@@ -198,11 +198,11 @@ mod tests {
             seen("duplicate_reply", Cause::Breach, 2),
             seen("reply_without_id", Cause::Harmless, 1),
         ];
-        let surroundings = Surroundings {
+        let context = ViolationContext {
             unanswered: 0,
             is_over_stdout: true,
         };
-        let verdict = verdicts(&counts, surroundings).remove(0);
+        let verdict = verdicts(&counts, context).remove(0);
         assert_eq!(verdict.numbers["violations"], 3);
         assert_eq!(
             verdict.sentence,

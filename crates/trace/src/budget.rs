@@ -9,11 +9,11 @@ use tokio::sync::Notify;
 #[derive(Debug, Clone)]
 pub struct Budget {
     max: usize,
-    held: Arc<Held>,
+    usage: Arc<BudgetUsage>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct BudgetUsage {
     bytes: AtomicUsize,
     released: Notify,
 }
@@ -29,7 +29,7 @@ impl Budget {
     pub fn new(max: usize) -> Self {
         Self {
             max,
-            held: Arc::default(),
+            usage: Arc::default(),
         }
     }
 
@@ -50,7 +50,7 @@ impl Budget {
     /// Holds so many bytes, also if that is more than the limit leaves: whoever makes us hold more has to wait for
     /// [`Budget::room`].
     pub fn exceed(&self, bytes: usize) -> Charge {
-        self.held.bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.usage.bytes.fetch_add(bytes, Ordering::AcqRel);
         Charge {
             budget: self.clone(),
             bytes,
@@ -59,7 +59,7 @@ impl Budget {
 
     /// Whether so many bytes more can be held.
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.held
+        self.usage
             .bytes
             .load(Ordering::Acquire)
             .saturating_add(bytes)
@@ -69,7 +69,7 @@ impl Budget {
     /// Waits until less is held than the limit.
     pub async fn room(&self) {
         loop {
-            let released = self.held.released.notified();
+            let released = self.usage.released.notified();
             if self.has_room(1) {
                 return;
             }
@@ -81,9 +81,9 @@ impl Budget {
 impl Charge {
     /// Holds so many bytes more; `false` if that is more than the limit leaves.
     pub fn add(&mut self, bytes: usize) -> bool {
-        let Budget { max, held } = &self.budget;
+        let Budget { max, usage } = &self.budget;
         let grow = |held: usize| held.checked_add(bytes).filter(|held| held <= max);
-        let is_added = held
+        let is_added = usage
             .bytes
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, grow)
             .is_ok();
@@ -102,9 +102,9 @@ impl Charge {
     pub(crate) fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
-        let held = &self.budget.held;
-        held.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        held.released.notify_waiters();
+        let usage = &self.budget.usage;
+        usage.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        usage.released.notify_waiters();
     }
 
     /// Holds nothing any more.

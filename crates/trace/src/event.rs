@@ -131,6 +131,8 @@ pub struct CallFailure<'a> {
     pub message: &'a str,
     /// The JSON-RPC error code, where there was one.
     pub code: Option<i64>,
+    /// The message of that error, as the server wrote it. Empty where there is none, or where it is not kept.
+    pub server_message: &'a str,
     /// What else the server answered, as JSON: the result of a tool error, or the `data` of a JSON-RPC
     /// error. Empty where there is none, or where it is not kept.
     pub answer: &'a str,

@@ -75,6 +75,9 @@ pub struct TraceError {
     pub message: String,
     /// The JSON-RPC error code, where there was one.
     pub code: Option<i64>,
+    /// The message of that error, as the server wrote it; recordings of earlier versions have it in `message` alone, with
+    /// the code behind it.
+    pub server_message: Option<String>,
 }
 
 /// A line that is no trace record.

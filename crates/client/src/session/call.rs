@@ -324,6 +324,7 @@ impl Core {
             category: error.category(),
             message: &error.failure.message,
             code: error.code(),
+            server_message: error.error.as_ref().map_or("", |error| &error.message),
             answer: "",
         };
         let kind = EventKind::Error {

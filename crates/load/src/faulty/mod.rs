@@ -134,7 +134,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    calls: FxHashMap<u64, Struck>,
+    calls: FxHashMap<u64, CallUnderFault>,
     /// The requests whose answers do not simply pass.
     waiting: FxHashMap<u64, Waiter>,
     /// Why the connection is over, if it is.
@@ -146,7 +146,7 @@ struct State {
 
 /// A call that a fault acts on.
 #[derive(Default)]
-struct Struck {
+struct CallUnderFault {
     task: Option<AbortHandle>,
     is_sent: bool,
     ignores_cancellation: bool,
@@ -217,7 +217,7 @@ impl Shared {
     /// Takes down a call that a fault is about to act on.
     fn begin(&self, id: u64, strike: Strike) {
         self.change(|state| {
-            state.calls.insert(id, Struck::default());
+            state.calls.insert(id, CallUnderFault::default());
             if state.remembered.insert(id, strike).is_none() {
                 state.order.push_back(id);
             }
@@ -230,7 +230,7 @@ impl Shared {
     }
 
     /// Forgets a call, which the fault is done with or its client gave up.
-    fn finish(&self, id: u64) -> Option<Struck> {
+    fn finish(&self, id: u64) -> Option<CallUnderFault> {
         self.change(|state| {
             state.waiting.remove(&id);
             state.calls.remove(&id)

@@ -183,6 +183,7 @@ impl Sample {
                     category,
                     message,
                     code: None,
+                    server_message: "",
                     answer: "",
                 },
                 tag,

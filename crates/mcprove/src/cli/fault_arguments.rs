@@ -87,7 +87,7 @@ impl FaultArguments {
 /// A kind as it is written after `--fault`.
 fn written(kind: FaultKind) -> String {
     let name = kind.name().replace('_', "-");
-    let settings = settings_of(kind).into_iter();
+    let settings = settings_of(kind).iter();
     let settings: Vec<&str> = settings.map(|setting| setting.name).collect();
     if settings.is_empty() {
         name

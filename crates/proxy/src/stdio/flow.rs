@@ -1,6 +1,4 @@
-//! What goes to the server and comes from it: whether it owes answers, and whether it is silent.
-//!
-//! Which requests a server has not answered yet.
+//! What goes to the server and comes from it: which requests it has not answered yet, and whether it is silent.
 //!
 //! Where that is in doubt, an answer is still owed: waiting too long does less harm than cutting an
 //! honest answer off.
@@ -13,7 +11,7 @@ use super::prelude::*;
 /// What is known of a server's streams.
 #[derive(Default)]
 pub struct Flow {
-    debts: Mutex<Debts>,
+    pending: Mutex<PendingRequests>,
     /// How often something came from it.
     reads: AtomicU64,
     /// Whether we wait for it, and not for somebody to take what it said.
@@ -23,19 +21,19 @@ pub struct Flow {
 impl Flow {
     /// Whether it has not answered all that it was asked.
     pub fn owes_answers(&self) -> bool {
-        lock(&self.debts).is_any()
+        lock(&self.pending).is_any()
     }
 
     /// Resolves once the server has said nothing for that long. Time in which nobody took what it said
-    /// does not count, nor time in which it owes answers, if `minds_debts`.
-    pub async fn silence(&self, wait: Duration, minds_debts: bool) {
+    /// does not count, nor time in which it owes answers, if `minds_pending`.
+    pub async fn silence(&self, wait: Duration, minds_pending: bool) {
         loop {
             let before = self.reads.load(Ordering::Relaxed);
-            let owed_before = minds_debts && self.owes_answers();
+            let owed_before = minds_pending && self.owes_answers();
             tokio::time::sleep(wait).await;
             let is_silent = before == self.reads.load(Ordering::Relaxed)
                 && self.is_awaited.load(Ordering::Relaxed);
-            if is_silent && !owed_before && !(minds_debts && self.owes_answers()) {
+            if is_silent && !owed_before && !(minds_pending && self.owes_answers()) {
                 return;
             }
         }
@@ -71,11 +69,11 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Scanned<W> {
             flow,
         } = &mut *self;
         // No answer counts before what it answers.
-        let mut debts = lock(&flow.debts);
+        let mut pending = lock(&flow.pending);
         let written = Pin::new(inner).poll_write(context, bytes);
         if let Poll::Ready(Ok(length)) = written {
             let taken = bytes.get(..length).unwrap_or_default();
-            scanner.pass(taken, |outline| debts.client_says(outline));
+            scanner.pass(taken, |outline| pending.client_says(outline));
         }
         written
     }
@@ -86,7 +84,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Scanned<W> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Self { scanner, flow, .. } = &mut *self;
-        scanner.end(|outline| lock(&flow.debts).client_says(outline));
+        scanner.end(|outline| lock(&flow.pending).client_says(outline));
         Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }
@@ -104,7 +102,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Scanned<R> {
         if read.is_ready() {
             flow.reads.fetch_add(1, Ordering::Relaxed);
             let arrived = buffer.filled().get(before..).unwrap_or_default();
-            scanner.pass(arrived, |outline| lock(&flow.debts).server_says(&outline));
+            scanner.pass(arrived, |outline| lock(&flow.pending).server_says(&outline));
         }
         read
     }
@@ -115,9 +113,9 @@ const OPEN_MAX: usize = 100_000;
 /// How many cancelled requests are remembered, in case that their ids come again.
 const CANCELLED_MAX: usize = 256;
 
-/// What a server owes.
+/// The requests that a server has not answered yet.
 #[derive(Default)]
-pub struct Debts {
+pub struct PendingRequests {
     /// How many requests of an id are not answered.
     open: HashMap<IdKey, u32>,
     /// The last requests that were cancelled and may be answered all the same.
@@ -125,7 +123,7 @@ pub struct Debts {
     is_in_doubt: bool,
 }
 
-impl Debts {
+impl PendingRequests {
     /// Whether it has not answered all that it was asked.
     pub fn is_any(&self) -> bool {
         self.is_in_doubt || !self.open.is_empty()
@@ -225,7 +223,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod debts_tests {
+mod pending_tests {
     use super::*;
 
     fn id(number: usize) -> IdKey {
@@ -234,53 +232,53 @@ mod debts_tests {
 
     #[test]
     fn a_late_answer_to_what_was_cancelled_settles_nothing_else() {
-        let mut debts = Debts::default();
-        debts.client_says(Outline::Request(id(1)));
-        debts.client_says(Outline::Request(id(2)));
-        debts.client_says(Outline::Cancellation(id(1)));
-        debts.client_says(Outline::Cancellation(id(1)));
-        debts.server_says(&Outline::Answer(id(1)));
-        debts.server_says(&Outline::Answer(id(1)));
-        assert!(debts.is_any());
-        debts.server_says(&Outline::Answer(id(2)));
-        assert!(!debts.is_any());
+        let mut pending = PendingRequests::default();
+        pending.client_says(Outline::Request(id(1)));
+        pending.client_says(Outline::Request(id(2)));
+        pending.client_says(Outline::Cancellation(id(1)));
+        pending.client_says(Outline::Cancellation(id(1)));
+        pending.server_says(&Outline::Answer(id(1)));
+        pending.server_says(&Outline::Answer(id(1)));
+        assert!(pending.is_any());
+        pending.server_says(&Outline::Answer(id(2)));
+        assert!(!pending.is_any());
         // Nor does it if the id is used again.
-        debts.client_says(Outline::Request(id(3)));
-        debts.client_says(Outline::Cancellation(id(3)));
-        assert!(!debts.is_any());
-        debts.client_says(Outline::Request(id(3)));
-        debts.server_says(&Outline::Answer(id(3)));
-        assert!(debts.is_any());
-        debts.server_says(&Outline::Answer(id(3)));
-        assert!(!debts.is_any());
+        pending.client_says(Outline::Request(id(3)));
+        pending.client_says(Outline::Cancellation(id(3)));
+        assert!(!pending.is_any());
+        pending.client_says(Outline::Request(id(3)));
+        pending.server_says(&Outline::Answer(id(3)));
+        assert!(pending.is_any());
+        pending.server_says(&Outline::Answer(id(3)));
+        assert!(!pending.is_any());
     }
 
     #[test]
     fn requests_of_the_same_id_are_each_owed() {
-        let mut debts = Debts::default();
-        debts.client_says(Outline::Request(id(1)));
-        debts.client_says(Outline::Request(id(1)));
-        debts.server_says(&Outline::Answer(id(1)));
-        assert!(debts.is_any());
-        debts.server_says(&Outline::Answer(id(1)));
-        assert!(!debts.is_any());
+        let mut pending = PendingRequests::default();
+        pending.client_says(Outline::Request(id(1)));
+        pending.client_says(Outline::Request(id(1)));
+        pending.server_says(&Outline::Answer(id(1)));
+        assert!(pending.is_any());
+        pending.server_says(&Outline::Answer(id(1)));
+        assert!(!pending.is_any());
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_beyond_that_answers_are_owed() {
-        let mut debts = Debts::default();
+        let mut pending = PendingRequests::default();
         for number in 0..=OPEN_MAX {
-            debts.client_says(Outline::Request(id(number)));
+            pending.client_says(Outline::Request(id(number)));
         }
-        assert_eq!(debts.open.len(), OPEN_MAX);
+        assert_eq!(pending.open.len(), OPEN_MAX);
         for number in 0..=OPEN_MAX {
-            debts.server_says(&Outline::Answer(id(number)));
+            pending.server_says(&Outline::Answer(id(number)));
         }
-        assert!(debts.open.is_empty() && debts.is_any());
+        assert!(pending.open.is_empty() && pending.is_any());
         for number in 0..2 * CANCELLED_MAX {
-            debts.client_says(Outline::Request(id(number)));
-            debts.client_says(Outline::Cancellation(id(number)));
+            pending.client_says(Outline::Request(id(number)));
+            pending.client_says(Outline::Cancellation(id(number)));
         }
-        assert_eq!(debts.cancelled.len(), CANCELLED_MAX);
+        assert_eq!(pending.cancelled.len(), CANCELLED_MAX);
     }
 }

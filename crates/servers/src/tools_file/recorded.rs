@@ -288,10 +288,7 @@ fn answer(end: End) -> Option<Answer> {
     };
     match (error.category, error.code) {
         (_, Some(code)) => {
-            // A trace tells the code in its message too, which is what the reports of a run print
-            // (`FailedAnswer::of_error`), and every recording that was ever made has it there.
-            let message = error.message.strip_suffix(&format!(" (code {code})"));
-            let message = message.unwrap_or(&error.message);
+            let message = error.server_message.unwrap_or(error.message);
             let mut told = json!({ "code": code, "message": message });
             if let Some(data) = answer {
                 told["data"] = data;

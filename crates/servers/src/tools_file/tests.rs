@@ -61,11 +61,11 @@ fn a_recorded_list_is_taken_as_it_is() {
     assert_eq!(read.tools[0].listed["description"], "😀");
 }
 
-fn code(answer: &Answer) -> serde_json::Value {
+fn error(answer: &Answer) -> serde_json::Value {
     let Answer::Error(error) = answer else {
         panic!("{answer:?}")
     };
-    error.render(&serde_json::Map::new()).unwrap()["code"].clone()
+    error.render(&serde_json::Map::new()).unwrap()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn rules_are_in_order_and_the_fixed_response_is_last() {
         rules[0].when,
         When::Has(json!({ "n": 1 }).as_object().unwrap().clone())
     );
-    assert_eq!(code(&rules[0].answers[1]), -32000);
+    assert_eq!(error(&rules[0].answers[1])["code"], -32000);
     assert_eq!(rules[1].answers[0], Answer::text("5").unwrap());
     assert_eq!(rules[2].answers[0], Answer::text("last").unwrap());
 }
@@ -199,7 +199,7 @@ fn without_a_name_a_server_is_called_as_its_file() {
 fn a_trace_answers_as_it_was_answered() {
     let trace = r#"{"schema":"trace.v1","ts":0,"kind":"request","session":0,"request_id":1,"method":"tools/call","tool":"a","params":{"name":"a","arguments":{"q":1}}}
 {"ts":1,"kind":"request","session":1,"request_id":1,"method":"tools/call","tool":"a","params":{"name":"a","arguments":{"q":1.0}}}
-{"ts":2,"kind":"error","session":1,"request_id":1,"method":"tools/call","tool":"a","error":{"category":"ServerError","message":"no","code":-7}}
+{"ts":2,"kind":"error","session":1,"request_id":1,"method":"tools/call","tool":"a","error":{"category":"ServerError","message":"no (code -7)","code":-7,"server_message":"no"}}
 {"ts":3,"kind":"response","session":0,"request_id":1,"method":"tools/call","tool":"a","result":{"content":[{"type":"text","text":"${args.q}"}]}}
 {"ts":4,"kind":"request","session":0,"request_id":2,"method":"tools/call","tool":"a","params":{"name":"a","arguments":{"q":2}}}
 {"ts":5,"kind":"response","session":0,"request_id":2,"method":"tools/call","tool":"a","cut":"{","cut_bytes":9}
@@ -231,7 +231,8 @@ fn a_trace_answers_as_it_was_answered() {
         first.render(&none).unwrap()["content"][0]["text"],
         "${args.q}"
     );
-    assert_eq!(code(&rules[0].answers[1]), -7);
+    let told = serde_json::json!({ "code": -7, "message": "no" });
+    assert_eq!(error(&rules[0].answers[1]), told);
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn seen_from(folder: &Path, path: &Path) -> String {
 }
 
 fn has_test(plan: &SuitePlan, name: &str) -> bool {
-    super::tests_of(std::slice::from_ref(plan))
+    super::collect_tests(std::slice::from_ref(plan))
         .iter()
         .any(|test| test.name() == name)
 }

@@ -54,7 +54,7 @@ pub struct ListedTest {
 }
 
 /// Every test of the suites, in the order of the files.
-pub fn tests_of(plans: &[SuitePlan]) -> Vec<TestOf<'_>> {
+pub fn collect_tests(plans: &[SuitePlan]) -> Vec<TestOf<'_>> {
     let mut all = Vec::new();
     for (suite, plan) in plans.iter().enumerate() {
         let tools = plan.tools.iter().map(Test::Tool);

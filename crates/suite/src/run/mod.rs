@@ -1,6 +1,6 @@
 //! Suites, carried out: plans in, a report out.
 //!
-//! [`tests_of`] are what is chosen from ([`Selection`]); [`run_suites`] runs what was chosen, each test when
+//! [`collect_tests`] are what is chosen from ([`Selection`]); [`run_suites`] runs what was chosen, each test when
 //! its servers allow it (`schedule`). One file per kind of test runs it: `tool`, `agent`, `load`. `servers`
 //! are shared by the tests. [`FailedTests`] are those that did not pass last time.
 
@@ -25,7 +25,7 @@ use self::servers::Servers;
 use crate::prelude::*;
 
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
-pub use listing::{ListedTest, SuiteList, TestOf, tests_of};
+pub use listing::{ListedTest, SuiteList, TestOf, collect_tests};
 pub use mcprove_trace::panic_guard::is_contained;
 pub use report::{
     Counts, Repeated, SUITE_REPORT_FORMAT, SuiteProblem, SuiteReport, TestKind, TestOutcome,

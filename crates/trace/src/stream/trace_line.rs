@@ -8,8 +8,8 @@ use std::io::Write;
 use super::metrics::nanoseconds;
 use crate::prelude::*;
 
-/// How many bytes of parameters are kept: more than of a result, for they are needed to repeat
-/// a call.
+/// How many bytes of parameters, and of the message of an error, are kept: more than of a result, for they are needed
+/// to repeat a call.
 const PARAMS_BYTES_MAX: usize = 64 * 1024;
 
 /// Appends one event as a line; returns whether a value in it was cut.
@@ -71,6 +71,10 @@ pub fn write_line(
             write_text(line, "message", &redactor.plain(failure.message));
             if let Some(code) = failure.code {
                 write_count(line, "code", code);
+            }
+            if !failure.server_message.is_empty() {
+                let said = redactor.cut(failure.server_message, PARAMS_BYTES_MAX);
+                write_text(line, "server_message", &said);
             }
             line.push(b'}');
             let name = failure.code.map_or("result", |_| "data");
@@ -263,6 +267,7 @@ mod tests {
             category: ErrorCategory::ServerError,
             message: "no \"x\"",
             code: Some(-5),
+            server_message: "no hunter-22",
             answer: "",
         };
         let line = line_of(EventKind::Error {
@@ -275,7 +280,9 @@ mod tests {
         });
         let record = TraceRecord::parse(&line).unwrap();
         assert_eq!(record.duration_ms, Some(12.5));
-        assert_eq!(record.error.unwrap().code, Some(-5));
+        let error = record.error.unwrap();
+        assert_eq!(error.code, Some(-5));
+        assert_eq!(error.server_message.unwrap(), "no <redacted>");
     }
 
     #[test]

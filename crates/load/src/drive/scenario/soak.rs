@@ -78,17 +78,17 @@ impl ScenarioType for Soak {
         };
         let found = leak::detect(&memory, length, &settings, &served);
         report.verdicts.push(leak::verdict(&found, &settings));
-        let stretches = facts.stretches(report);
-        let means: Vec<(Duration, f64)> = stretches
+        let intervals = facts.intervals(report);
+        let means: Vec<(Duration, f64)> = intervals
             .iter()
-            .filter_map(|stretch| Some((stretch.until, stretch.mean_ms?)))
+            .filter_map(|interval| Some((interval.until, interval.mean_ms?)))
             .collect();
         let warmup = settings.warmup_of(length);
         let machine = RunFacts::machine(report);
         let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec, machine);
         report.verdicts.push(drift::verdict(&drifted));
         let slowed = throughput_drift::detect(&SteadyLoad {
-            stretches: &stretches,
+            intervals: &intervals,
             warmup,
             is_open: report.model == Model::Open,
             cpu_us: &cpu_used(report),

@@ -3,7 +3,7 @@
 
 use mcprove_client::session::ViolationKind;
 use mcprove_score::verdict::Outcome;
-use mcprove_score::violations::{self, Cause, Surroundings, ViolationCount};
+use mcprove_score::violations::{self, Cause, ViolationContext, ViolationCount};
 
 use super::detect::times;
 use crate::prelude::*;
@@ -32,11 +32,11 @@ impl RunFacts<'_> {
         if unanswered > 0 && unanswered <= unknown {
             doubt_silence(report, unanswered, unknown);
         }
-        let surroundings = Surroundings {
+        let context = ViolationContext {
             unanswered: unanswered + known,
             is_over_stdout,
         };
-        let found = violations::verdicts(&counts, surroundings);
+        let found = violations::verdicts(&counts, context);
         if !found.iter().any(|verdict| verdict.detector == "protocol") {
             report.verdicts.push(self.nothing_else(&found));
         }

@@ -3,7 +3,7 @@
 use mcprove_score::growth::Progress;
 use mcprove_score::leak::LeakSettings;
 use mcprove_score::resource_leak::{self, Resource, Sampled};
-use mcprove_score::throughput_drift::{Machine, Stretch};
+use mcprove_score::throughput_drift::{LoadInterval, Machine};
 
 use crate::prelude::*;
 
@@ -117,8 +117,8 @@ impl RunFacts<'_> {
             && loads.all(|load| Some(load) == first)
     }
 
-    /// The stretches of the timeline, without those in which a fault was on for a part of the time.
-    pub fn stretches(&self, report: &Report) -> Vec<Stretch> {
+    /// The intervals of the timeline without those in which a fault was on for a part of the time.
+    pub fn intervals(&self, report: &Report) -> Vec<LoadInterval> {
         let faults = self.partial_fault_spans();
         let timeline = &report.throughput.timeline;
         let width = match timeline.as_slice() {
@@ -129,14 +129,14 @@ impl RunFacts<'_> {
             .measured_phases()
             .map(|phase| (phase.from, phase.from + self.duration_of(phase)))
             .collect();
-        let stretches = timeline.iter().zip(&report.throughput.intervals);
-        stretches
+        let intervals = timeline.iter().zip(&report.throughput.intervals);
+        intervals
             .map(|((until, _), interval)| {
                 let from = until.saturating_sub(width);
                 let overlap = |(begin, end): &(Duration, Duration)| {
                     (*end).min(*until).saturating_sub(from.max(*begin))
                 };
-                Stretch {
+                LoadInterval {
                     from,
                     until: *until,
                     length: loads.iter().map(overlap).sum(),
@@ -144,8 +144,8 @@ impl RunFacts<'_> {
                     mean_ms: interval.mean_ms,
                 }
             })
-            .filter(|stretch| {
-                let [from, until] = [stretch.from, stretch.until].map(|it| it.as_secs_f64());
+            .filter(|interval| {
+                let [from, until] = [interval.from, interval.until].map(|it| it.as_secs_f64());
                 !faults.iter().any(|(on, off)| *on < until && *off >= from)
             })
             .collect()

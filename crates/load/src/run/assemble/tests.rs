@@ -102,6 +102,7 @@ impl Events {
                     category,
                     message: "",
                     code: None,
+                    server_message: "",
                     answer: "",
                 },
                 tag,

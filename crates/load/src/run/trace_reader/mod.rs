@@ -263,6 +263,7 @@ impl<'a> Line<'a> {
                         category: error.category,
                         message: &error.message,
                         code: error.code,
+                        server_message: "",
                         answer: "",
                     },
                     tag,

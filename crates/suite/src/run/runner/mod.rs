@@ -49,7 +49,7 @@ pub async fn run_suites(
     listener: &SuiteListener,
 ) -> DiagnosticResult<SuiteReport> {
     let plans = &supervised(plans, options.supervisor.as_deref());
-    let all = tests_of(plans);
+    let all = collect_tests(plans);
     let chosen = selection.choose(&all)?;
     listener(&SuiteEvent::Chosen {
         tests: chosen.tests.len(),

@@ -68,7 +68,7 @@ fn as_executor<'r>(
 
 async fn run(plan: &SuitePlan, options: &SuiteOptions, rules: RunRules) -> SuiteReport {
     let plans = std::slice::from_ref(plan);
-    run_all(&tests_of(plans), options, rules, &silent(), &pretend).await
+    run_all(&collect_tests(plans), options, rules, &silent(), &pretend).await
 }
 
 fn outcomes(report: &SuiteReport) -> Vec<String> {
@@ -188,7 +188,7 @@ async fn each_test_is_repeated_as_often_as_is_asked_for() {
         ..RunRules::default()
     };
     let plans = std::slice::from_ref(&plan);
-    let tests = tests_of(plans);
+    let tests = collect_tests(plans);
     let report = run_all(&tests, &options(), rules, &silent(), &execute).await;
     assert_eq!(outcomes(&report), ["a: passed", "flaky: failed"]);
     let counts = counts.each_ref().map(|count| count.load(Ordering::Relaxed));
@@ -217,7 +217,7 @@ async fn there_are_as_many_at_once_as_the_jobs_and_the_server_allow() {
             })
         });
         let plans = std::slice::from_ref(&plan);
-        let tests = tests_of(plans);
+        let tests = collect_tests(plans);
         let options = SuiteOptions { jobs, ..options() };
         run_all(&tests, &options, RunRules::default(), &silent(), &execute).await;
         assert_eq!(most.load(Ordering::Relaxed), expected, "{jobs} {parallel}");
@@ -245,7 +245,7 @@ async fn whoever_listens_hears_of_every_test() {
         ..options()
     };
     let plans = std::slice::from_ref(&plan);
-    let tests = tests_of(plans);
+    let tests = collect_tests(plans);
     run_all(&tests, &options, RunRules::default(), &listener, &pretend).await;
     assert_eq!(
         *heard.lock().unwrap(),

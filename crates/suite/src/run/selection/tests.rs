@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::plan::SuitePlan;
-use crate::run::listing::tests_of;
+use crate::run::listing::collect_tests;
 use crate::run::sample::{plan, tool};
 
 fn plans() -> Vec<SuitePlan> {
@@ -19,7 +19,7 @@ fn plans() -> Vec<SuitePlan> {
 
 fn choose(selection: &Selection) -> Result<Vec<String>, Diagnostic> {
     let plans = plans();
-    let chosen = selection.choose(&tests_of(&plans))?;
+    let chosen = selection.choose(&collect_tests(&plans))?;
     let name = |test: &TestOf<'_>| format!("{}:{}", test.suite, test.name());
     Ok(chosen.tests.iter().map(name).collect())
 }
@@ -199,7 +199,7 @@ fn what_finds_nothing_beside_what_finds_something_is_told() {
         tags: vec!["!slwo".parse().unwrap()],
         ..by_filter(&["search", "serch"])
     };
-    let chosen = selection.choose(&tests_of(&plans)).unwrap();
+    let chosen = selection.choose(&collect_tests(&plans)).unwrap();
     assert_eq!(
         chosen.warnings,
         [

@@ -27,6 +27,7 @@ fn failed(category: ErrorCategory, duration: Duration) -> EventKind<'static> {
             category,
             message: "it failed",
             code: None,
+            server_message: "",
             answer: "",
         },
         tag: CallTag::default(),

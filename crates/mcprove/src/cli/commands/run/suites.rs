@@ -8,7 +8,7 @@ use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::{render, suite_list_document, suite_progress_line};
 use mcprove_suite::run::{
     Chosen, Counts, FailedTests, ListedTest, RunRules, Selection, SuiteEvent, SuiteListener,
-    SuiteOptions, SuiteProblem, TestKind, TestOf, run_suites, tests_of,
+    SuiteOptions, SuiteProblem, TestKind, TestOf, collect_tests, run_suites,
 };
 
 use super::Arguments;
@@ -162,7 +162,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
         .report
         .resolve_with(arguments.output.json, &[], suites)?;
     let plans = read_with_warnings(suites)?;
-    let tests = tests_of(&plans);
+    let tests = collect_tests(&plans);
     let chosen = choose(arguments, &tests)?;
     for warning in &chosen.warnings {
         terminal::warn(warning);
@@ -180,7 +180,7 @@ fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
 /// Tells what would be started and reached.
 pub fn explain(arguments: &Arguments, suites: &[PathBuf]) -> Result {
     let plans = read_with_warnings(suites)?;
-    let tests = tests_of(&plans);
+    let tests = collect_tests(&plans);
     let tests = &choose(arguments, &tests)?.tests;
     let cassettes = arguments.suite.cassettes();
     let explanation = suite_explanation(tests, cassettes, &output_dir(arguments));
@@ -261,30 +261,30 @@ fn select(
 /// Shows people how it goes.
 fn listener(status: Arc<StatusLine>) -> SuiteListener {
     #[derive(Default)]
-    struct Shown {
+    struct SuiteProgress {
         tests: usize,
         counts: Counts,
         current: Option<String>,
     }
-    let shown = Mutex::new(Shown::default());
+    let suite = Mutex::new(SuiteProgress::default());
     Arc::new(move |event| {
-        let mut shown = lock(&shown);
+        let mut suite = lock(&suite);
         match event {
             SuiteEvent::Chosen { tests, warnings } => {
-                shown.tests = *tests;
+                suite.tests = *tests;
                 for warning in *warnings {
                     terminal::warn(warning);
                 }
             }
-            SuiteEvent::Started(test) => shown.current = Some(test.name().to_owned()),
-            SuiteEvent::Ended { counts, .. } => shown.counts = *counts,
+            SuiteEvent::Started(test) => suite.current = Some(test.name().to_owned()),
+            SuiteEvent::Ended { counts, .. } => suite.counts = *counts,
             SuiteEvent::Load(progress) => {
                 status.show(&progress_line(progress, StatusLine::WIDTH));
                 return;
             }
         }
-        let current = shown.current.as_deref();
-        let line = suite_progress_line(shown.counts, shown.tests, current, StatusLine::WIDTH);
+        let current = suite.current.as_deref();
+        let line = suite_progress_line(suite.counts, suite.tests, current, StatusLine::WIDTH);
         status.show(&line);
     })
 }
