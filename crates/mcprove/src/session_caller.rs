@@ -9,8 +9,9 @@ use serde_json::Value;
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::lab::SessionCaller;
 /// use mcprove::lab::audit::Caller;
-/// use mcprove::{InMemory, Session, SessionCaller};
+/// use mcprove::{InMemory, Session};
 /// use serde_json::json;
 ///
 /// let session = Session::connect(&InMemory::fixture("normal").unwrap()).await.unwrap();

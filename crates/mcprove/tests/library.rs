@@ -939,7 +939,7 @@ fn every_type_at_the_root_has_debug() {
     has::<Mock>();
     has::<MockOptions>();
     has::<mcprove::Exchange>();
-    has::<mcprove::SessionCaller<'_>>();
+    has::<mcprove::lab::SessionCaller<'_>>();
     has::<mcprove::eval::RunCard<'_>>();
     has::<mcprove::eval::metrics::recovery::Recovery>();
 }

@@ -51,7 +51,7 @@ pub const SECTIONS: &[SectionKeys] = &[
 /// Which scenario it is.
 pub static TYPE: Setting = Setting {
     name: "type",
-    about: "What to do: see `mcprove list-scenarios`",
+    about: "Which scenario: what to do",
     kind: Kind::Other("name of a scenario", || Kind::Text.schema()),
     fallback: Fallback::Required,
     aliases: &[],

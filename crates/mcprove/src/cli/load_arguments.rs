@@ -456,7 +456,9 @@ impl LoadFlags<'_> {
     /// The config that these flags amount to, for this server.
     pub fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut document = Document::empty(COMMAND_LINE);
-        SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
+        if self.load.settings.text("type").is_none() {
+            SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
+        }
         self.overlay(&mut document)?;
         checked(LoadConfig::for_server(&document, server)?)
     }

@@ -86,7 +86,8 @@ impl UserError for CompareError {
         match self {
             Self::NoRun { .. } => {
                 sentence!(
-                    "give the directory of a run, or one that holds several; `mcprove runs` lists them"
+                    "give the directory of a run, or one that holds several; {} lists them",
+                    command_or("runs", "mcprove::list_runs")
                 )
             }
             Self::Io { .. } => "check the path and its permissions".into(),

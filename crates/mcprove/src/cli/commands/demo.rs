@@ -164,5 +164,5 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
         std::future::pending(),
     )
     .await?;
-    Ok((report.passed, probe_document(&report).terminal(style)))
+    Ok((report.passed(), probe_document(&report).terminal(style)))
 }
