@@ -384,7 +384,9 @@ impl<'ast> Visit<'ast> for Library {
 
 /// Whether the documentation leaves it out.
 fn is_hidden(attributes: &[syn::Attribute]) -> bool {
-    let mut lists = attributes.iter().filter_map(|it| it.meta.require_list().ok());
+    let mut lists = attributes
+        .iter()
+        .filter_map(|it| it.meta.require_list().ok());
     lists.any(|list| list.path.is_ident("doc") && list.tokens.to_string() == "hidden")
 }
 

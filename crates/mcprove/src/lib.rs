@@ -603,7 +603,7 @@ pub mod eval {
 /// // What a suite says, without running it.
 /// let plan: SuitePlan = read(&suite).unwrap();
 /// assert_eq!(plan.tools[0].name, "adds");
-/// let options = SuiteOptions { output_dir: folder.join("runs"), ..SuiteOptions::default() };
+/// let options = SuiteOptions::default().with_output_dir(folder.join("runs"));
 /// let report: SuiteReport = run_suites([&suite], &options).await.unwrap();
 /// assert_eq!(report.counts().passed, 1);
 ///

@@ -402,10 +402,8 @@ async fn a_slow_schedule_lasts_as_long_as_it_was_told_to() {
 #[tokio::test]
 async fn a_call_that_we_gave_up_ourselves_is_no_lost_reply() {
     let server = listen("mixed").await;
-    let options = mcprove_client::session::SessionOptions {
-        call_timeout: Some(Duration::from_millis(50)),
-        ..Default::default()
-    };
+    let options = mcprove_client::session::SessionOptions::default()
+        .with_call_timeout(Duration::from_millis(50));
     let scenario = sustained().tool("wait");
     let report = run(&server, scenario)
         .with_session(options)
@@ -420,13 +418,11 @@ async fn a_call_that_we_gave_up_ourselves_is_no_lost_reply() {
 async fn a_check_of_results_is_honoured_with_and_without_strict_mode() {
     let server = listen("normal").await;
     for strict in [false, true] {
-        let options = mcprove_client::session::SessionOptions {
-            result_check: Some(std::sync::Arc::new(|_, _| {
+        let options =
+            mcprove_client::session::SessionOptions::default().with_result_check(|_, _| {
                 let category = ErrorCategory::ServerError;
                 Some(mcprove_client::transport::Failure::new(category, "refused"))
-            })),
-            ..Default::default()
-        };
+            });
         let mut scenario = sustained().tool("echo");
         scenario.load.strict = strict;
         let report = run(&server, scenario).with_session(options);
@@ -678,10 +674,7 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
 
     use mcprove_client::session::{Session, SessionOptions};
     use mcprove_suite::file;
-    use mcprove_suite::plan::Environment;
-    use mcprove_suite::run::{
-        CassetteMode, RunRules, Selection, SuiteListener, SuiteOptions, run_suites,
-    };
+    use mcprove_suite::run::{RunRules, Selection, SuiteListener, SuiteOptions, run_suites};
     use mcprove_trace::stream::EventStream;
 
     let load = "load: [{ name: l, server: one, scenario: { type: sustained, duration: 600s, \
@@ -701,17 +694,10 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
         let suite = folder.join("suite.yml");
         std::fs::write(&suite, format!("servers: {{ one: {server} }}\n{tests}\n")).unwrap();
         let plans = [file::read(&suite).unwrap()];
-        let options = SuiteOptions {
-            jobs: 4,
-            cassettes: CassetteMode::Replay,
-            environment: Environment::of_process(),
-            seed: 0,
-            output_dir: folder.join("runs"),
-            is_output_dir_given: true,
-            proxy_program: None,
-            supervisor: None,
-            stop: Stop::new(),
-        };
+        let mut options = SuiteOptions::default()
+            .with_jobs(4)
+            .with_output_dir(folder.join("runs"));
+        options.is_output_dir_given = true;
         let selection = Selection::default();
         let listener: SuiteListener = Arc::new(|_| {});
         let rules = RunRules::default();

@@ -7,9 +7,8 @@ const LINE_CHARACTERS: usize = 500;
 
 /// What `mcprove probe` found (format `probe.v1`).
 #[sparse]
-#[data(Default)]
+#[data(open, Default)]
 #[serde(remote = "Self")]
-#[non_exhaustive]
 pub struct ProbeReport {
     /// Who the server says it is.
     pub server: ServerName,
@@ -85,7 +84,7 @@ pub enum HealthOutcome {
 }
 
 /// Who a server says it is.
-#[data(Default, Eq)]
+#[data(open, Default, Eq)]
 pub struct ServerName {
     /// Its name.
     pub name: String,
@@ -94,7 +93,7 @@ pub struct ServerName {
 }
 
 /// How many tools there are and how many were called.
-#[data(Copy, Default, Eq)]
+#[data(open, Copy, Default, Eq)]
 pub struct Coverage {
     /// Tools in the server's list.
     pub registered: usize,
@@ -104,7 +103,7 @@ pub struct Coverage {
 
 /// A violation of the protocol.
 #[sparse(marked)]
-#[data(Eq)]
+#[data(open, Eq)]
 pub struct Finding {
     /// What kind, in `snake_case`.
     pub kind: String,
@@ -117,7 +116,7 @@ pub struct Finding {
 
 /// How one tool fared.
 #[sparse(marked)]
-#[data]
+#[data(open)]
 pub struct ToolHealth {
     /// The tool's name.
     pub name: String,
@@ -136,7 +135,7 @@ pub struct ToolHealth {
 }
 
 /// The outcome of calling a tool.
-#[choice(Copy, Eq)]
+#[choice(open, Copy, Eq)]
 pub enum ToolOutcome {
     /// It answered with a result.
     Ok,

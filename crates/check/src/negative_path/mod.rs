@@ -37,7 +37,7 @@ use mcprove_settings::setting::in_seconds;
 use crate::prelude::*;
 
 /// A bad request.
-#[stored(Copy, Eq, PartialOrd, Ord, Hash)]
+#[stored(open, Copy, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
     /// A tool that does not exist.
@@ -104,8 +104,7 @@ impl Probe {
 }
 
 /// The outcome of all probes of a tool.
-#[stored(Eq)]
-#[non_exhaustive]
+#[stored(open, Eq)]
 pub struct NegativePathReport {
     /// Each probe, in the order in which they were made.
     pub probes: Vec<RequestReport>,
@@ -116,8 +115,7 @@ pub struct NegativePathReport {
 
 /// The outcome of one probe.
 #[in_seconds]
-#[stored(Eq)]
-#[non_exhaustive]
+#[stored(open, Eq)]
 pub struct RequestReport {
     /// The probe.
     pub probe: Probe,
@@ -132,7 +130,7 @@ pub struct RequestReport {
 }
 
 /// How a contract was broken, in short, without a word of what the server said.
-#[stored(Eq)]
+#[stored(open, Eq)]
 pub struct Breach {
     /// What must come of the bad request.
     pub expected: Cow<'static, str>,

@@ -174,7 +174,7 @@ pub struct FailedRun {
 
 /// The comparison of two sets of runs. Serialised it is of the format `comparison.v1`.
 #[sparse]
-#[data]
+#[data(open)]
 pub struct ComparisonReport {
     /// The format: `comparison.v1`.
     pub schema: String,

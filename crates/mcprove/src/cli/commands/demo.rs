@@ -147,10 +147,7 @@ impl Job {
 }
 
 async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
-    let session = SessionOptions {
-        call_timeout: Some(CALL_TIMEOUT),
-        ..SessionOptions::default()
-    };
+    let session = SessionOptions::default().with_call_timeout(CALL_TIMEOUT);
     let options = ProbeOptions {
         session,
         ..ProbeOptions::default()
