@@ -133,7 +133,7 @@ pub use mcprove_load::drive::Stop;
 #[doc(inline)]
 pub use mcprove_load::run::Thresholds;
 
-/// The settings of each scenario, as [`ScenarioKind`] has them.
+/// The settings of each scenario, as [`ScenarioKind`] has them, and what a [`ScenarioType`] of one's own is made with.
 ///
 /// ```
 /// use mcprove::scenario::SlowMix;
@@ -148,6 +148,11 @@ pub mod scenario {
         Churn, ColdStart, DeadlockProbe, EarlyCall, Fuzzer, InterruptedCall, Patterns, RaceCheck,
         Ramp, Reconnect, SlowMix, Soak, Spike, Sustained,
     };
+    pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall};
+    pub use mcprove_load::run::report::Detail;
+    pub use mcprove_load::run::{RunFacts, recompute_with};
+    pub use mcprove_trace::BoxFuture;
+    pub use mcprove_trace::stream::{Fact, FactError};
 }
 
 // What happened
@@ -202,13 +207,9 @@ pub mod scenario {
 pub use mcprove_trace::stream::EventStream;
 
 // Scenarios of one's own
-pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall, RunContext, ScenarioType};
-pub use mcprove_load::run::report::Detail;
-pub use mcprove_load::run::{RunFacts, recompute_with};
+pub use mcprove_load::drive::{RunContext, ScenarioType};
 /// Derives [`settings::Settings`], for the settings of a scenario.
 pub use mcprove_settings::setting::PublicSettings as Settings;
-pub use mcprove_trace::BoxFuture;
-pub use mcprove_trace::stream::{Fact, FactError};
 
 /// What `#[derive(Settings)]` is made of: kinds of settings, and how they are read and written.
 pub mod settings {
@@ -515,12 +516,12 @@ pub use mcprove_servers::hosting::Listening;
 
 // Checks
 
-pub use mcprove_check::health::{HealthOutcome, ProbeReport, ToolHealth, ToolOutcome};
+pub use mcprove_check::health::{HealthOutcome, ProbeReport};
 pub use mcprove_check::negative_path::NegativePathReport;
 
 /// What the reports of [`probe`] and [`negative_path`] are made of.
 pub mod checks {
-    pub use mcprove_check::health::{Coverage, Finding, ServerName};
+    pub use mcprove_check::health::{Coverage, Finding, ServerName, ToolHealth, ToolOutcome};
     pub use mcprove_check::negative_path::{Breach, Probe, RequestOutcome, RequestReport};
 }
 
@@ -711,7 +712,8 @@ pub use mcprove_trace::{
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{HealthOutcome, InMemory, ProbeReport, ToolHealth, ToolOutcome, probe};
+/// use mcprove::checks::{ToolHealth, ToolOutcome};
+/// use mcprove::{HealthOutcome, InMemory, ProbeReport, probe};
 ///
 /// let report: ProbeReport = probe(&InMemory::fixture("normal").unwrap()).await.unwrap();
 /// assert_eq!(report.outcome, HealthOutcome::Passed);

@@ -914,9 +914,9 @@ fn every_type_at_the_root_has_debug() {
     const fn has<T: std::fmt::Debug + ?Sized>() {}
     has::<mcprove::Run>();
     has::<mcprove::RunContext>();
-    has::<mcprove::RunFacts<'_>>();
-    has::<mcprove::Connection>();
-    has::<mcprove::PreparedCall>();
+    has::<mcprove::scenario::RunFacts<'_>>();
+    has::<mcprove::scenario::Connection>();
+    has::<mcprove::scenario::PreparedCall>();
     has::<mcprove::Comparer>();
     has::<mcprove::EventStream>();
     has::<mcprove::Recorder>();
@@ -949,4 +949,96 @@ async fn the_json_of_a_report_says_what_its_verdicts_say_now() {
     );
     let read: Report = serde_json::from_value(json).unwrap();
     assert!(!read.passed());
+}
+
+/// `passed` is no field that could disagree with the outcome, and is written all the same.
+#[tokio::test]
+async fn the_reports_of_checks_survive_their_json() {
+    let server = InMemory::fixture("normal").unwrap();
+    let report = mcprove::probe(&server).await.unwrap();
+    assert!(report.passed(), "{report:?}");
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        (&json["passed"], &json["outcome"]),
+        (&json!(true), &json!("passed"))
+    );
+    let read: mcprove::ProbeReport = serde_json::from_value(json).unwrap();
+    assert_eq!(read, report);
+
+    let mut report = report;
+    report.outcome = mcprove::HealthOutcome::Failed;
+    assert_eq!(
+        serde_json::to_value(&report).unwrap()["passed"],
+        json!(false)
+    );
+}
+
+#[tokio::test]
+async fn bad_requests_to_a_tool_in_one_call() {
+    let strict = ToolSpec::new("strict")
+        .with("inputSchema", json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] }))
+        .answering("fine")
+        .unwrap();
+    let mock = Mock::new(
+        MockSpec::new("demo").with_tool(strict),
+        MockOptions::default(),
+    )
+    .unwrap();
+    let report = mcprove::negative_path(&InMemory::mock(&mock), "strict")
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.failures(), report.gate_passed()),
+        (0, Some(true)),
+        "{report:?}"
+    );
+    let read = serde_json::to_string(&report).unwrap();
+    let read: mcprove::NegativePathReport = serde_json::from_str(&read).unwrap();
+    assert_eq!(read, report);
+
+    // One that takes anything.
+    let lax = ToolSpec::new("lax").answering_with(|_| Ok("fine".to_owned()));
+    let mock = Mock::new(MockSpec::new("demo").with_tool(lax), MockOptions::default()).unwrap();
+    let server = InMemory::mock(&mock);
+    let report = mcprove::negative_path(&server, "lax").await.unwrap();
+    assert!(report.checks_run() > 0, "{report:?}");
+
+    let error = mcprove::negative_path(&server, "laxx").await.unwrap_err();
+    assert_eq!(error.to_string(), "the server has no tool \"laxx\"");
+    assert_eq!(error.hint().rendered(), "did you mean \"lax\"?");
+}
+
+/// Errors of the library name its methods; only the program has commands.
+#[tokio::test]
+async fn hints_name_no_commands_of_the_program() {
+    let error = Session::connect(&Server::stdio("no-such-program"))
+        .await
+        .unwrap_err();
+    let run = Run::new(
+        InMemory::fixture("normal").unwrap(),
+        sustained().tool("no-such-tool"),
+    );
+    let run = run.execute().await.unwrap_err();
+    let hints = [
+        error.hint(),
+        run.hint(),
+        RunError::ToolsList(String::new()).hint(),
+    ];
+    let hints = hints.map(|hint| hint.rendered());
+    assert!(
+        hints.iter().all(|hint| !hint.contains("mcprove ")),
+        "{hints:?}"
+    );
+    assert!(
+        hints.iter().any(|hint| hint.contains("mcprove::")),
+        "{hints:?}"
+    );
+    let session = Session::connect(&InMemory::fixture("tool_error").unwrap())
+        .await
+        .unwrap();
+    let error = session
+        .call_tool("echo", &json!({ "message": "" }))
+        .await
+        .unwrap_err();
+    assert_eq!(error.hint(), ErrorCategory::ToolError.hint());
 }
