@@ -42,7 +42,8 @@ pub struct ProbeReport {
     /// What the probe comes to.
     #[serde(default)]
     pub outcome: HealthOutcome,
-    /// Whether a call succeeded, no tool hung and the protocol was kept. It is only true while the report is written.
+    /// Whether a call succeeded, no tool hung and the protocol was kept.
+    // False but in the copy that is written.
     pub(super) passed: bool,
 }
 
