@@ -1,7 +1,7 @@
 //! `cargo xtask docs` also counts, on the syntax tree, how often a thing that should be said once is said elsewhere.
 //! A count may only fall: whoever lowers one lowers its limit here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -77,10 +77,16 @@ const PLAIN_TEXTS_MAX: usize = 17;
 /// Texts outside of the program that name one of its flags.
 const FLAG_TEXTS_MAX: usize = 0;
 
+/// Texts outside of the program that name one of its commands in backticks: users of the library have none.
+const COMMAND_TEXTS_MAX: usize = 0;
+/// Writes the first suite for the program, whose user then runs it.
+const OTHER_COMMANDS: &str = "crates/suite/src/init/write.rs";
+
 /// What is wrong, one line each.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     let mut problems = Vec::new();
+    let mut library = Library::read(root)?;
     for source in sources(root)? {
         let folder = source.with_extension("");
         if root.join(&folder).is_dir() {
@@ -93,6 +99,8 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         let tree = syn::parse_file(&text).with_context(|| name.clone())?;
         let mut names = Names::default();
         names.visit_file(&tree);
+        library.file.clone_from(&name);
+        library.visit_file(&tree);
         files.push((name, names));
     }
     let flags: BTreeSet<&str> = files
@@ -136,6 +144,19 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         FLAG_TEXTS_MAX,
         &naming,
     );
+    let outside = files.iter().filter(|(name, _)| !name.starts_with(PROGRAM));
+    let naming: Vec<String> = outside
+        .filter(|(name, _)| name != OTHER_COMMANDS)
+        .flat_map(|(name, names)| {
+            let texts = names.texts.iter().filter(|text| names_a_command(text));
+            texts.map(move |text| format!("{name}: {text:?}"))
+        })
+        .collect();
+    hold(
+        "texts outside of the program with a command; use `command` of crates/settings/src/message.rs",
+        COMMAND_TEXTS_MAX,
+        &naming,
+    );
     let looking: Vec<String> = files
         .iter()
         .filter(|(name, names)| {
@@ -161,6 +182,11 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         .map(|(name, _)| name.clone())
         .collect();
     hold("files that read a sentence", PLAIN_TEXTS_MAX, &reading);
+    hold(
+        "types that the library returns and has no name for",
+        UNNAMED_MAX,
+        &library.unnamed(),
+    );
     problems.extend(names_without_example(root)?);
     Ok(problems)
 }
@@ -174,8 +200,6 @@ const EXAMPLES: [&str; 5] = [
     "crates/mcprove/examples/scenario.rs",
     "docs/library.md",
 ];
-/// Modules, whose names have examples of their own.
-const MODULES: [&str; 4] = ["arguments", "fixture", "lab", "negative_path"];
 
 /// Names at the root of the library that no example uses.
 fn names_without_example(root: &Path) -> Result<Vec<String>> {
@@ -207,11 +231,191 @@ fn names_without_example(root: &Path) -> Result<Vec<String>> {
             _ => {}
         }
     }
-    let is_known = |name: &String| words.contains(name) || MODULES.contains(&name.as_str());
+    let is_known = |name: &String| words.contains(name);
     let missing = names.into_iter().filter(|name| !is_known(name));
     Ok(missing
         .map(|name| format!("{LIBRARY}: no example uses `{name}`"))
         .collect())
+}
+
+/// Types that a function of the library returns, or an error of a method of its types, and that have no name in it.
+const UNNAMED_MAX: usize = 0;
+
+/// What the library exports, and what its functions return; types are known by their names alone.
+#[derive(Default)]
+struct Library {
+    /// Where each name is declared: a folder, or the beginning of a file.
+    exported: BTreeMap<String, String>,
+    /// Public types of our crates.
+    types: BTreeSet<String>,
+    /// What stands for another type.
+    aliases: BTreeMap<String, BTreeSet<String>>,
+    /// The file of each function, the shortest of several, and what the function returns.
+    returned: BTreeMap<String, (String, BTreeSet<String>)>,
+    file: String,
+}
+
+impl Library {
+    fn read(root: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(root.join(LIBRARY))
+            .with_context(|| format!("cannot read {LIBRARY}"))?;
+        let mut library = Self::default();
+        library.export(&syn::parse_file(&text)?.items);
+        Ok(library)
+    }
+
+    fn export(&mut self, items: &[syn::Item]) {
+        for item in items {
+            match item {
+                syn::Item::Use(item) if !is_hidden(&item.attrs) => {
+                    self.export_tree(&item.tree, "");
+                }
+                syn::Item::Fn(item) => {
+                    let name = item.sig.ident.to_string();
+                    self.exported.insert(name, LIBRARY.to_owned());
+                }
+                syn::Item::Mod(item) => {
+                    self.export(item.content.as_ref().map_or(&[], |(_, items)| items));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Under the names that they have where they are declared.
+    fn export_tree(&mut self, tree: &syn::UseTree, place: &str) {
+        let name = match tree {
+            syn::UseTree::Path(path) => {
+                let part = path.ident.to_string();
+                let place = match part.strip_prefix("mcprove_") {
+                    Some(name) => format!("crates/{name}/src"),
+                    None => format!("{place}/{part}"),
+                };
+                return self.export_tree(&path.tree, &place);
+            }
+            syn::UseTree::Group(group) => {
+                return group
+                    .items
+                    .iter()
+                    .for_each(|it| self.export_tree(it, place));
+            }
+            syn::UseTree::Name(name) => &name.ident,
+            syn::UseTree::Rename(name) => &name.ident,
+            syn::UseTree::Glob(_) => return,
+        };
+        self.exported.insert(name.to_string(), place.to_owned());
+    }
+
+    fn is_exported(&self, name: &str) -> bool {
+        let place = self.exported.get(name);
+        place.is_some_and(|place| self.file.starts_with(place.as_str()))
+    }
+
+    fn add_return(&mut self, function: String, words: Words) {
+        let known = self.returned.get(&function);
+        if known.is_none_or(|(file, _)| file.len() > self.file.len()) {
+            let returned = (self.file.clone(), words.names);
+            self.returned.insert(function, returned);
+        }
+    }
+
+    fn unnamed(&self) -> Vec<String> {
+        let mut lines = BTreeSet::new();
+        for (function, (file, names)) in &self.returned {
+            for name in names {
+                let behind = self.aliases.get(name);
+                let names = behind.map_or_else(|| vec![name], |it| it.iter().collect());
+                let unnamed = names.into_iter().filter(|name| {
+                    self.types.contains(*name) && !self.exported.contains_key(*name)
+                });
+                lines.extend(unnamed.map(|name| format!("{file}: {function}: {name}")));
+            }
+        }
+        lines.into_iter().collect()
+    }
+}
+
+impl<'ast> Visit<'ast> for Library {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let is_public = |it: &syn::Visibility| matches!(it, syn::Visibility::Public(_));
+        match item {
+            syn::Item::Struct(it) if is_public(&it.vis) => {
+                self.types.insert(it.ident.to_string());
+            }
+            syn::Item::Enum(it) if is_public(&it.vis) => {
+                self.types.insert(it.ident.to_string());
+            }
+            syn::Item::Type(it) => {
+                let mut words = Words::default();
+                words.visit_type(&it.ty);
+                self.aliases.insert(it.ident.to_string(), words.names);
+            }
+            syn::Item::Fn(it) if is_public(&it.vis) => {
+                let name = it.sig.ident.to_string();
+                if self.is_exported(&name) {
+                    let mut words = Words::default();
+                    words.visit_return_type(&it.sig.output);
+                    self.add_return(name, words);
+                }
+            }
+            syn::Item::Impl(it) if it.trait_.is_none() => {
+                let mut owner = Words::default();
+                owner.visit_type(&it.self_ty);
+                let owner = owner.names.into_iter().next().unwrap_or_default();
+                let items = it.items.iter().filter(|_| self.is_exported(&owner));
+                for item in items.collect::<Vec<_>>() {
+                    if let syn::ImplItem::Fn(it) = item
+                        && is_public(&it.vis)
+                    {
+                        let mut words = Words {
+                            are_errors: true,
+                            ..Words::default()
+                        };
+                        words.visit_return_type(&it.sig.output);
+                        self.add_return(format!("{owner}::{}", it.sig.ident), words);
+                    }
+                }
+            }
+            syn::Item::Mod(it) if !is_for_tests(&it.attrs) => visit::visit_item_mod(self, it),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the documentation leaves it out.
+fn is_hidden(attributes: &[syn::Attribute]) -> bool {
+    let mut lists = attributes
+        .iter()
+        .filter_map(|it| it.meta.require_list().ok());
+    lists.any(|list| list.path.is_ident("doc") && list.tokens.to_string() == "hidden")
+}
+
+/// The names in a type, without the paths before them.
+#[derive(Default)]
+struct Words {
+    names: BTreeSet<String>,
+    /// Whether only the errors of results are wanted.
+    are_errors: bool,
+}
+
+impl<'ast> Visit<'ast> for Words {
+    fn visit_path_segment(&mut self, part: &'ast syn::PathSegment) {
+        if self.are_errors
+            && let syn::PathArguments::AngleBracketed(given) = &part.arguments
+            && part.ident == "Result"
+        {
+            let mut error = Self::default();
+            given
+                .args
+                .iter()
+                .skip(1)
+                .for_each(|it| error.visit_generic_argument(it));
+            self.names.extend(error.names);
+        } else if !self.are_errors {
+            self.names.insert(part.ident.to_string());
+            visit::visit_path_segment(self, part);
+        }
+    }
 }
 
 fn leaves(tree: &syn::UseTree, names: &mut Vec<String>) {
@@ -263,6 +467,12 @@ fn names_a_flag(text: &str, flags: &BTreeSet<&str>) -> bool {
         let flag = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
         flags.contains(flag.trim_end_matches('-'))
     })
+}
+
+/// Whether a command of the program stands in backticks: `mcprove probe`.
+fn names_a_command(text: &str) -> bool {
+    let mut after = text.split("`mcprove ").skip(1);
+    after.any(|rest| rest.starts_with(|letter: char| letter.is_ascii_lowercase()))
 }
 
 /// What one file says.
@@ -482,5 +692,29 @@ mod tests {
         let flags = BTreeSet::from(["out", "tool-calls"]);
         assert!(names_a_flag("try --out", &flags) && names_a_flag("`--tool-calls=5`", &flags));
         assert!(!names_a_flag("--outer and -- out", &flags));
+        assert!(names_a_command("see `mcprove list-scenarios`"));
+        assert!(!names_a_command("the program `mcprove` and mcprove itself"));
+    }
+
+    #[test]
+    fn types_that_are_returned_without_a_name_are_found() {
+        let mut library = Library::default();
+        let exports = "pub use mcprove_a::{x::find, x::Known, y::Owner};";
+        library.export(&syn::parse_file(exports).unwrap().items);
+        let text = "
+            pub struct Known; pub struct Hidden; pub enum Wrong {} pub type Found<T> = Result<T, Wrong>;
+            pub fn find() -> Found<Vec<Known>> {}
+            pub fn other() -> Hidden {}
+            impl Owner { pub fn make(&self) -> Result<Known, Hidden> {} fn own(&self) -> Hidden {} }
+        ";
+        for file in ["crates/a/src/x/mod.rs", "crates/a/src/y.rs"] {
+            file.clone_into(&mut library.file);
+            library.visit_file(&syn::parse_file(text).unwrap());
+        }
+        let expected = [
+            "crates/a/src/x/mod.rs: find: Wrong",
+            "crates/a/src/y.rs: Owner::make: Hidden",
+        ];
+        assert_eq!(library.unnamed(), expected);
     }
 }

@@ -90,6 +90,9 @@ pub enum ArgumentsError {
     },
 }
 
+/// What to try is part of its text.
+impl mcprove_settings::message::UserError for ArgumentsError {}
+
 impl ArgumentsError {
     pub fn over_limit(
         place: &str,

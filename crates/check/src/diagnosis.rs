@@ -10,7 +10,7 @@ const DESCRIPTORS_MIN: u64 = 1024;
 
 /// One item of the checklist.
 #[sparse]
-#[stored(Default, Eq)]
+#[stored(open, Default, Eq)]
 pub struct Item {
     /// What was looked at.
     pub name: String,

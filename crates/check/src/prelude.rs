@@ -6,5 +6,7 @@ pub use mcprove_client::session::{
     CallError, ConnectError, Reply, Request, Session, SessionOptions, Violation, ViolationKind,
 };
 pub use mcprove_client::transport::{Detail, Failure};
+pub use mcprove_settings::reader::meant;
+pub use mcprove_settings::registry::nearest;
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::protocol::{Era, METHOD_NOT_FOUND, Tool, find_fault, kind};

@@ -5,7 +5,7 @@ use mcprove_load::report::not_called;
 use mcprove_settings::printable::printable;
 
 use crate::diagnosis::Item;
-use crate::health::{Coverage, ProbeOutcome, ProbeReport, ToolOutcome};
+use crate::health::{Coverage, HealthOutcome, ProbeReport, ToolOutcome};
 use crate::prelude::*;
 
 /// The longest line of the server's stderr that is shown whole.
@@ -90,10 +90,10 @@ fn outcome(outcome: ToolOutcome) -> (Tone, &'static str) {
 
 fn verdict(report: &ProbeReport) -> Verdict {
     let (tone, word) = match report.outcome {
-        ProbeOutcome::Passed => (Tone::Good, "PASS"),
-        ProbeOutcome::Failed => (Tone::Bad, "FAIL"),
-        ProbeOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
-        ProbeOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
+        HealthOutcome::Passed => (Tone::Good, "PASS"),
+        HealthOutcome::Failed => (Tone::Bad, "FAIL"),
+        HealthOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
+        HealthOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
     };
     let others = report.others().count();
     if others > 0 {
@@ -154,7 +154,7 @@ fn hints(report: &ProbeReport) -> Vec<Message> {
     }
     if report.called().next().is_none()
         && report.coverage.registered == 0
-        && report.outcome == ProbeOutcome::Inconclusive
+        && report.outcome == HealthOutcome::Inconclusive
     {
         hints.push("the server offers nothing to call, so nothing shows that it works".into());
     }

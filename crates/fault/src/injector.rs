@@ -158,7 +158,7 @@ pub struct Injection {
 }
 
 /// How often a fault struck, in all.
-#[data(Eq)]
+#[data(open, Eq)]
 #[schemars(rename = "FaultTotal")]
 pub struct FaultCount {
     /// The fault.

@@ -12,7 +12,8 @@
 use std::fmt::Write as _;
 
 use mcprove_settings::kind::{SHARE, WHOLE};
-use mcprove_settings::registry::did_you_mean;
+use mcprove_settings::reader::meant;
+use mcprove_settings::registry::nearest;
 
 use super::ordinals::Ordinals;
 use crate::prelude::*;
@@ -20,10 +21,22 @@ use crate::prelude::*;
 /// What every fault has besides the settings of its kind.
 const COMMON: [&str; 6] = ["name", "tool", "server", "calls", "rate", "seed"];
 
-/// What is wrong with a fault, in words.
+/// What is wrong with a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct FaultError(String);
+#[error(transparent)]
+pub struct FaultError(Diagnostic);
+
+impl FaultError {
+    fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
+        Self(Diagnostic::new(message, hint))
+    }
+}
+
+impl UserError for FaultError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        Some(&self.0)
+    }
+}
 
 /// Which calls a fault is aimed at. Neither tool nor server means all calls.
 #[sparse]
@@ -87,13 +100,14 @@ impl FaultSpec {
         let keys = Self::keys(self.kind);
         if keys.contains(&normal.as_str()) {
             let set = self.put(&normal, value);
-            return set.map_err(|problem| FaultError(format!("{key} {problem}")));
+            return set.map_err(|problem| FaultError::new(format!("{key} {problem}"), ""));
         }
-        let near = did_you_mean(keys.iter().copied(), &normal);
+        let near = nearest(keys.iter().copied(), &normal);
         let (kind, known) = (self.kind.name(), keys.join(", "));
-        Err(FaultError(format!(
-            "a fault of kind {kind} has no {key:?}{near}; it has {known}"
-        )))
+        Err(FaultError::new(
+            format!("a fault of kind {kind} has no {key:?}"),
+            meant(near, format!("it has {known}")),
+        ))
     }
 
     /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
@@ -162,9 +176,10 @@ impl FaultSpec {
             self.settings.get(name).or(default.as_ref())?.as_u64()
         };
         match (setting("min_ms"), setting("max_ms")) {
-            (Some(min), Some(max)) if min > max => Err(FaultError(format!(
-                "min_ms must not be above max_ms, which is {max}"
-            ))),
+            (Some(min), Some(max)) if min > max => Err(FaultError::new(
+                format!("min_ms must not be above max_ms, which is {max}"),
+                "",
+            )),
             _ => Ok(()),
         }
     }
@@ -215,7 +230,8 @@ impl FromStr for FaultSpec {
         let mut spec = Self::new(parse_kind(name)?);
         let settings = settings_of(spec.kind);
         if argument.is_some() && settings.is_empty() {
-            return Err(FaultError(format!("{name} takes nothing after a colon")));
+            let message = format!("{name} takes nothing after a colon");
+            return Err(FaultError::new(message, ""));
         }
         // The settings of the kind in their order, with `-` between; the only one may be negative.
         let values = argument
@@ -228,7 +244,7 @@ impl FromStr for FaultSpec {
         }
         for (key, value) in pairs(parts)? {
             if !given.insert(key.replace('-', "_")) {
-                return Err(FaultError(format!("{key} is given twice")));
+                return Err(FaultError::new(format!("{key} is given twice"), ""));
             }
             spec.set(&key, scalar(&key, &value))?;
         }
@@ -301,8 +317,8 @@ pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
 /// The kind with this name; both `-` and `_` will do.
 fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
     name.parse().map_err(|()| {
-        let near = did_you_mean(fault_names(), &name.replace('-', "_"));
-        FaultError(format!("no fault is called {name:?}{near}"))
+        let near = nearest(fault_names(), &name.replace('-', "_"));
+        FaultError::new(format!("no fault is called {name:?}"), meant(near, ""))
     })
 }
 
@@ -347,10 +363,10 @@ fn pairs<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<(String, String
                 value.push_str(part.trim());
             }
             (None, _) => {
-                return Err(FaultError(format!(
-                    "{:?} is not key=value; for instance tool=search, calls=1-3, rate=0.2, seed=7",
-                    part.trim()
-                )));
+                return Err(FaultError::new(
+                    format!("{:?} is not key=value", part.trim()),
+                    "for instance tool=search, calls=1-3, rate=0.2, seed=7",
+                ));
             }
         }
     }

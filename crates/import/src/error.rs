@@ -42,6 +42,12 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
+impl UserError for ImportError {
+    fn hint(&self) -> Message {
+        self.hint.clone().into()
+    }
+}
+
 impl ImportError {
     /// An error about the shape of a value; the callers add where it stands.
     pub fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {

@@ -207,10 +207,7 @@ fn stdio(program: &str, in_flight: usize, calls: usize, trace: Option<usize>) ->
 
 fn http(url: &str, connections: usize, calls: usize) -> Outcome<f64> {
     eprintln!("HTTP, {connections} connections");
-    let options = SessionOptions {
-        max_connections: connections,
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::default().with_max_connections(connections);
     let sinks: Vec<Arc<dyn Sink>> = vec![Arc::new(MetricsSink::new())];
     measure(&Server::http(url), options, sinks, connections, calls)
 }

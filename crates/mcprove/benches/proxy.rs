@@ -206,10 +206,7 @@ fn measure_http(program: &str, name: &str, arguments: &[&str]) -> Outcome<()> {
 /// Makes calls to the server at `url` with our own client.
 fn drive(url: &str) -> Outcome<()> {
     runtime()?.block_on(async {
-        let options = SessionOptions {
-            max_connections: HTTP_CONNECTIONS,
-            ..SessionOptions::default()
-        };
+        let options = SessionOptions::default().with_max_connections(HTTP_CONNECTIONS);
         let recorder = EventStream::unobserved().recorder();
         let session = Session::connect_recorded(&Server::http(url), options, recorder).await?;
         let session = Arc::new(session);

@@ -16,10 +16,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let program = words.next().ok_or("usage: probe PROGRAM [ARGUMENT…]")?;
     let server = Server::stdio(program).args(words);
 
-    let options = SessionOptions {
-        call_timeout: Some(Duration::from_secs(5)),
-        ..SessionOptions::default()
-    };
+    let options = SessionOptions::default().with_call_timeout(Duration::from_secs(5));
     let session = Session::connect_with(&server, options).await?;
     let facts = session.facts();
     println!("{} speaks {}", facts.implementation.name, facts.revision);

@@ -7,10 +7,11 @@
 
 use std::time::Duration;
 
+use mcprove::scenario::{BoxFuture, Detail, Fact, FactError, RunFacts, recompute_with};
 use mcprove::settings::Settings as _;
 use mcprove::{
-    BoxFuture, Detail, Fact, FactError, Report, Run, RunContext, RunDirectory, RunError, RunFacts,
-    Scenario, ScenarioType, Server, Settings, Severity, Verdict, recompute_with,
+    Report, Run, RunContext, RunDirectory, RunError, Scenario, ScenarioType, Server, Settings,
+    Severity, Verdict,
 };
 use serde::{Deserialize, Serialize};
 

@@ -52,7 +52,14 @@ pub use in_memory::InMemory;
 /// ```
 #[doc(inline)]
 pub use mcprove_client::server::Server;
-pub use mcprove_servers::fixture;
+
+/// The built-in servers, healthy and faulty, as processes, over the network or in memory; [`InMemory::fixture`] is
+/// one as a [`Server`].
+pub mod fixture {
+    pub use mcprove_servers::fixture::{
+        ENTRIES, Entry, Eras, FixtureError, Kind, Options, find, listen, serve, spawn_in_memory,
+    };
+}
 
 // Load
 
@@ -126,7 +133,7 @@ pub use mcprove_load::drive::Stop;
 #[doc(inline)]
 pub use mcprove_load::run::Thresholds;
 
-/// The settings of each scenario, as [`ScenarioKind`] has them.
+/// The settings of each scenario, as [`ScenarioKind`] has them, and what a [`ScenarioType`] of one's own is made with.
 ///
 /// ```
 /// use mcprove::scenario::SlowMix;
@@ -141,6 +148,11 @@ pub mod scenario {
         Churn, ColdStart, DeadlockProbe, EarlyCall, Fuzzer, InterruptedCall, Patterns, RaceCheck,
         Ramp, Reconnect, SlowMix, Soak, Spike, Sustained,
     };
+    pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall};
+    pub use mcprove_load::run::report::Detail;
+    pub use mcprove_load::run::{RunFacts, recompute_with};
+    pub use mcprove_trace::BoxFuture;
+    pub use mcprove_trace::stream::{Fact, FactError};
 }
 
 // What happened
@@ -195,13 +207,9 @@ pub mod scenario {
 pub use mcprove_trace::stream::EventStream;
 
 // Scenarios of one's own
-pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall, RunContext, ScenarioType};
-pub use mcprove_load::run::report::Detail;
-pub use mcprove_load::run::{RunFacts, recompute_with};
+pub use mcprove_load::drive::{RunContext, ScenarioType};
 /// Derives [`settings::Settings`], for the settings of a scenario.
 pub use mcprove_settings::setting::PublicSettings as Settings;
-pub use mcprove_trace::BoxFuture;
-pub use mcprove_trace::stream::{Fact, FactError};
 
 /// What `#[derive(Settings)]` is made of: kinds of settings, and how they are read and written.
 pub mod settings {
@@ -318,6 +326,32 @@ pub use mcprove_score::deadlock::DeadlockReport;
 
 // Errors
 
+/// The errors of single functions; those that most meet are at the root. Each is a [`UserError`]: it says what to try.
+///
+/// ```
+/// use mcprove::error::FaultError;
+/// use mcprove::{FaultSpec, UserError};
+///
+/// let error: FaultError = "hnag".parse::<FaultSpec>().unwrap_err();
+/// assert_eq!(error.hint().rendered(), "did you mean \"hang\"?");
+/// ```
+pub mod error {
+    pub use mcprove_arguments::ArgumentsError;
+    pub use mcprove_check::health::ProbeError;
+    pub use mcprove_fault::FaultError;
+    #[cfg(feature = "eval")]
+    pub use mcprove_import::ImportError;
+    pub use mcprove_load::run::{CompareError, FormatError, RecomputeError, TraceReadError};
+    pub use mcprove_servers::fixture::FixtureError;
+    pub use mcprove_servers::hosting::ListenError;
+    pub use mcprove_servers::mock::{MockError, TemplateError};
+    pub use mcprove_settings::error::ConfigErrors;
+    pub use mcprove_settings::loss::Loss;
+    pub use mcprove_settings::registry::RegistryError;
+    #[cfg(feature = "suite")]
+    pub use mcprove_suite::run::SuiteError;
+}
+
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// use mcprove::{
@@ -395,8 +429,21 @@ pub use mcprove_client::session::CallError;
 #[doc(inline)]
 pub use mcprove_client::session::Session;
 
-// Arguments that a schema allows
-pub use mcprove_arguments as arguments;
+/// Arguments for a tool, made from its `inputSchema`: small, valid, harmless, and the same every time.
+///
+/// ```
+/// use mcprove::arguments;
+/// use serde_json::json;
+///
+/// let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+/// assert!(arguments::minimal(&schema).unwrap()["n"].is_i64());
+/// ```
+pub mod arguments {
+    pub use mcprove_arguments::{
+        ArgumentsError, CAN_CHECK, Choice, Folder, Maker, SchemaCheck, carries_token, from_schema,
+        minimal,
+    };
+}
 
 // Faults
 
@@ -469,8 +516,14 @@ pub use mcprove_servers::hosting::Listening;
 
 // Checks
 
-pub use mcprove_check::health::ProbeReport;
-pub use mcprove_check::negative_path;
+pub use mcprove_check::health::{HealthOutcome, ProbeReport};
+pub use mcprove_check::negative_path::NegativePathReport;
+
+/// What the reports of [`probe`] and [`negative_path`] are made of.
+pub mod checks {
+    pub use mcprove_check::health::{Coverage, Finding, ServerName, ToolHealth, ToolOutcome};
+    pub use mcprove_check::negative_path::{Breach, Probe, RequestOutcome, RequestReport};
+}
 
 // Comparisons and files
 
@@ -491,7 +544,9 @@ pub use mcprove_check::negative_path;
 pub use mcprove_load::run::Comparer;
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{InMemory, Run, RunDirectory, Scenario, SideBySide, list_runs, recompute};
+/// use mcprove::{
+///     InMemory, Recomputed, Run, RunDirectory, RunEntry, Scenario, SideBySide, list_runs, recompute,
+/// };
 /// use std::time::Duration;
 ///
 /// # let folder = std::env::temp_dir().join(format!("mcprove-doc-{}", std::process::id()));
@@ -499,10 +554,11 @@ pub use mcprove_load::run::Comparer;
 /// let run = Run::new(InMemory::fixture("normal").unwrap(), scenario).with_output_dir(folder.clone());
 /// let report = run.execute().await.unwrap();
 ///
-/// let entry = list_runs(&folder, 10).unwrap().remove(0);
+/// let entry: RunEntry = list_runs(&folder, 10).unwrap().remove(0);
 /// let directory: RunDirectory = entry.directory;
 /// // The trace gives the same report again.
-/// assert_eq!(recompute(&directory).unwrap().report.latency.count, report.latency.count);
+/// let again: Recomputed = recompute(&directory).unwrap();
+/// assert_eq!(again.report.latency.count, report.latency.count);
 /// # let _ = SideBySide::new(Vec::new(), false);
 /// # std::fs::remove_dir_all(folder).unwrap();
 /// # });
@@ -513,15 +569,21 @@ pub use mcprove_load::run::RunDirectory;
 /// Scores what agents did, offline: metrics, gates, and the functions that embedders know by name.
 #[cfg(feature = "eval")]
 pub mod eval {
-    pub use mcprove_import::import;
+    pub use mcprove_import::{Format, ImportError, Imported, import};
     pub use mcprove_score::agent as metrics;
     pub use mcprove_score::agent::{About, AnyMetric, Case, Metric, Need, Scope, Target};
-    pub use mcprove_score::eval::*;
+    pub use mcprove_score::eval::{
+        GoldenPathBlock, RecoveryObservation, RecoveryReport, ReliabilityError, ReliabilitySummary,
+        TrajectoryBlock, confidence_band, meets_recovery_budget, recommend_runs, recovery,
+        reliability, score_golden_path, score_recovery, summarize, tool_calls_from_envelope,
+        validate_trace,
+    };
     pub use mcprove_score::gate::file::parse_yaml_with as parse_gates;
     pub use mcprove_score::gate::{
         Expectation, GateFailure, Gates, Matcher, RunCard, ScoreError, ScoreReport, Scorecard,
         score, score_with,
     };
+    pub use mcprove_settings::error::ConfigErrors;
     pub use mcprove_settings::setting::Settings;
     pub use mcprove_trace::{AgentRun, AgentTrace};
 }
@@ -530,7 +592,8 @@ pub mod eval {
 
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{SuiteError, SuiteOptions, SuiteReport, run_suites};
+/// use mcprove::error::SuiteError;
+/// use mcprove::{SuiteOptions, SuitePlan, SuiteReport, read, run_suites};
 ///
 /// # let folder = std::env::temp_dir().join(format!("mcprove-suite-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder).unwrap();
@@ -538,7 +601,10 @@ pub mod eval {
 /// std::fs::write(folder.join("tools.yml"), "tools: [{ name: add, response: '3' }]").unwrap();
 /// let tests = "tools: [{ name: adds, server: demo, tool: add, expect: [{ target: 'result.content[0].text', matcher: { exact: '3' } }] }]";
 /// std::fs::write(&suite, format!("servers: {{ demo: {{ mock: tools.yml }} }}\n{tests}\n")).unwrap();
-/// let options = SuiteOptions { output_dir: folder.join("runs"), ..SuiteOptions::default() };
+/// // What a suite says, without running it.
+/// let plan: SuitePlan = read(&suite).unwrap();
+/// assert_eq!(plan.tools[0].name, "adds");
+/// let options = SuiteOptions::default().with_output_dir(folder.join("runs"));
 /// let report: SuiteReport = run_suites([&suite], &options).await.unwrap();
 /// assert_eq!(report.counts().passed, 1);
 ///
@@ -552,15 +618,35 @@ pub mod eval {
 pub use mcprove_suite::run::run_files as run_suites;
 #[cfg(feature = "suite")]
 #[doc(inline)]
-pub use mcprove_suite::run::{SuiteError, SuiteOptions, SuiteReport};
+pub use mcprove_suite::{
+    file::read,
+    plan::SuitePlan,
+    run::{SuiteOptions, SuiteReport},
+};
 
-// The server with known failures
-#[cfg(feature = "lab")]
-pub use mcprove_lab as lab;
 #[cfg(feature = "lab")]
 mod session_caller;
+
+/// The server with known failures, and the record of what it was asked.
 #[cfg(feature = "lab")]
-pub use session_caller::SessionCaller;
+pub mod lab {
+    pub use mcprove_lab::{
+        ApiKeys, Entry, Eras, KeyError, KeyLineError, Kind, ListenError, Listening, Options,
+        PublicHost, listen, serve, spawn_in_memory, tools,
+    };
+
+    pub use crate::session_caller::SessionCaller;
+
+    /// The audit: every request that the lab got, with its answer, in a file of SQLite.
+    pub mod audit {
+        pub use mcprove_lab::audit::{
+            ArgumentError, ArgumentFilter, AuditError, AuditList, AuditOptions, AuditReader,
+            AuditResult, AuditRow, AuditStore, CATEGORIES, Caller, CallerAnswer, CallerFailure,
+            Caps, Cell, Column, Difference, ExportFormat, Filter, LossReason, Order, Replay,
+            ReplayError, RowComparison, Rows, TimeError, format_time, parse_time,
+        };
+    }
+}
 
 // What those take and give, by crate
 
@@ -588,8 +674,8 @@ pub use mcprove_load::{
         RunOutcome, ServerInfo, SlowCall, ThroughputStats, ToolReport,
     },
     run::{
-        ComparisonReport, LoadFault, Progress, Run, RunError, SideBySide, ToolThresholds,
-        list_runs, recompute,
+        ComparisonReport, LoadFault, Progress, Recomputed, Run, RunEntry, RunError, SideBySide,
+        ToolThresholds, list_runs, recompute,
     },
 };
 #[doc(inline)]
@@ -626,19 +712,39 @@ pub use mcprove_trace::{
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-/// use mcprove::{InMemory, ProbeReport, probe};
+/// use mcprove::checks::{ToolHealth, ToolOutcome};
+/// use mcprove::{HealthOutcome, InMemory, ProbeReport, probe};
 ///
 /// let report: ProbeReport = probe(&InMemory::fixture("normal").unwrap()).await.unwrap();
-/// for tool in &report.tools {
-///     println!("{}: {:?}", tool.name, tool.outcome);
-/// }
+/// assert_eq!(report.outcome, HealthOutcome::Passed);
+/// let tools: &[ToolHealth] = &report.tools;
+/// assert!(tools.iter().all(|tool| tool.outcome != ToolOutcome::Hang));
 /// # });
 /// ```
-pub async fn probe(server: &Server) -> Result<ProbeReport, mcprove_check::health::ProbeError> {
+pub async fn probe(server: &Server) -> Result<ProbeReport, error::ProbeError> {
     let recorder = EventStream::unobserved().recorder();
     let options = mcprove_check::health::ProbeOptions::default();
     let never = std::future::pending();
     mcprove_check::health::probe(server, &options, recorder, &mut |_| {}, never).await
+}
+
+/// Sends a tool bad requests that it must reject: a missing argument, one of the wrong type, one that is far too
+/// large, and others. Some apply only where the feature `schema` is built.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::{InMemory, NegativePathReport, negative_path};
+///
+/// let server = InMemory::fixture("normal").unwrap();
+/// let report: NegativePathReport = negative_path(&server, "echo").await.unwrap();
+/// assert_eq!(report.failures(), 0, "{report:?}");
+/// # });
+/// ```
+pub async fn negative_path(
+    server: &Server,
+    tool: &str,
+) -> Result<NegativePathReport, error::ProbeError> {
+    mcprove_check::negative_path::negative_path(server, tool, SessionOptions::default()).await
 }
 
 /// Goes through what commonly goes wrong with a server: whether it starts, speaks and lists its tools.

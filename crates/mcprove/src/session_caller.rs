@@ -9,8 +9,9 @@ use serde_json::Value;
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// use mcprove::lab::SessionCaller;
 /// use mcprove::lab::audit::Caller;
-/// use mcprove::{InMemory, Session, SessionCaller};
+/// use mcprove::{InMemory, Session};
 /// use serde_json::json;
 ///
 /// let session = Session::connect(&InMemory::fixture("normal").unwrap()).await.unwrap();
@@ -141,10 +142,8 @@ mod tests {
     async fn a_call_that_was_cancelled_is_not_one_that_took_too_long() {
         let (output, input) = mcprove_lab::spawn_in_memory(&mcprove_lab::Options::default());
         let recorder = mcprove_trace::stream::EventStream::unobserved().recorder();
-        let options = mcprove_client::session::SessionOptions {
-            call_timeout: Some(std::time::Duration::from_millis(300)),
-            ..Default::default()
-        };
+        let options = mcprove_client::session::SessionOptions::default()
+            .with_call_timeout(std::time::Duration::from_millis(300));
         let session = Session::connect_streams(output, input, options, recorder)
             .await
             .unwrap();

@@ -402,10 +402,8 @@ async fn a_slow_schedule_lasts_as_long_as_it_was_told_to() {
 #[tokio::test]
 async fn a_call_that_we_gave_up_ourselves_is_no_lost_reply() {
     let server = listen("mixed").await;
-    let options = mcprove_client::session::SessionOptions {
-        call_timeout: Some(Duration::from_millis(50)),
-        ..Default::default()
-    };
+    let options = mcprove_client::session::SessionOptions::default()
+        .with_call_timeout(Duration::from_millis(50));
     let scenario = sustained().tool("wait");
     let report = run(&server, scenario)
         .with_session(options)
@@ -420,13 +418,11 @@ async fn a_call_that_we_gave_up_ourselves_is_no_lost_reply() {
 async fn a_check_of_results_is_honoured_with_and_without_strict_mode() {
     let server = listen("normal").await;
     for strict in [false, true] {
-        let options = mcprove_client::session::SessionOptions {
-            result_check: Some(std::sync::Arc::new(|_, _| {
+        let options =
+            mcprove_client::session::SessionOptions::default().with_result_check(|_, _| {
                 let category = ErrorCategory::ServerError;
                 Some(mcprove_client::transport::Failure::new(category, "refused"))
-            })),
-            ..Default::default()
-        };
+            });
         let mut scenario = sustained().tool("echo");
         scenario.load.strict = strict;
         let report = run(&server, scenario).with_session(options);
@@ -678,10 +674,7 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
 
     use mcprove_client::session::{Session, SessionOptions};
     use mcprove_suite::file;
-    use mcprove_suite::plan::Environment;
-    use mcprove_suite::run::{
-        CassetteMode, RunRules, Selection, SuiteListener, SuiteOptions, run_suites,
-    };
+    use mcprove_suite::run::{RunRules, Selection, SuiteListener, SuiteOptions, run_suites};
     use mcprove_trace::stream::EventStream;
 
     let load = "load: [{ name: l, server: one, scenario: { type: sustained, duration: 600s, \
@@ -701,17 +694,10 @@ async fn a_suite_and_a_session_that_are_dropped_end_their_servers() {
         let suite = folder.join("suite.yml");
         std::fs::write(&suite, format!("servers: {{ one: {server} }}\n{tests}\n")).unwrap();
         let plans = [file::read(&suite).unwrap()];
-        let options = SuiteOptions {
-            jobs: 4,
-            cassettes: CassetteMode::Replay,
-            environment: Environment::of_process(),
-            seed: 0,
-            output_dir: folder.join("runs"),
-            is_output_dir_given: true,
-            proxy_program: None,
-            supervisor: None,
-            stop: Stop::new(),
-        };
+        let mut options = SuiteOptions::default()
+            .with_jobs(4)
+            .with_output_dir(folder.join("runs"));
+        options.is_output_dir_given = true;
         let selection = Selection::default();
         let listener: SuiteListener = Arc::new(|_| {});
         let rules = RunRules::default();
@@ -928,9 +914,9 @@ fn every_type_at_the_root_has_debug() {
     const fn has<T: std::fmt::Debug + ?Sized>() {}
     has::<mcprove::Run>();
     has::<mcprove::RunContext>();
-    has::<mcprove::RunFacts<'_>>();
-    has::<mcprove::Connection>();
-    has::<mcprove::PreparedCall>();
+    has::<mcprove::scenario::RunFacts<'_>>();
+    has::<mcprove::scenario::Connection>();
+    has::<mcprove::scenario::PreparedCall>();
     has::<mcprove::Comparer>();
     has::<mcprove::EventStream>();
     has::<mcprove::Recorder>();
@@ -939,7 +925,7 @@ fn every_type_at_the_root_has_debug() {
     has::<Mock>();
     has::<MockOptions>();
     has::<mcprove::Exchange>();
-    has::<mcprove::SessionCaller<'_>>();
+    has::<mcprove::lab::SessionCaller<'_>>();
     has::<mcprove::eval::RunCard<'_>>();
     has::<mcprove::eval::metrics::recovery::Recovery>();
 }
@@ -963,4 +949,96 @@ async fn the_json_of_a_report_says_what_its_verdicts_say_now() {
     );
     let read: Report = serde_json::from_value(json).unwrap();
     assert!(!read.passed());
+}
+
+/// `passed` is no field that could disagree with the outcome, and is written all the same.
+#[tokio::test]
+async fn the_reports_of_checks_survive_their_json() {
+    let server = InMemory::fixture("normal").unwrap();
+    let report = mcprove::probe(&server).await.unwrap();
+    assert!(report.passed(), "{report:?}");
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        (&json["passed"], &json["outcome"]),
+        (&json!(true), &json!("passed"))
+    );
+    let read: mcprove::ProbeReport = serde_json::from_value(json).unwrap();
+    assert_eq!(read, report);
+
+    let mut report = report;
+    report.outcome = mcprove::HealthOutcome::Failed;
+    assert_eq!(
+        serde_json::to_value(&report).unwrap()["passed"],
+        json!(false)
+    );
+}
+
+#[tokio::test]
+async fn bad_requests_to_a_tool_in_one_call() {
+    let strict = ToolSpec::new("strict")
+        .with("inputSchema", json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] }))
+        .answering("fine")
+        .unwrap();
+    let mock = Mock::new(
+        MockSpec::new("demo").with_tool(strict),
+        MockOptions::default(),
+    )
+    .unwrap();
+    let report = mcprove::negative_path(&InMemory::mock(&mock), "strict")
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.failures(), report.gate_passed()),
+        (0, Some(true)),
+        "{report:?}"
+    );
+    let read = serde_json::to_string(&report).unwrap();
+    let read: mcprove::NegativePathReport = serde_json::from_str(&read).unwrap();
+    assert_eq!(read, report);
+
+    // One that takes anything.
+    let lax = ToolSpec::new("lax").answering_with(|_| Ok("fine".to_owned()));
+    let mock = Mock::new(MockSpec::new("demo").with_tool(lax), MockOptions::default()).unwrap();
+    let server = InMemory::mock(&mock);
+    let report = mcprove::negative_path(&server, "lax").await.unwrap();
+    assert!(report.checks_run() > 0, "{report:?}");
+
+    let error = mcprove::negative_path(&server, "laxx").await.unwrap_err();
+    assert_eq!(error.to_string(), "the server has no tool \"laxx\"");
+    assert_eq!(error.hint().rendered(), "did you mean \"lax\"?");
+}
+
+/// Errors of the library name its methods; only the program has commands.
+#[tokio::test]
+async fn hints_name_no_commands_of_the_program() {
+    let error = Session::connect(&Server::stdio("no-such-program"))
+        .await
+        .unwrap_err();
+    let run = Run::new(
+        InMemory::fixture("normal").unwrap(),
+        sustained().tool("no-such-tool"),
+    );
+    let run = run.execute().await.unwrap_err();
+    let hints = [
+        error.hint(),
+        run.hint(),
+        RunError::ToolsList(String::new()).hint(),
+    ];
+    let hints = hints.map(|hint| hint.rendered());
+    assert!(
+        hints.iter().all(|hint| !hint.contains("mcprove ")),
+        "{hints:?}"
+    );
+    assert!(
+        hints.iter().any(|hint| hint.contains("mcprove::")),
+        "{hints:?}"
+    );
+    let session = Session::connect(&InMemory::fixture("tool_error").unwrap())
+        .await
+        .unwrap();
+    let error = session
+        .call_tool("echo", &json!({ "message": "" }))
+        .await
+        .unwrap_err();
+    assert_eq!(error.hint(), ErrorCategory::ToolError.hint());
 }

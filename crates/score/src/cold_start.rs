@@ -24,7 +24,7 @@ pub struct ColdStartSample {
 }
 
 /// The medians over all starts; `None` without one.
-#[data]
+#[data(open)]
 pub struct ColdStartReport {
     /// Starts measured, without those that have a value that is not finite.
     pub iterations: usize,

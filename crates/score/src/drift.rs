@@ -10,7 +10,7 @@ use crate::prelude::*;
 use crate::throughput_drift::{Machine, is_gradual, quarters};
 
 /// The mean latency over a run.
-#[data]
+#[data(open)]
 pub struct DriftReport {
     /// What the intervals say.
     pub outcome: Outcome,

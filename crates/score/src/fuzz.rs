@@ -58,7 +58,7 @@ const fn yes() -> bool {
 }
 
 /// All payloads, and how many times each outcome was seen.
-#[data(Eq)]
+#[data(open, Eq)]
 pub struct FuzzReport {
     /// The payloads.
     pub cases: Vec<FuzzCase>,

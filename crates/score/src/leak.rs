@@ -61,7 +61,7 @@ pub enum LeakOutcome {
 }
 
 /// The memory of a server over a run.
-#[data]
+#[data(open)]
 pub struct LeakReport {
     /// What the samples say.
     pub outcome: LeakOutcome,

@@ -10,7 +10,7 @@ pub use std::sync::{Arc, LazyLock};
 
 pub use mcprove_settings::kind::Kind;
 pub use mcprove_settings::message::{
-    Diagnostic, DiagnosticResult, Message, UserError, assignment, code, name as quoted,
+    Diagnostic, DiagnosticResult, Message, UserError, assignment, code, command_or, name as quoted,
     names as quoted_names, sentence, setting, tee_stderr,
 };
 pub use mcprove_settings::number::{

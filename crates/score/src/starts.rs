@@ -53,7 +53,7 @@ pub struct StartFailure {
 
 /// What was planned to be started, and what really did.
 #[sparse]
-#[data]
+#[data(open)]
 pub struct StartsReport {
     /// What was to be started.
     pub unit: StartUnit,

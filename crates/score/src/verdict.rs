@@ -30,7 +30,7 @@ impl Outcome {
 }
 
 /// How much a finding matters.
-#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
+#[choice(open, Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing; the severity of whatever is no finding.
     Info,
@@ -52,7 +52,7 @@ pub enum Severity {
 /// assert!(verdict.numbers["r_squared"].is_null());
 /// ```
 #[sparse]
-#[data]
+#[data(open)]
 #[serde(remote = "Self")]
 pub struct Verdict {
     /// The detector, in `snake_case`.

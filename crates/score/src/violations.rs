@@ -126,7 +126,10 @@ fn protocol(counts: &[&ViolationCount], is_harmless: bool) -> Verdict {
         "protocol",
         severity,
         format!("The server broke the protocol: {list}.{but}"),
-        "`mcprove probe` with the same server shows more; keep logs on stderr",
+        sentence!(
+            "{} with the same server shows more; keep logs on stderr",
+            command_or("probe", "mcprove::probe")
+        ),
     )
     .number("violations", total(counts))
 }

@@ -24,6 +24,7 @@ pub use hyper::{
 pub use mcprove_recording::Recording;
 pub use mcprove_settings::{
     error::ConfigErrors,
+    message::{UserError, code, command, command_or, sentence},
     reader::{Reader, Warning},
     setting::{Opaque, Settings},
     text::shorten,

@@ -99,7 +99,8 @@ pub fn derive_shown(input: TokenStream) -> TokenStream {
 }
 
 /// A type that holds data: it is printed, cloned, compared, written, read back to an equal value, and has a schema.
-/// What else it derives stands in brackets.
+/// What else it derives stands in brackets; `open` there means that it may grow, so that users match and build it with
+/// `..` (`non_exhaustive`).
 #[proc_macro_attribute]
 pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
     let more = Tokens::from(more);
@@ -128,11 +129,15 @@ pub fn choice(more: TokenStream, item: TokenStream) -> TokenStream {
 /// The same as `data` without a schema.
 #[proc_macro_attribute]
 pub fn stored(more: TokenStream, item: TokenStream) -> TokenStream {
-    let (more, item) = (Tokens::from(more), Tokens::from(item));
+    let parser = Punctuated::<syn::Path, Token![,]>::parse_terminated;
+    let more = syn::parse_macro_input!(more with parser);
+    let (open, more): (Vec<_>, Vec<_>) = more.iter().partition(|path| path.is_ident("open"));
+    let open = (!open.is_empty()).then(|| quote!(#[non_exhaustive]));
+    let item = Tokens::from(item);
     let derives = quote! {
-        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize, #more)]
+        #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize, #(#more),*)]
     };
-    quote!(#derives #item).into()
+    quote!(#derives #open #item).into()
 }
 
 /// Has serde leave out every field of a struct that is `None`, and those marked `#[sparse]` that are empty, zero or

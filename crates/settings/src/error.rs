@@ -285,8 +285,8 @@ impl fmt::Display for ConfigErrors {
             if let (1.., Some(last)) = (more, errors.last()) {
                 let message = format!("{more} more problems are not shown");
                 let hint = sentence!(
-                    "fix those above first; `mcprove validate` with {} lists all",
-                    setting("json")
+                    "fix those above first{}",
+                    command("; ", "validate", " lists all as JSON")
                 );
                 let more = ConfigError::of_file(&last.file, message, hint);
                 write!(formatter, "{between}{more}")?;

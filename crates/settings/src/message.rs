@@ -30,6 +30,14 @@ pub enum Part {
     /// What only a flag can do, by its setting, with the words before and after it: left out where there are no
     /// flags.
     FlagOnly(&'static str, &'static str, &'static str),
+    /// What a command of the program does, with the words before and after it, and the method of the library that
+    /// does the same: left out in the library where there is none.
+    Command(
+        &'static str,
+        &'static str,
+        &'static str,
+        Option<&'static str>,
+    ),
 }
 
 /// What can fill a hole of a `sentence!`.
@@ -99,6 +107,25 @@ pub const fn section(path: &'static str) -> Part {
 /// That a flag shows the stderr of a server.
 pub const fn tee_stderr() -> Part {
     Part::FlagOnly(" (", "tee_stderr", " shows that of a command live)")
+}
+
+/// What a command of the program does, such as `schema faults`, with the words before and after it. Only the program
+/// says it.
+///
+/// ```
+/// use mcprove_settings::message::{Spelling, command, sentence};
+///
+/// let hint = sentence!("check the path{}", command("; ", "runs", " lists them"));
+/// assert_eq!(hint.rendered(), "check the path");
+/// assert_eq!(hint.spelled(Spelling::Flags(|_| None)), "check the path; `mcprove runs` lists them");
+/// ```
+pub const fn command(before: &'static str, name: &'static str, after: &'static str) -> Part {
+    Part::Command(before, name, after, None)
+}
+
+/// A command of the program, or the method that does the same for users of the library.
+pub const fn command_or(name: &'static str, method: &'static str) -> Part {
+    Part::Command("", name, "", Some(method))
 }
 
 impl Message {
@@ -232,6 +259,14 @@ impl Message {
                     .collect(),
                 _ => Vec::new(),
             },
+            Part::Command(before, name, after, method) => {
+                let name = match method {
+                    _ if spelling.is_of_program() => format!("mcprove {name}"),
+                    Some(method) => (*method).to_owned(),
+                    None => return Vec::new(),
+                };
+                vec![(*before).into(), code(name), (*after).into()]
+            }
         })
     }
 }
@@ -249,6 +284,11 @@ impl Spelling {
     /// How this process spells settings.
     fn own() -> Self {
         SPELLING.get().copied().unwrap_or(Self::Toml)
+    }
+
+    /// Whether the front end has commands: the program, whatever it spells settings as.
+    fn is_of_program(self) -> bool {
+        matches!(self, Self::Flags(_)) || matches!(Self::own(), Self::Flags(_))
     }
 
     fn setting(self, name: &str) -> Part {

@@ -9,8 +9,6 @@ use crate::reader::Warning;
 /// What is told of most problems.
 pub(crate) const OTHER: &str = "not as it must be in such a file";
 
-const OUTSIDE: &str = "it is outside of the folder of the suite, so nothing of it is shown here; `mcprove validate` \
-                       with the file itself shows more";
 /// What is said of a link.
 pub const LINKED: &str =
     "it is a symbolic link, so nothing of it is shown here; give the file that it leads to instead";
@@ -50,11 +48,16 @@ pub(super) fn checked(error: ConfigError) -> ConfigError {
 
 /// The same problems, without a word of the file.
 pub fn hide_contents(errors: ConfigErrors) -> ConfigErrors {
-    let told = errors.0.into_iter().map(|error| hide(error, OUTSIDE));
+    let outside = sentence!(
+        "it is outside of the folder of the suite, so nothing of it is shown here{}",
+        command("; ", "validate", " with the file itself shows more")
+    );
+    let told = errors.0.into_iter();
+    let told = told.map(|error| hide(error, outside.clone()));
     ConfigErrors(told.collect())
 }
 
-fn hide(error: ConfigError, hint: &'static str) -> ConfigError {
+fn hide(error: ConfigError, hint: impl Into<Message>) -> ConfigError {
     ConfigError {
         message: error.gist.into(),
         hint: Some(hint.into()),
@@ -68,8 +71,10 @@ fn hide(error: ConfigError, hint: &'static str) -> ConfigError {
 pub fn warning(file: &Path) -> Warning {
     Warning {
         place: file.display().to_string(),
-        message: "something is odd in it; `mcprove validate` with the file itself shows what"
-            .into(),
+        message: sentence!(
+            "something is odd in it{}",
+            command("; ", "validate", " with the file itself shows what")
+        ),
         is_besides: false,
     }
 }

@@ -14,7 +14,7 @@ pub use serde_json::{Map, Value, json};
 
 pub use crate::error::{ConfigError, ConfigErrors, Place};
 pub use crate::kind::Kind;
-pub use crate::message::{Message, Part, UserError, assignment, sentence, setting};
+pub use crate::message::{Message, Part, UserError, assignment, command, sentence, setting};
 pub use crate::private_file;
 pub use crate::quantity::{parse_duration, parse_size, write_duration};
 pub use crate::reader::{Reader, Section};

@@ -13,7 +13,10 @@ pub fn read(path: &Path) -> Result<Gates, ConfigErrors> {
     let wanted = Wanted {
         when_missing: || "check the path of the gates".into(),
         when_too_large: || {
-            sentence!("are these gates at all? `mcprove schema gates` describes them")
+            sentence!(
+                "are these gates at all?{}",
+                command(" ", "schema gates", " describes them")
+            )
         },
     };
     from_document(&Document::read(path, Document::from_yaml, wanted)?)

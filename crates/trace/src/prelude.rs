@@ -11,7 +11,8 @@ pub use std::time::{Duration, Instant, SystemTime};
 
 pub use mcprove_settings::loss::{Loss, Losses, Missing};
 pub use mcprove_settings::message::{
-    Diagnostic, DiagnosticResult, Message, UserError, sentence, setting, tee_stderr,
+    Diagnostic, DiagnosticResult, Message, UserError, command, command_or, sentence, setting,
+    tee_stderr,
 };
 pub use mcprove_settings::number::float;
 pub use mcprove_settings::own_limits::OwnLimit;

@@ -14,7 +14,7 @@ mod others;
 mod report;
 
 pub use report::{
-    Coverage, Finding, ProbeOutcome, ProbeReport, ServerName, ToolHealth, ToolOutcome,
+    Coverage, Finding, HealthOutcome, ProbeReport, ServerName, ToolHealth, ToolOutcome,
 };
 
 /// How long a server that left a call unanswered may take to show that it lives.
@@ -41,6 +41,7 @@ pub struct ProbeOptions {
 
 /// Why a probe could not be done.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProbeError {
     /// No session came about.
     #[error(transparent)]
@@ -59,6 +60,9 @@ pub enum ProbeError {
     /// There is no folder for the paths of generated arguments.
     #[error("no temporary folder can be made: {0}")]
     Folder(io::Error),
+    /// The server does not have the tool that was named.
+    #[error("{0}")]
+    Tool(Diagnostic),
     /// The probe was interrupted before the server had answered.
     #[error("interrupted")]
     Interrupted,
@@ -69,6 +73,7 @@ impl UserError for ProbeError {
         match self {
             Self::Connect(error) => Some(error),
             Self::OwnLimit(limit) => Some(limit),
+            Self::Tool(problem) => Some(problem),
             _ => None,
         }
     }
@@ -419,7 +424,6 @@ impl<'a> Prober<'a> {
         report.coverage.exercised = exercised.count();
         report.partial = partial;
         report.outcome = report.judge();
-        report.passed = report.outcome == ProbeOutcome::Passed;
         report
     }
 }

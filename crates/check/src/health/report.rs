@@ -7,7 +7,8 @@ const LINE_CHARACTERS: usize = 500;
 
 /// What `mcprove probe` found (format `probe.v1`).
 #[sparse]
-#[data(Default)]
+#[data(open, Default)]
+#[serde(remote = "Self")]
 pub struct ProbeReport {
     /// Who the server says it is.
     pub server: ServerName,
@@ -40,14 +41,38 @@ pub struct ProbeReport {
     pub partial: bool,
     /// What the probe comes to.
     #[serde(default)]
-    pub outcome: ProbeOutcome,
+    pub outcome: HealthOutcome,
     /// Whether a call succeeded, no tool hung and the protocol was kept.
-    pub passed: bool,
+    // False but in the copy that is written.
+    pub(super) passed: bool,
+}
+
+impl Serialize for ProbeReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let passed = self.passed();
+        Self::serialize(
+            &Self {
+                passed,
+                ..self.clone()
+            },
+            serializer,
+        )
+    }
+}
+
+impl<'de> Deserialize<'de> for ProbeReport {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let report = Self::deserialize(deserializer)?;
+        Ok(Self {
+            passed: false,
+            ..report
+        })
+    }
 }
 
 /// What a probe comes to.
 #[choice(Copy, Default, Eq)]
-pub enum ProbeOutcome {
+pub enum HealthOutcome {
     /// A call succeeded, and nothing is wrong.
     Passed,
     /// A tool hung, the server died or broke the protocol.
@@ -60,7 +85,7 @@ pub enum ProbeOutcome {
 }
 
 /// Who a server says it is.
-#[data(Default, Eq)]
+#[data(open, Default, Eq)]
 pub struct ServerName {
     /// Its name.
     pub name: String,
@@ -69,7 +94,7 @@ pub struct ServerName {
 }
 
 /// How many tools there are and how many were called.
-#[data(Copy, Default, Eq)]
+#[data(open, Copy, Default, Eq)]
 pub struct Coverage {
     /// Tools in the server's list.
     pub registered: usize,
@@ -79,7 +104,7 @@ pub struct Coverage {
 
 /// A violation of the protocol.
 #[sparse(marked)]
-#[data(Eq)]
+#[data(open, Eq)]
 pub struct Finding {
     /// What kind, in `snake_case`.
     pub kind: String,
@@ -92,7 +117,7 @@ pub struct Finding {
 
 /// How one tool fared.
 #[sparse(marked)]
-#[data]
+#[data(open)]
 pub struct ToolHealth {
     /// The tool's name.
     pub name: String,
@@ -111,7 +136,7 @@ pub struct ToolHealth {
 }
 
 /// The outcome of calling a tool.
-#[choice(Copy, Eq)]
+#[choice(open, Copy, Eq)]
 pub enum ToolOutcome {
     /// It answered with a result.
     Ok,
@@ -127,19 +152,24 @@ pub enum ToolOutcome {
 
 impl ProbeReport {
     /// What it comes to, by everything else in it.
-    pub fn judge(&self) -> ProbeOutcome {
+    pub fn judge(&self) -> HealthOutcome {
         let mut called = self.called();
         let has_failed = called.clone().any(ToolHealth::is_failure);
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
         if self.partial {
-            ProbeOutcome::Interrupted
+            HealthOutcome::Interrupted
         } else if has_failed || self.violations.iter().any(|found| !found.is_warning) {
-            ProbeOutcome::Failed
+            HealthOutcome::Failed
         } else if has_succeeded {
-            ProbeOutcome::Passed
+            HealthOutcome::Passed
         } else {
-            ProbeOutcome::Inconclusive
+            HealthOutcome::Inconclusive
         }
+    }
+
+    /// Whether a call succeeded, no tool hung and the protocol was kept.
+    pub fn passed(&self) -> bool {
+        self.outcome == HealthOutcome::Passed
     }
 
     /// Everything that was called, or was to be.

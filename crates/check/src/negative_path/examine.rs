@@ -1,6 +1,8 @@
 //! Making the bad requests, one after the other: what came back, and whether that keeps the contract.
 
-use super::{BadRequest, Breach, NegativePathReport, Probe, ProbeReport, Subject, Verdict};
+use super::{
+    BadRequest, Breach, NegativePathReport, Probe, RequestOutcome, RequestReport, Subject,
+};
 use crate::prelude::*;
 use crate::pulse::{FIRST_TIMEOUT, Pulse, end_within};
 
@@ -56,15 +58,15 @@ pub async fn examine(
     let mut is_first = true;
     for &probe in examination.probes {
         let began = Instant::now();
-        let mut report = ProbeReport {
+        let mut report = RequestReport {
             probe,
-            verdict: Verdict::Passed,
+            outcome: RequestOutcome::Passed,
             breach: None,
             unquoted: None,
             duration: Duration::ZERO,
         };
         match probe.request(examination.subject) {
-            Err(reason) => report.verdict = Verdict::Skipped(reason),
+            Err(reason) => report.outcome = RequestOutcome::Skipped(reason),
             Ok(request) => {
                 let session = if std::mem::take(&mut is_first) {
                     first_session(sessions, &pulse, timeout).await
@@ -72,20 +74,20 @@ pub async fn examine(
                     sessions.session().await
                 };
                 let asked = match session {
-                    Err(reason) => Ok(Verdict::Undone(reason)),
+                    Err(reason) => Ok(RequestOutcome::Undone(reason)),
                     Ok(session) => ask(&session, probe, &request, timeout, &pulse).await,
                 };
                 match asked {
-                    Ok(verdict) => report.verdict = verdict,
+                    Ok(outcome) => report.outcome = outcome,
                     Err(broken) => {
                         let quoted = broken.describe(probe, &request, &broken.full);
-                        report.verdict = Verdict::Failed(quoted);
-                        let breach = broken.breach;
-                        report.unquoted = Some(broken.describe(probe, &request, breach.found));
-                        report.breach = Some(breach);
+                        report.outcome = RequestOutcome::Failed(quoted);
+                        let unquoted = broken.describe(probe, &request, &broken.breach.found);
+                        report.unquoted = Some(unquoted);
                         if broken.is_end {
                             sessions.replace();
                         }
+                        report.breach = Some(broken.breach);
                     }
                 }
             }
@@ -153,7 +155,7 @@ async fn ask(
     request: &BadRequest,
     timeout: Duration,
     pulse: &Pulse,
-) -> Result<Verdict, Broken> {
+) -> Result<RequestOutcome, Broken> {
     let call = session.call_tool_within(&request.tool, &request.arguments, timeout);
     // A call may take several requests, of which each has the deadline to itself.
     let outcome = match tokio::time::timeout(timeout.saturating_add(GRACE), call).await {
@@ -162,7 +164,7 @@ async fn ask(
     };
     let (answer, said) = Answer::of(&outcome);
     if answer == Answer::Unclear {
-        return Ok(Verdict::Skipped(said));
+        return Ok(RequestOutcome::Skipped(said));
     }
     let entry = probe.entry();
     if answer.keeps(entry.demands) {
@@ -176,8 +178,8 @@ async fn ask(
     }
     Err(Broken {
         breach: Breach {
-            expected: entry.contract,
-            found,
+            expected: entry.contract.into(),
+            found: found.into(),
         },
         full,
         before: "",
@@ -187,7 +189,11 @@ async fn ask(
 }
 
 /// Whether the server is still there after an answer that is as it should be.
-async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result<Verdict, Broken> {
+async fn outlived(
+    session: &Session,
+    timeout: Duration,
+    pulse: &Pulse,
+) -> Result<RequestOutcome, Broken> {
     let (found, why, advice) = if pulse.is_answered() == Some(true) {
         let alive = session.check_alive(timeout).await;
         match alive.err().map(|error| Answer::of(&Err(error))) {
@@ -198,18 +204,18 @@ async fn outlived(session: &Session, timeout: Duration, pulse: &Pulse) -> Result
                 ("the server then stopped answering", why, STOPPED_ADVICE)
             }
             Some((Answer::Died, why)) => (GONE, why, GONE_ADVICE),
-            _ => return Ok(Verdict::Passed),
+            _ => return Ok(RequestOutcome::Passed),
         }
     } else {
         match end_within(session, SETTLE).await {
             Some(end) => (GONE, end.message, GONE_ADVICE),
-            None => return Ok(Verdict::Passed),
+            None => return Ok(RequestOutcome::Passed),
         }
     };
     Err(Broken {
         breach: Breach {
-            expected: "a server that goes on",
-            found,
+            expected: "a server that goes on".into(),
+            found: found.into(),
         },
         full: with_stderr(format!("{found}: {why}"), session),
         before: "it was answered as it should be; ",

@@ -22,6 +22,7 @@
 mod examine;
 mod probes;
 mod subject;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -29,11 +30,15 @@ mod tests;
 pub use examine::{Examination, Sessions, examine};
 pub use probes::{ENTRIES, Entry};
 pub use subject::{BadRequest, NotApplicable, Subject, SubjectError};
+pub use whole::negative_path;
+
+use mcprove_settings::setting::in_seconds;
 
 use crate::prelude::*;
 
 /// A bad request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[stored(open, Copy, Eq, PartialOrd, Ord, Hash)]
+#[serde(rename_all = "snake_case")]
 pub enum Probe {
     /// A tool that does not exist.
     UnknownTool,
@@ -99,42 +104,44 @@ impl Probe {
 }
 
 /// The outcome of all probes of a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[stored(open, Eq)]
 pub struct NegativePathReport {
     /// Each probe, in the order in which they were made.
-    pub probes: Vec<ProbeReport>,
+    pub probes: Vec<RequestReport>,
     /// Whether the server does not answer `ping`, so that only the end of its connection shows that a bad
     /// request broke it.
     pub is_ping_unanswered: bool,
 }
 
 /// The outcome of one probe.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProbeReport {
+#[in_seconds]
+#[stored(open, Eq)]
+pub struct RequestReport {
     /// The probe.
     pub probe: Probe,
     /// Its outcome.
-    pub verdict: Verdict,
+    pub outcome: RequestOutcome,
     /// Of one that failed what was expected, and its outcome.
     pub breach: Option<Breach>,
-    /// Of one that failed the same as the verdict says, without a word of what the server said.
+    /// Of one that failed the same as the outcome says, without a word of what the server said.
     pub unquoted: Option<String>,
     /// How long the answer took.
     pub duration: Duration,
 }
 
 /// How a contract was broken, in short, without a word of what the server said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[stored(open, Eq)]
 pub struct Breach {
     /// What must come of the bad request.
-    pub expected: &'static str,
+    pub expected: Cow<'static, str>,
     /// Its outcome: `the tool accepted it`.
-    pub found: &'static str,
+    pub found: Cow<'static, str>,
 }
 
 /// The outcome of a probe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+#[stored(Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestOutcome {
     /// The contract was kept.
     Passed,
     /// It was not: what was sent, what came back, what to do.
@@ -148,24 +155,24 @@ pub enum Verdict {
 impl NegativePathReport {
     /// How many probes ran.
     pub fn checks_run(&self) -> usize {
-        self.count(|verdict| matches!(verdict, Verdict::Passed | Verdict::Failed(_)))
+        self.count(|outcome| matches!(outcome, RequestOutcome::Passed | RequestOutcome::Failed(_)))
     }
 
-    fn count(&self, is_it: fn(&Verdict) -> bool) -> usize {
+    fn count(&self, is_it: fn(&RequestOutcome) -> bool) -> usize {
         self.probes
             .iter()
-            .filter(|report| is_it(&report.verdict))
+            .filter(|report| is_it(&report.outcome))
             .count()
     }
 
     /// How many did not meet the contract.
     pub fn failures(&self) -> usize {
-        self.count(|verdict| matches!(verdict, Verdict::Failed(_)))
+        self.count(|outcome| matches!(outcome, RequestOutcome::Failed(_)))
     }
 
     /// Whether every probe that ran passed; unknown when none did, or one could not be made.
     pub fn gate_passed(&self) -> Option<bool> {
-        let undone = self.count(|verdict| matches!(verdict, Verdict::Undone(_)));
+        let undone = self.count(|outcome| matches!(outcome, RequestOutcome::Undone(_)));
         match (self.failures(), self.checks_run(), undone) {
             (1.., ..) => Some(false),
             (0, 1.., 0) => Some(true),

@@ -329,8 +329,8 @@ fn failed(report: &NegativePathReport) -> Vec<(Probe, &str)> {
     let failed = report
         .probes
         .iter()
-        .filter_map(|report| match &report.verdict {
-            Verdict::Failed(message) => Some((report.probe, message.as_str())),
+        .filter_map(|report| match &report.outcome {
+            RequestOutcome::Failed(message) => Some((report.probe, message.as_str())),
             _ => None,
         });
     failed.collect()

@@ -82,6 +82,12 @@ pub struct FailedCall {
     pub error: Option<RpcError>,
 }
 
+impl UserError for CallError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        Some(&self.failure)
+    }
+}
+
 impl Deref for CallError {
     type Target = FailedCall;
 

@@ -88,6 +88,7 @@ pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
 /// ```
 #[derive(Opaque, Clone)]
 #[must_use]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// Which revision to speak.
     pub protocol: ProtocolChoice,
@@ -174,6 +175,28 @@ impl SessionOptions {
     /// Sets the revision to speak.
     pub fn with_revision(mut self, revision: Revision) -> Self {
         self.protocol = ProtocolChoice::Revision(revision);
+        self
+    }
+
+    /// Sets how the revision is chosen.
+    pub const fn with_protocol(mut self, protocol: ProtocolChoice) -> Self {
+        self.protocol = protocol;
+        self
+    }
+
+    /// Sets how many connections calls over HTTP share.
+    pub const fn with_max_connections(mut self, max_connections: usize) -> Self {
+        self.max_connections = max_connections;
+        self
+    }
+
+    /// Sets what looks at every result of a tool: it gets the name of the tool and the result as JSON, and may say why
+    /// the call counts as failed.
+    pub fn with_result_check(
+        mut self,
+        check: impl Fn(&str, &str) -> Option<Failure> + Send + Sync + 'static,
+    ) -> Self {
+        self.result_check = Some(Arc::new(check));
         self
     }
 

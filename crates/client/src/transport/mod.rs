@@ -4,6 +4,8 @@
 //! into an [`Inbox`], which the session implements; nothing is queued in between, so a load run
 //! pays for no channel hop per message.
 
+use mcprove_settings::message::Message;
+
 use crate::prelude::*;
 
 pub use crate::process::Closing;
@@ -308,6 +310,16 @@ pub enum Denial {
     Host,
     /// We may not (403).
     Access,
+}
+
+/// What to try is what its category says.
+impl UserError for Failure {
+    fn hint(&self) -> Message {
+        match &self.detail {
+            Detail::OwnLimit(limit) => limit.hint(),
+            _ => self.category.hint(),
+        }
+    }
 }
 
 impl From<FailedAnswer> for Failure {

@@ -69,7 +69,10 @@ pub fn read_file(path: &Path) -> Result<Vec<FaultSpec>, ConfigErrors> {
     let wanted = Wanted {
         when_missing: || "check the path of the faults".into(),
         when_too_large: || {
-            sentence!("is it a list of faults at all? `mcprove schema faults` describes one")
+            sentence!(
+                "is it a list of faults at all?{}",
+                command(" ", "schema faults", " describes one")
+            )
         },
     };
     from_document(&Document::read_by_name(path, wanted)?)
@@ -200,16 +203,22 @@ fn read_line(reader: &mut Reader<'_>, node: &Node, line: &str, extra: Extra) -> 
             value: Node { data, span },
         });
     }
-    match kept.join(",").parse() {
+    match kept.join(",").parse::<FaultSpec>() {
         Ok(spec) => Some(Item {
             spec,
             name_span: node.span.clone(),
             extra: extras,
         }),
         Err(error) => {
-            let hint = "a line is KIND[:VALUE][,tool=NAME][,calls=1-3][,rate=0.2], such as \
-                        \"slow:500,tool=search\"";
-            reader.problem(&node.span, format!("{error}"), hint);
+            let hint = match error.hint() {
+                hint if hint.is_empty() => {
+                    "a line is KIND[:VALUE][,tool=NAME][,calls=1-3][,rate=0.2], such as \
+                     \"slow:500,tool=search\""
+                        .into()
+                }
+                hint => hint,
+            };
+            reader.problem(&node.span, error.text(), hint);
             None
         }
     }

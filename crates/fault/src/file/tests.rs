@@ -101,8 +101,8 @@ const BAD: &[[&str; 4]] = &[
     [
         "- hnag",
         "1:3",
-        r#"no fault is called "hnag"; did you mean "hang"?"#,
-        "a line is KIND",
+        r#"no fault is called "hnag""#,
+        "did you mean \"hang\"?",
     ],
     [
         "- slow:x",

@@ -353,10 +353,13 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         assert_eq!(spec.to_string(), text);
     }
     for (text, expected) in [
-        ("hnag", r#"no fault is called "hnag"; did you mean "hang"?"#),
+        (
+            "hnag",
+            r#"no fault is called "hnag" | did you mean "hang"?"#,
+        ),
         (
             "recover-aftr:1",
-            r#"no fault is called "recover-aftr"; did you mean "recover_after"?"#,
+            r#"no fault is called "recover-aftr" | did you mean "recover_after"?"#,
         ),
         ("", r#"no fault is called """#),
         ("hang:5", "hang takes nothing after a colon"),
@@ -408,16 +411,20 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         ),
         (
             "hang,search",
-            r#""search" is not key=value; for instance tool=search, calls=1-3, rate=0.2, seed=7"#,
+            r#""search" is not key=value | for instance tool=search, calls=1-3, rate=0.2, seed=7"#,
         ),
         (
             "hang,tol=x",
-            r#"a fault of kind hang has no "tol"; did you mean "tool"?; it has name, tool, server, calls, rate, seed"#,
+            r#"a fault of kind hang has no "tol" | did you mean "tool"?"#,
         ),
         ("hang,tool=", "tool must be a text"),
     ] {
         let error = text.parse::<FaultSpec>().unwrap_err();
-        assert_eq!(error.to_string(), expected, "{text}");
+        let told = match error.hint().rendered() {
+            hint if hint.is_empty() => error.to_string(),
+            hint => format!("{error} | {hint}"),
+        };
+        assert_eq!(told, expected, "{text}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can go wrong with a file of the audit.
 
-use mcprove_settings::message::{Message, UserError, sentence, setting};
+use mcprove_settings::message::{Message, UserError, command_or, sentence, setting};
 
 use crate::prelude::*;
 
@@ -92,9 +92,9 @@ impl UserError for AuditError {
     fn hint(&self) -> Message {
         let hint = match self {
             Self::NoFolder { .. } => "make the folder first, or check the path",
-            Self::NoFile(_) => "`mcprove lab` writes one; check the path",
+            Self::NoFile(_) => "check the path of the audit, which the lab writes",
             Self::Foreign { .. } => {
-                "give a file that `mcprove lab` wrote, or a path where there is none yet"
+                "give a file that the lab wrote, or a path where there is none yet"
             }
             Self::Newer { .. } => "use the mcprove that wrote it, or a later one",
             Self::ReadOnly(_) => "check the permissions of the file and of its folder",
@@ -117,7 +117,10 @@ impl UserError for AuditError {
             Self::Thread(_) => "check how many threads and how much memory a process may have",
             Self::Other { .. } => "check the path, the disk space and the permissions",
             Self::NoRow { .. } => {
-                "`mcprove lab audit FILE` lists the rows; the oldest may have been removed"
+                return sentence!(
+                    "{} lists the rows; the oldest may have been removed",
+                    command_or("lab audit FILE", "AuditReader")
+                );
             }
         };
         hint.into()

@@ -27,7 +27,7 @@ mod tests;
 pub use self::{
     caps::*,
     comparison::*,
-    error::{AuditError, AuditResult},
+    error::{AuditError, AuditResult, LossReason},
     export::*,
     filter::*,
     reader::*,
@@ -41,7 +41,6 @@ pub use super::category::ALL as CATEGORIES;
 
 pub(crate) use self::{
     connection::Place,
-    error::LossReason,
     queue::{Batch, Queue},
     redact::header_texts,
     writer::{Checkpoints, Limits},

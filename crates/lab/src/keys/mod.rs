@@ -116,7 +116,7 @@ impl ApiKeys {
     }
 
     /// Who sent these headers.
-    pub fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
+    pub(crate) fn authorise(&self, headers: &HeaderMap) -> Result<Option<Identity>, Unauthorised> {
         if self.0.is_empty() {
             return Ok(None);
         }

@@ -31,11 +31,16 @@ pub fn example() -> &'static str {
 const WANTED: Wanted = Wanted {
     when_missing: || {
         sentence!(
-            "check the path, or write a new one: `mcprove init` for a suite, `mcprove example-config` for a load"
+            "check the path{}{}",
+            command(", or write a new one: ", "init", " for a suite, "),
+            command("", "example-config", " for a load")
         )
     },
     when_too_large: || {
-        sentence!("is it a configuration at all? `mcprove example-config` prints one")
+        sentence!(
+            "is it a configuration at all?{}",
+            command(" ", "example-config", " prints one")
+        )
     },
 };
 
@@ -204,7 +209,7 @@ impl LoadConfig {
             ConfigErrors::of(ConfigError::of_file(
                 &document.file,
                 "is not a load configuration",
-                sentence!("`mcprove example-config` prints one"),
+                command("", "example-config", " prints one"),
             ))
         })?;
         Ok(Self { warnings, ..config })

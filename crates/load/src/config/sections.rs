@@ -51,7 +51,7 @@ pub const SECTIONS: &[SectionKeys] = &[
 /// Which scenario it is.
 pub static TYPE: Setting = Setting {
     name: "type",
-    about: "What to do: see `mcprove list-scenarios`",
+    about: "What to do: one of those of `list-scenarios`",
     kind: Kind::Other("name of a scenario", || Kind::Text.schema()),
     fallback: Fallback::Required,
     aliases: &[],

@@ -64,15 +64,13 @@ impl SessionSettings {
         } else {
             Arc::new(Decline)
         };
-        SessionOptions {
-            protocol: self.protocol,
-            strict_protocol: self.strict_protocol,
-            call_timeout: self.call_timeout,
-            max_frame: self.max_frame.unwrap_or(MAX_FRAME),
-            responder,
-            fall_back_to_sse: !self.has_transport,
-            ..SessionOptions::default()
-        }
+        let mut options = SessionOptions::default().with_protocol(self.protocol);
+        options.strict_protocol = self.strict_protocol;
+        options.call_timeout = self.call_timeout;
+        options.max_frame = self.max_frame.unwrap_or(MAX_FRAME);
+        options.responder = responder;
+        options.fall_back_to_sse = !self.has_transport;
+        options
     }
 }
 

@@ -13,7 +13,10 @@ const LEFT_OUT_MAX: usize = 100;
 /// Something is called by a name that no tool has.
 pub fn unknown_tool(tools: &[Tool], name: &str, what: String) -> RunError {
     let names = tools.iter().map(|tool| tool.name.as_str());
-    let otherwise = sentence!("`mcprove probe` with the same server shows its tools");
+    let otherwise = sentence!(
+        "{} with the same server shows its tools",
+        command_or("probe", "mcprove::probe")
+    );
     let hint = meant(nearest(names, name), otherwise);
     RunError::Config(Diagnostic::new(what, hint))
 }
@@ -167,7 +170,8 @@ pub fn free_calls(context: &SharedRun, tools: &[Tool]) -> RunResult<Vec<ToolCall
         return Err(RunError::Config(Diagnostic::new(
             "the server has no tools, so there is nothing to call",
             sentence!(
-                "`mcprove probe` shows what it offers, and what it may need (an environment variable, a login)"
+                "{} shows what it offers, and what it may need (an environment variable, a login)",
+                command_or("probe", "mcprove::probe")
             ),
         )));
     }

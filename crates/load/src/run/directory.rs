@@ -166,6 +166,7 @@ pub fn directory_name(started: SystemTime, id: &str) -> String {
 
 /// A run among others.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RunEntry {
     /// Where it is.
     pub directory: RunDirectory,

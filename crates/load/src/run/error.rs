@@ -124,15 +124,23 @@ impl RunError {
             },
             Self::ServerExit(_) | Self::ServerStderr(_) => {
                 sentence!(
-                    "run the command by hand; `mcprove doctor` shows what it says{}",
+                    "run the command by hand; {} shows what it says{}",
+                    command_or("doctor", "mcprove::diagnose"),
                     tee_stderr()
                 )
             }
             Self::Handshake(_) | Self::ToolsList(_) => {
-                sentence!("`mcprove doctor` with the same server shows what goes wrong")
+                sentence!(
+                    "{} with the same server shows what goes wrong",
+                    command_or("doctor", "mcprove::diagnose")
+                )
             }
             Self::Config(_) => {
-                sentence!("`mcprove list-scenarios` and `mcprove example-config` show the settings")
+                sentence!(
+                    "{} and {} show the settings",
+                    command_or("list-scenarios", "mcprove::scenario"),
+                    command_or("example-config", "mcprove::LoadSettings")
+                )
             }
             Self::Io(_) => sentence!(
                 "check the path, its permissions and the space on the disk, or write elsewhere: {}",

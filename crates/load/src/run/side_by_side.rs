@@ -7,7 +7,7 @@ use mcprove_settings::whole_file::write_private;
 pub const SIDE_BY_SIDE_SUFFIX: &str = ".side-by-side.json";
 
 /// The same load on several servers. Serialised it is of the format `side-by-side.v1`.
-#[data]
+#[data(open)]
 pub struct SideBySide {
     /// The format: `side-by-side.v1`.
     pub schema: String,

@@ -13,6 +13,7 @@ const RATE_WINDOW: Duration = Duration::from_secs(1);
 
 /// The state of a run at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Since the run started.
     pub elapsed: Duration,

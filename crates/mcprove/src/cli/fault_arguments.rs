@@ -48,11 +48,15 @@ impl FaultArguments {
             .transpose()?
             .unwrap_or_default();
         for text in &self.fault {
-            let fault = text.parse().map_err(|error| {
-                Failure::new(
-                    format!("--fault {text:?}: {error}"),
-                    "--help lists the faults, and how to aim them",
-                )
+            let fault = text.parse().map_err(|error: mcprove_fault::FaultError| {
+                let message = format!("--fault {text:?}: {error}");
+                let hint = match error.hint() {
+                    hint if hint.is_empty() => {
+                        "--help lists the faults, and how to aim them".into()
+                    }
+                    hint => hint,
+                };
+                Failure::new(message, hint)
             });
             all.push(fault?);
         }

@@ -134,7 +134,7 @@ fn slow_tools_hang_or_answer_as_the_call_timeout_says() {
         compare(&mut comparison, &report, revision, transport);
         comparison.same("tools", tools(&report), owned(expected(revision, long)));
         comparison.same("exit code", output.code, Some(i32::from(long == "hang")));
-        comparison.same("passed", report.passed, long == "ok");
+        comparison.same("passed", report.passed(), long == "ok");
         for tool in report.tools.iter().filter(|tool| outcome(tool) == "hang") {
             let message = tool.message.clone().unwrap_or_default().rendered();
             comparison.holds(

@@ -160,7 +160,7 @@ impl Case<'_> {
         comparison.same("exercised", report.coverage.exercised, called.count());
         comparison.same("violations", violations(&report), "");
         comparison.same("warnings", report.warnings.join("; "), "");
-        comparison.same("passed", report.passed, !hangs);
+        comparison.same("passed", report.passed(), !hangs);
         comparison.same("partial", report.partial, false);
         comparison.same("stderr", output.stderr.as_str(), "");
         comparison.finish(&output)

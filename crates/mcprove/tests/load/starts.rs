@@ -300,10 +300,7 @@ async fn a_revision_that_was_not_asked_for_is_a_warning() {
             cold_start(1),
             Scenario::race_check().iterations(1),
         ] {
-            let session = SessionOptions {
-                protocol,
-                ..SessionOptions::default()
-            };
+            let session = SessionOptions::default().with_protocol(protocol);
             let run = Run::new(server("old_revision", &[]), scenario).with_session(session);
             let report = report(run).await;
             assert_eq!(severity(&report, "protocol_revision"), expected);

@@ -247,10 +247,9 @@ async fn a_useless_first_answer_does_not_win() {
 }
 
 fn asking(revision: Revision, strict_protocol: bool) -> SessionOptions {
-    SessionOptions {
-        strict_protocol,
-        ..options(ProtocolChoice::Revision(revision))
-    }
+    let mut options = options(ProtocolChoice::Revision(revision));
+    options.strict_protocol = strict_protocol;
+    options
 }
 
 #[tokio::test]

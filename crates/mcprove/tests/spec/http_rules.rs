@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcprove_client::session::{ProtocolChoice, Request, SessionOptions};
+use mcprove_client::session::{ProtocolChoice, Request};
 use mcprove_trace::ErrorCategory;
 use mcprove_trace::protocol::{Era, Revision};
 use serde_json::json;
@@ -235,10 +235,7 @@ async fn a_call_is_cancelled_by_its_stream_or_by_a_notification() {
 async fn calls_that_were_given_up_leave_room_for_others() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let server = hanging().await;
-        let options = SessionOptions {
-            max_connections: 2,
-            ..options(ProtocolChoice::Revision(revision))
-        };
+        let options = options(ProtocolChoice::Revision(revision)).with_max_connections(2);
         let session = server.connect(options).await.unwrap();
         let hang = Request::tool("hang", &json!({})).timeout(Duration::from_millis(50));
         for _ in 0..5 {

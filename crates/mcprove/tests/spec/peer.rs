@@ -77,10 +77,7 @@ pub async fn eventually<T>(what: &str, condition: impl Fn() -> Option<T>) -> T {
 }
 
 pub fn options(protocol: ProtocolChoice) -> SessionOptions {
-    SessionOptions {
-        protocol,
-        ..SessionOptions::default()
-    }
+    SessionOptions::default().with_protocol(protocol)
 }
 
 /// Connects to a server that does `behaviour` with every message.

@@ -98,7 +98,7 @@ pub enum BreakingKind {
 
 /// Where and how a server stops coping.
 #[sparse(marked)]
-#[data]
+#[data(open)]
 pub struct BreakingPoint {
     /// Concurrent clients of the step that broke.
     pub concurrent: u32,

@@ -22,7 +22,7 @@ const CALLS_FOR_CAPACITY: u64 = 5;
 const ONE_AT_A_TIME: f64 = 1.5;
 
 /// How one call of the probe ended.
-#[data(Copy, Eq, Hash)]
+#[data(open, Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CallOutcome {
     /// Answered within the hang threshold.
@@ -38,7 +38,7 @@ pub enum CallOutcome {
 }
 
 /// How far the probe came.
-#[data(Copy, Eq, Hash)]
+#[data(open, Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ProbeOutcome {
     /// The server did not come up.
@@ -50,7 +50,7 @@ pub enum ProbeOutcome {
 }
 
 /// What the probe says.
-#[data(Copy, Eq, Hash)]
+#[data(open, Copy, Eq, Hash)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ProbeSeverity {
     /// Calls are never answered, or nothing works at all.
@@ -76,8 +76,7 @@ pub struct ProbedCall {
 }
 
 /// The result of a deadlock probe.
-#[data]
-#[non_exhaustive]
+#[data(open)]
 pub struct DeadlockReport {
     /// How far the probe came.
     pub outcome: ProbeOutcome,

@@ -41,7 +41,7 @@ pub struct MixInput {
 }
 
 /// The medians of a mix, in milliseconds, over the samples that are finite.
-#[data]
+#[data(open)]
 pub struct HeadOfLineReport {
     /// Median of the fast tool alone.
     pub fast_alone_p50: Option<f64>,

@@ -43,7 +43,7 @@ pub struct CallerReplies {
 
 /// Replies alone against replies at once.
 #[sparse(marked)]
-#[data(Eq)]
+#[data(open, Eq)]
 pub struct RaceReport {
     /// What the replies say.
     pub outcome: RaceOutcome,

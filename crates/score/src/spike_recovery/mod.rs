@@ -104,7 +104,7 @@ pub enum Aftermath {
 }
 
 /// What a burst did to a server.
-#[data]
+#[data(open)]
 pub struct SpikeReport {
     /// Before the burst.
     pub baseline: PhaseCalls,

@@ -101,7 +101,7 @@ pub struct Measured {
 
 /// A limit that was not kept.
 #[sparse]
-#[data(Eq)]
+#[data(open, Eq)]
 pub struct ThresholdViolation {
     /// What the limit is on.
     pub metric: ThresholdKind,

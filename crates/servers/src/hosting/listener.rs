@@ -1,6 +1,6 @@
 //! Listening on the network: one accept loop for all transports, and the handle on it.
 
-use mcprove_settings::message::{Message, UserError};
+use mcprove_settings::message::Message;
 use mcprove_settings::own_limits::LimitWatch;
 use mcprove_trace::guarded::{Guarded, UNREAD_TIME_MAX};
 use tokio::net::TcpListener;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use hyper::header::{HOST, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
-use mcprove_settings::message::{assignment, sentence};
+use mcprove_settings::message::assignment;
 
 use crate::prelude::*;
 

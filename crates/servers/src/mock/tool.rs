@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use mcprove_arguments::{self as arguments, SchemaCheck};
 use mcprove_trace::panic_guard::contain_call;
 
+use mcprove_settings::message::Message;
+
 use crate::prelude::*;
 
 /// How many problems of arguments one answer names.
@@ -20,6 +22,15 @@ pub enum MockError {
     /// Two tools have the same name.
     #[error("two tools are called {0:?}")]
     SameTool(String),
+}
+
+impl UserError for MockError {
+    fn hint(&self) -> Message {
+        match self {
+            Self::Schema(_) => "correct the schema, or leave it out".into(),
+            Self::SameTool(_) => "rename one of them, or give one tool several rules".into(),
+        }
+    }
 }
 
 pub struct Tool {

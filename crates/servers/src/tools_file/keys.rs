@@ -73,7 +73,7 @@ pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Tools file",
-        "description": "What `mcprove mock` serves, in YAML, JSON or TOML.",
+        "description": "What a mock serves, in YAML, JSON or TOML.",
         "anyOf": [
             file,
             {

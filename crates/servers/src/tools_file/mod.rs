@@ -10,7 +10,6 @@ mod recorded;
 mod table;
 mod tool;
 
-use mcprove_settings::message::sentence;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -28,7 +27,12 @@ pub const RECORDING_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
     when_missing: || "check the path of the tools file".into(),
-    when_too_large: || sentence!("is it a tools file at all? `mcprove schema mock` describes one"),
+    when_too_large: || {
+        sentence!(
+            "is it a tools file at all?{}",
+            command(" ", "schema mock", " describes one")
+        )
+    },
 };
 
 /// The most items that a page of a list may have.
@@ -171,7 +175,7 @@ fn read_file(reader: &mut Reader<'_>, root: &Node) -> Option<MockSpec> {
 fn read_recorded_list(reader: &mut Reader<'_>, result: &Node) -> MockSpec {
     let Some(field) = result.get("tools") else {
         let message = "the recorded result has no `tools`";
-        let hint = "record the answer to tools/list, or a whole session with `mcprove proxy`";
+        let hint = "record the answer to tools/list, or a whole session with a proxy";
         reader.problem(&result.span, message, hint);
         return MockSpec::default();
     };

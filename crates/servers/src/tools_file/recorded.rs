@@ -37,7 +37,7 @@ pub fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
     let mut session = Session::default();
     for (line, text) in lines(text) {
         let record = TraceRecord::parse(text).map_err(|error| {
-            let hint = "a recording is as `mcprove proxy` and `mcprove run` write it";
+            let hint = "a recording is as a proxy and a run write it";
             ConfigErrors::of(ConfigError {
                 place: Some(Place { line, column: 1 }),
                 ..ConfigError::of_file(file, error.to_string(), hint)
@@ -111,7 +111,7 @@ impl Session {
         let warnings = warnings.map(|(count, what)| Warning {
             place: file.to_owned(),
             message: format!(
-                "{count} {what} were recorded in part only, so those calls are not answered as they were; a recording of `mcprove proxy` keeps up to 1 MiB of each"
+                "{count} {what} were recorded in part only, so those calls are not answered as they were; a recording of a proxy keeps up to 1 MiB of each"
             )
             .into(),
             is_besides: false,

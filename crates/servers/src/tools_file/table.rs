@@ -145,7 +145,7 @@ impl<'n> Table<'n> {
         };
         if !is_fit {
             let expected = format!("a {}", form.words);
-            reader.wrong(field, &expected, "see `mcprove schema mock`");
+            reader.wrong(field, &expected, command("see ", "schema mock", ""));
             return None;
         }
         json(reader, &field.value)

@@ -62,7 +62,12 @@ pub fn parse_yaml(text: &str, file: &str, folder: &Path) -> Result<SuitePlan, Co
 
 /// What to say of a file that cannot be read.
 const WANTED: Wanted = Wanted {
-    when_missing: || sentence!("check the path; `mcprove init` writes a first suite"),
+    when_missing: || {
+        sentence!(
+            "check the path{}",
+            command("; ", "init", " writes a first suite")
+        )
+    },
     when_too_large: || "is it a suite at all? split it into several if it is".into(),
 };
 

@@ -2,7 +2,7 @@
 
 use mcprove_arguments as arguments;
 use mcprove_check::health::{ProbeError, Progress};
-use mcprove_check::negative_path::{Examination, Sessions, Subject, Verdict, examine};
+use mcprove_check::negative_path::{Examination, RequestOutcome, Sessions, Subject, examine};
 use mcprove_check::pulse::AfterAnswer;
 use mcprove_check::tool_result::Fault;
 use mcprove_score::gate::{Matcher, judge};
@@ -218,14 +218,14 @@ impl Visit<'_> {
             timeout: self.options.probe_timeout,
         };
         for report in examine(&examination, self).await.probes {
-            match report.verdict {
-                Verdict::Passed => explored.checks.push(report.probe),
-                Verdict::Failed(_) => explored.findings.push(Finding {
+            match report.outcome {
+                RequestOutcome::Passed => explored.checks.push(report.probe),
+                RequestOutcome::Failed(_) => explored.findings.push(Finding {
                     tool: explored.name.clone(),
                     probe: report.probe,
                     message: report.unquoted.unwrap_or_default(),
                 }),
-                Verdict::Skipped(_) | Verdict::Undone(_) => {}
+                RequestOutcome::Skipped(_) | RequestOutcome::Undone(_) => {}
             }
         }
     }

@@ -13,10 +13,7 @@ use crate::plan::SuitePlan;
 fn options() -> DraftOptions {
     let timeout = Duration::from_secs(20);
     DraftOptions {
-        session: SessionOptions {
-            call_timeout: Some(timeout),
-            ..SessionOptions::default()
-        },
+        session: SessionOptions::default().with_call_timeout(timeout),
         accepts_requests: false,
         probe_timeout: timeout,
         place: Place::Suite,

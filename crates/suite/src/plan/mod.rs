@@ -91,7 +91,10 @@ pub(crate) fn mock(
     Mock::new(spec, options).map_err(|error| {
         Diagnostic::new(
             format!("the mock {name:?} cannot be made: {error}"),
-            "check the file of its tools with `mcprove validate`",
+            sentence!(
+                "check the file of its tools{}",
+                command(" with ", "validate", "")
+            ),
         )
     })
 }

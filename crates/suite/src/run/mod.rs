@@ -36,6 +36,7 @@ pub use selection::{Chosen, Filter, Selection, SelectionError, Shard, TagRule};
 
 /// How suites are run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SuiteOptions {
     /// How many tests run at once, where their servers allow it.
     pub jobs: usize,
@@ -73,6 +74,36 @@ impl Default for SuiteOptions {
             supervisor: None,
             stop: Stop::new(),
         }
+    }
+}
+
+impl SuiteOptions {
+    /// How many tests run at once, where their servers allow it.
+    #[must_use]
+    pub const fn with_jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
+    /// The seed of every random choice.
+    #[must_use]
+    pub const fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Where loads and traces are written.
+    #[must_use]
+    pub fn with_output_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.output_dir = folder.into();
+        self
+    }
+
+    /// Breaks the run off when it is requested.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
     }
 }
 

@@ -9,7 +9,7 @@ pub const SUITE_REPORT_FORMAT: &str = "suite-report.v1";
 
 /// The outcome of all tests that were chosen. A replay of a recording gives the same, byte for byte.
 #[sparse]
-#[data]
+#[data(open)]
 #[schemars(title = "suite-report.v1")]
 pub struct SuiteReport {
     /// The format, `suite-report.v1`.

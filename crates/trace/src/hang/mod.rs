@@ -208,7 +208,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// How much of a server is stuck.
-#[choice(Copy, Eq, PartialOrd, Ord, Hash)]
+#[choice(open, Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum DeadlockKind {
     /// The tool is stuck; the server still answers.
     ToolStuck,

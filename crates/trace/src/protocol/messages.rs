@@ -159,7 +159,8 @@ impl Tool {
 }
 
 /// A JSON-RPC error.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[error("JSON-RPC error {code}: {message}")]
 pub struct RpcError {
     /// The code.
     pub code: i64,
@@ -181,6 +182,12 @@ pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 pub const METHOD_NOT_FOUND: i64 = -32601;
 /// The JSON-RPC error for parameters that do not fit.
 pub const INVALID_PARAMS: i64 = -32602;
+
+impl UserError for RpcError {
+    fn hint(&self) -> Message {
+        ErrorCategory::from_code(self.code).hint()
+    }
+}
 
 impl RpcError {
     /// Whether only a server of the stateless era answers like this.

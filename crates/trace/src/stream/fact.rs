@@ -58,6 +58,12 @@ pub struct FactError {
     pub reason: String,
 }
 
+impl UserError for FactError {
+    fn hint(&self) -> Message {
+        "read the trace with the version that wrote it; one that was edited by hand must be made again".into()
+    }
+}
+
 impl Metrics {
     /// The facts of one type, in order of time.
     pub fn facts<F: Fact>(&self) -> FactResult<Vec<F>> {

@@ -87,7 +87,7 @@ pub struct Note {
 
 /// One of the slowest calls.
 #[sparse]
-#[data]
+#[data(open)]
 pub struct SlowCall {
     /// The tool.
     pub tool: String,

@@ -66,6 +66,12 @@ pub struct SinkError {
     pub events: u64,
 }
 
+impl UserError for SinkError {
+    fn hint(&self) -> Message {
+        "what the sink got before is kept; for a file, check its permissions and the space on the disk".into()
+    }
+}
+
 /// The sinks that failed, each once, with all events that it did not take.
 #[derive(Default)]
 struct Failures {

@@ -1,6 +1,6 @@
 //! Sending a recorded request again.
 
-use mcprove_settings::message::{Message, UserError};
+use mcprove_settings::message::{Message, UserError, command_or, sentence};
 use mcprove_settings::quantity::as_milliseconds;
 use mcprove_trace::protocol::RpcError;
 
@@ -65,13 +65,13 @@ pub enum ReplayError {
 
 impl UserError for ReplayError {
     fn hint(&self) -> Message {
-        let hint = match self {
-            Self::Cut(_) => "choose a row with smaller parameters",
-            Self::NoRequest { .. } => {
-                "choose a row that is a call: `mcprove lab audit FILE` lists the rows"
-            }
-        };
-        hint.into()
+        match self {
+            Self::Cut(_) => "choose a row with smaller parameters".into(),
+            Self::NoRequest { .. } => sentence!(
+                "choose a row that is a call: {} lists the rows",
+                command_or("lab audit FILE", "AuditReader")
+            ),
+        }
     }
 }
 

@@ -86,7 +86,8 @@ impl UserError for CompareError {
         match self {
             Self::NoRun { .. } => {
                 sentence!(
-                    "give the directory of a run, or one that holds several; `mcprove runs` lists them"
+                    "give the directory of a run, or one that holds several; {} lists them",
+                    command_or("runs", "mcprove::list_runs")
                 )
             }
             Self::Io { .. } => "check the path and its permissions".into(),
@@ -173,7 +174,7 @@ pub struct FailedRun {
 
 /// The comparison of two sets of runs. Serialised it is of the format `comparison.v1`.
 #[sparse]
-#[data]
+#[data(open)]
 pub struct ComparisonReport {
     /// The format: `comparison.v1`.
     pub schema: String,

@@ -34,6 +34,7 @@ impl UserError for RecomputeError {
 
 /// A report, and where it comes from.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Recomputed {
     /// The report.
     pub report: Report,

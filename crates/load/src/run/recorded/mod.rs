@@ -14,9 +14,8 @@ pub struct RecordingError(#[from] TraceReadError);
 
 impl UserError for RecordingError {
     fn hint(&self) -> Message {
-        self.0.hint(
-            "give a recording of `mcprove proxy`, a log of `mcprove mock`, or the directory of a run",
-        )
+        self.0
+            .hint("give a recording of a proxy, a log of a mock, or the directory of a run")
     }
 }
 

@@ -17,6 +17,7 @@ use mcprove_trace::stream::new_histogram;
     description = "Latency of a group of calls, in milliseconds."
 )]
 #[serde(into = "LatencyFile", try_from = "LatencyFile")]
+#[non_exhaustive]
 pub struct LatencyStats {
     /// Everything that was measured, in nanoseconds.
     pub histogram: Histogram<u64>,

@@ -26,7 +26,7 @@ pub enum RunOutcome {
 }
 
 /// Who was tested.
-#[data(Default, Eq)]
+#[data(open, Default, Eq)]
 pub struct ServerInfo {
     /// The command or address.
     pub target: String,
@@ -41,7 +41,7 @@ pub struct ServerInfo {
 }
 
 /// How many calls there were, warm-up excluded.
-#[data(Default)]
+#[data(open, Default)]
 pub struct ThroughputStats {
     /// Calls that ended, in whatever way.
     pub total_requests: u64,
@@ -70,7 +70,7 @@ pub struct Interval {
 
 /// How many calls failed, and why.
 #[sparse]
-#[data(Default, Eq)]
+#[data(open, Default, Eq)]
 pub struct ErrorStats {
     /// Failed calls, and sessions or starts that failed.
     pub total: u64,
@@ -106,7 +106,7 @@ impl ErrorStats {
 
 /// What the server's processes used; all zero where they could not be looked at.
 #[sparse]
-#[data(Default)]
+#[data(open, Default)]
 pub struct ProcessStats {
     /// The most resident memory of the whole process tree.
     pub peak_rss_mb: f64,
@@ -125,8 +125,7 @@ pub struct ProcessStats {
 }
 
 /// One tool's share of the run.
-#[data]
-#[non_exhaustive]
+#[data(open)]
 pub struct ToolReport {
     /// Calls that ended.
     pub count: u64,
@@ -139,8 +138,7 @@ pub struct ToolReport {
 /// One phase of the load: a step of a ramp, the burst of a spike.
 #[sparse]
 #[in_seconds]
-#[data]
-#[non_exhaustive]
+#[data(open)]
 pub struct PhaseReport {
     /// Its name.
     pub name: String,
@@ -167,7 +165,7 @@ pub struct PhaseReport {
 /// What injected faults did. The calls that they struck are in no other number of the report: these are
 /// of calls that met no fault, or failed as it cannot make them, and so are the limits.
 #[sparse]
-#[data(Default)]
+#[data(open, Default)]
 pub struct FaultsReport {
     /// Calls that a fault struck.
     pub calls_struck: u64,

@@ -147,10 +147,7 @@ impl Job {
 }
 
 async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
-    let session = SessionOptions {
-        call_timeout: Some(CALL_TIMEOUT),
-        ..SessionOptions::default()
-    };
+    let session = SessionOptions::default().with_call_timeout(CALL_TIMEOUT);
     let options = ProbeOptions {
         session,
         ..ProbeOptions::default()
@@ -164,5 +161,5 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
         std::future::pending(),
     )
     .await?;
-    Ok((report.passed, probe_document(&report).terminal(style)))
+    Ok((report.passed(), probe_document(&report).terminal(style)))
 }

@@ -1,6 +1,6 @@
 //! `mcprove probe`.
 
-use mcprove_check::health::{ProbeOutcome, Progress};
+use mcprove_check::health::{HealthOutcome, Progress};
 use mcprove_trace::stream::TraceFile;
 
 use crate::prelude::*;
@@ -55,10 +55,10 @@ pub async fn run(arguments: &Arguments) -> Result {
     let report = redactor.report(&report)?.unwrap_or(report);
     reports.show(&probe_document(&report), &json(&report)?);
     Ok(match report.outcome {
-        ProbeOutcome::Passed => ExitCode::Passed,
-        ProbeOutcome::Interrupted => ExitCode::Interrupted,
-        ProbeOutcome::Failed => ExitCode::Finding,
-        ProbeOutcome::Inconclusive => ExitCode::Inconclusive,
+        HealthOutcome::Passed => ExitCode::Passed,
+        HealthOutcome::Interrupted => ExitCode::Interrupted,
+        HealthOutcome::Failed => ExitCode::Finding,
+        HealthOutcome::Inconclusive => ExitCode::Inconclusive,
     })
 }
 

@@ -238,7 +238,7 @@ fn unknown_end(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
             RECOVERED,
             "the trace does not say why the run ended",
             sentence!(
-                "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by `mcprove mock` or `mcprove proxy`)"
+                "add conversation.stop_reason to the run: completed, turn_budget, token_budget, tool_call_budget, time_budget or error; a recording needs none where a fault struck (by a mock or a proxy)"
             ),
         )),
         Some(StopReason::Completed) if recovery.recovered.is_none() => Some(ScoreError::new(

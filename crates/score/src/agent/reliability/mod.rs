@@ -266,25 +266,32 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum ReliabilityError {
     /// The confidence is none of those with a known critical value.
-    #[error("a confidence of {0} percent is not supported; take 90, 95 or 99")]
+    #[error("a confidence of {0} percent is not supported")]
     Confidence(u32),
     /// The half-width is not between 0 and 1, or so small that no number of runs reaches it.
     #[error("{}", explain(*.0))]
     HalfWidth(f64),
     /// There are no runs.
-    #[error("no runs say nothing; take at least one")]
+    #[error("no runs say nothing")]
     NoRuns,
 }
 
 fn explain(half_width: f64) -> String {
     if half_width > 0.0 && half_width < 1.0 {
-        format!(
-            "a half-width of {half_width} takes more runs than can be counted; take a larger one, such as 0.05"
-        )
+        format!("a half-width of {half_width} takes more runs than can be counted")
     } else {
-        format!(
-            "the half-width must be between 0 and 1, and is {half_width}; 0.05 is five percent to either side"
-        )
+        format!("the half-width must be between 0 and 1, and is {half_width}")
+    }
+}
+
+impl UserError for ReliabilityError {
+    fn hint(&self) -> Message {
+        match self {
+            Self::Confidence(_) => "use 90, 95 or 99",
+            Self::HalfWidth(_) => "0.05 is five percent to either side",
+            Self::NoRuns => "use at least one",
+        }
+        .into()
     }
 }
 

@@ -158,9 +158,14 @@ impl TrajectoryError {
             ),
         }
     }
+}
 
-    /// What to try.
-    pub fn hint(&self) -> Message {
+impl UserError for TrajectoryError {
+    fn text(&self) -> Message {
+        self.message()
+    }
+
+    fn hint(&self) -> Message {
         match self {
             Self::Malformed { hint, .. } => hint.clone(),
             Self::Unknown { .. } => {

@@ -6,6 +6,8 @@
 
 use std::mem;
 
+use mcprove_settings::message::Message;
+
 use crate::prelude::*;
 
 /// The largest answer that arguments can make.
@@ -69,6 +71,12 @@ pub enum TemplateError {
     /// Something else than an argument.
     #[error("`${{{0}}}` is not an argument")]
     NotAnArgument(String),
+}
+
+impl UserError for TemplateError {
+    fn hint(&self) -> Message {
+        sentence!("write {} for the argument NAME", code("${args.NAME}"))
+    }
 }
 
 impl Template {

@@ -154,7 +154,10 @@ async fn list(
             if has_tools || error.code() != Some(METHOD_NOT_FOUND) {
                 return Err(Diagnostic::new(
                     format!("server {server:?} does not list its tools: {error}"),
-                    sentence!("look at the server with `mcprove probe`"),
+                    sentence!(
+                        "look at the server with {}",
+                        command_or("probe", "mcprove::probe")
+                    ),
                 ));
             }
             warnings.push(format!("server {server:?} has no tools"));

@@ -2,7 +2,7 @@
 
 use mcprove_arguments::ArgumentsError;
 use mcprove_check::negative_path::{
-    Examination, NegativePathReport, Sessions, Subject, SubjectError, Verdict, examine,
+    Examination, NegativePathReport, RequestOutcome, Sessions, Subject, SubjectError, examine,
 };
 use mcprove_score::gate::judge as hold;
 
@@ -139,17 +139,18 @@ fn gate(
     report.notes.extend(notes);
     for probe in &probes.probes {
         let name = probe.probe.name();
-        match &probe.verdict {
-            Verdict::Passed | Verdict::Skipped(_) => {}
-            Verdict::Undone(reason) => {
+        match &probe.outcome {
+            RequestOutcome::Passed | RequestOutcome::Skipped(_) => {}
+            RequestOutcome::Undone(reason) => {
                 let reason = format!("{name} could not be made: {reason}");
                 report.errors.push(inconclusive(&reason));
             }
-            Verdict::Failed(message) if is_replaced => {
+            RequestOutcome::Failed(message) if is_replaced => {
                 report.notes.push(sentence!("negative_path: {message}"));
             }
-            Verdict::Failed(message) => {
-                let (expected, found) = probe.breach.map(|it| (it.expected, it.found)).unzip();
+            RequestOutcome::Failed(message) => {
+                let breach = probe.breach.as_ref();
+                let (expected, found) = breach.map(|it| (&*it.expected, &*it.found)).unzip();
                 report.failures.push(GateFailure {
                     place: Some(format!("negative_path.{name}")),
                     ..gate_failure(GATE, expected, found, message.clone())
@@ -180,7 +181,7 @@ fn gate(
 fn skipped(probes: &NegativePathReport) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for probe in &probes.probes {
-        if let Verdict::Skipped(reason) = &probe.verdict {
+        if let RequestOutcome::Skipped(reason) = &probe.outcome {
             let name = probe.probe.name();
             match reasons.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, names)) => names.push(name),

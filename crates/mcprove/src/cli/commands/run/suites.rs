@@ -211,20 +211,17 @@ fn output_dir(arguments: &Arguments) -> PathBuf {
 
 fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(SuiteOptions {
-        jobs: arguments
-            .suite
-            .jobs
-            .map_or_else(|| cores().max(JOBS_MIN), usize::from),
-        cassettes: arguments.suite.cassettes(),
-        environment: Environment::of_process(),
-        seed: arguments.load.seed()?.unwrap_or_default(),
-        output_dir: output_dir(arguments),
-        is_output_dir_given: arguments.output.out().is_some(),
-        proxy_program: std::env::current_exe().ok(),
-        supervisor: supervisor(),
-        stop: stop.clone(),
-    })
+    let jobs = arguments.suite.jobs;
+    let mut options = SuiteOptions::default()
+        .with_jobs(jobs.map_or_else(|| cores().max(JOBS_MIN), usize::from))
+        .with_seed(arguments.load.seed()?.unwrap_or_default())
+        .with_output_dir(output_dir(arguments))
+        .with_stop(stop.clone());
+    options.cassettes = arguments.suite.cassettes();
+    options.is_output_dir_given = arguments.output.out().is_some();
+    options.proxy_program = std::env::current_exe().ok();
+    options.supervisor = supervisor();
+    Ok(options)
 }
 
 /// The tests that are chosen.

@@ -1,6 +1,6 @@
 //! One row wholly, two against each other, or one sent again.
 
-use mcprove::SessionCaller;
+use mcprove::lab::SessionCaller;
 use mcprove_client::session::Session;
 use mcprove_lab::audit::{COLUMNS, Replay};
 use mcprove_lab::report::{audit_comparison_document, audit_replay_document, audit_row_document};
