@@ -118,69 +118,49 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             ));
         }
     };
+    let files_with = |is_meant: &dyn Fn(&str, &Names) -> bool| -> Vec<String> {
+        let meant = files.iter().filter(|(name, names)| is_meant(name, names));
+        meant.map(|(name, _)| name.clone()).collect()
+    };
+    let texts_outside = |is_meant: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
+        let outside = files.iter().filter(|(name, _)| !name.starts_with(PROGRAM));
+        let texts = outside.flat_map(|(name, names)| names.texts.iter().map(move |it| (name, it)));
+        let meant = texts.filter(|(name, text)| is_meant(name, text));
+        meant
+            .map(|(name, text)| format!("{name}: {text:?}"))
+            .collect()
+    };
     for (setting, limit) in SETTINGS {
-        let naming = files
-            .iter()
-            .filter(|(_, names)| names.words.contains(setting));
-        let naming: Vec<String> = naming.map(|(name, _)| name.clone()).collect();
+        let naming = files_with(&|_, names| names.words.contains(setting));
         hold(&format!("files that name `{setting}`"), limit, &naming);
     }
     for (kind, limit) in VARIANTS {
-        let naming = files.iter().filter(|(_, names)| names.kinds.contains(kind));
-        let naming: Vec<String> = naming.map(|(name, _)| name.clone()).collect();
+        let naming = files_with(&|_, names| names.kinds.contains(kind));
         hold(&format!("files with `{kind}::`"), limit, &naming);
     }
-    let outside = files.iter().filter(|(name, _)| !name.starts_with(PROGRAM));
-    let naming: Vec<String> = outside
-        .flat_map(|(name, names)| {
-            let is_other = |text: &&String| OTHER_FLAGS.contains(&(name.as_str(), text.as_str()));
-            let texts = names.texts.iter().filter(|text| names_a_flag(text, &flags));
-            let texts = texts.filter(move |text| !is_other(text));
-            texts.map(move |text| format!("{name}: {text:?}"))
-        })
-        .collect();
     hold(
         "texts outside of the program with a flag",
         FLAG_TEXTS_MAX,
-        &naming,
+        &texts_outside(&|name, text| {
+            names_a_flag(text, &flags) && !OTHER_FLAGS.contains(&(name, text))
+        }),
     );
-    let outside = files.iter().filter(|(name, _)| !name.starts_with(PROGRAM));
-    let naming: Vec<String> = outside
-        .filter(|(name, _)| name != OTHER_COMMANDS)
-        .flat_map(|(name, names)| {
-            let texts = names.texts.iter().filter(|text| names_a_command(text));
-            texts.map(move |text| format!("{name}: {text:?}"))
-        })
-        .collect();
     hold(
         "texts outside of the program with a command; use `command` of crates/settings/src/message.rs",
         COMMAND_TEXTS_MAX,
-        &naming,
+        &texts_outside(&|name, text| name != OTHER_COMMANDS && names_a_command(text)),
     );
-    let looking: Vec<String> = files
-        .iter()
-        .filter(|(name, names)| {
-            names.has_backtick
-                && !BACKTICKS.contains(&name.as_str())
-                && !RENDERERS.iter().any(|folder| name.starts_with(folder))
-        })
-        .map(|(name, _)| name.clone())
-        .collect();
+    let looking = files_with(&|name, names| {
+        names.has_backtick
+            && !BACKTICKS.contains(&name)
+            && !RENDERERS.iter().any(|folder| name.starts_with(folder))
+    });
     hold("files that look for a backtick", 0, &looking);
-    let searching: Vec<String> = files
-        .iter()
-        .filter(|(_, names)| names.searches_sentence)
-        .map(|(name, _)| name.clone())
-        .collect();
+    let searching = files_with(&|_, names| names.searches_sentence);
     hold("files that search a sentence of ours", 0, &searching);
-    let reading: Vec<String> = files
-        .iter()
-        .filter(|(name, names)| {
-            names.words.contains("rendered")
-                && !READERS.iter().any(|folder| name.starts_with(folder))
-        })
-        .map(|(name, _)| name.clone())
-        .collect();
+    let reading = files_with(&|name, names| {
+        names.words.contains("rendered") && !READERS.iter().any(|folder| name.starts_with(folder))
+    });
     hold("files that read a sentence", PLAIN_TEXTS_MAX, &reading);
     hold(
         "types that the library returns and has no name for",

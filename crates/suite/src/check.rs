@@ -178,8 +178,9 @@ impl CheckedFile {
         let valid = Finding::new(Tone::Good, "ok", self.summary());
         let problems = self.problems.iter().map(|problem| {
             let place = [problem.line, problem.column].into_iter().flatten();
-            let place: String = place.map(|number| format!(":{number}")).collect();
-            Finding::new(Tone::Bad, "error", format!("{}{place}", problem.file))
+            let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
+            let place = format!("{}{}", problem.file, place.concat());
+            Finding::new(Tone::Bad, "error", place)
                 .line(problem.message.as_str())
                 .hint(problem.hint.as_ref())
         });

@@ -36,7 +36,7 @@ fn failure(target: &str, run: Option<usize>, message: &str) -> GateFailure {
         actual: json!(0),
         message: message.to_owned().into(),
         run,
-        gate: None,
+        ..GateFailure::default()
     }
 }
 

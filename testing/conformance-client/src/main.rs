@@ -8,7 +8,6 @@
 mod scenario;
 
 use std::env;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -45,11 +44,8 @@ async fn run() -> anyhow::Result<()> {
     };
 
     let server = Server::http(url);
-    let options = SessionOptions {
-        protocol,
-        responder: Arc::new(Accept),
-        ..SessionOptions::default()
-    };
+    let mut options = SessionOptions::default().with_responder(Accept);
+    options.protocol = protocol;
     let session =
         Session::connect_recorded(&server, options, EventStream::unobserved().recorder()).await?;
     eprintln!("{name}: speaking {} with {url}", session.facts().revision);

@@ -184,7 +184,7 @@ pub fn outcome(tool: &ToolHealth) -> String {
         (ToolOutcome::Hang, _) => "hang".into(),
         (ToolOutcome::Skipped, _) => "skipped".into(),
         (ToolOutcome::Error, Some(category)) => category.to_string(),
-        (ToolOutcome::Error, None) => "error".into(),
+        _ => "error".into(),
     }
 }
 

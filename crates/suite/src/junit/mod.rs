@@ -129,9 +129,10 @@ fn failed(failure: &GateFailure, message: &Message) -> Problem {
         hint,
         ..
     } = failure;
-    let hint = match hint.is_empty() {
-        true => String::new(),
-        false => format!("\nhint: {}", hint.rendered()),
+    let hint = if hint.is_empty() {
+        String::new()
+    } else {
+        format!("\nhint: {}", hint.rendered())
     };
     let place = place.as_ref().map(|place| format!("\nat: {place}"));
     let place = place.unwrap_or_default();

@@ -83,7 +83,7 @@ fn what_does_not() {
         actual: json!(["<x>"]),
         message: message.to_owned().into(),
         run,
-        gate: None,
+        ..GateFailure::default()
     };
     let text = junit(
         vec![
