@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use mcprove_settings::message::UserError as _;
 use mcprove_trace::{BoxFuture, Execution, Heard};
 use proptest::prelude::*;
 use serde_json::{Value, json};
