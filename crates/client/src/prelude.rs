@@ -15,7 +15,7 @@ pub use bytes::{Bytes, BytesMut};
 pub use mcprove_settings::secret::{redact_text, redact_urls};
 pub use mcprove_settings::text::shorten_bytes;
 pub use mcprove_trace::Strike;
-pub use mcprove_trace::hang::{HangLimits, HungMark, Progress, ToolProgress};
+pub use mcprove_trace::hang::{HangLimits, HungMark, LostTime, Progress, ToolProgress};
 pub use mcprove_trace::panic_guard::contain_call;
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::protocol::{self, *};

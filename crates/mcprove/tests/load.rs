@@ -7,6 +7,8 @@
 mod growth;
 #[path = "load/matrix.rs"]
 mod matrix;
+#[path = "load/noise.rs"]
+mod noise;
 #[path = "load/real.rs"]
 mod real;
 #[path = "load/starts.rs"]

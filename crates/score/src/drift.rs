@@ -6,8 +6,9 @@
 //! before, unless the machine is known to have been quiet: a neighbour that starts a job makes a step. A slope over the
 //! limit that is less sure than that is inconclusive, and so are fewer than five intervals.
 
+use crate::machine::Machine;
 use crate::prelude::*;
-use crate::throughput_drift::{Machine, is_gradual, quarters};
+use crate::throughput_drift::{is_gradual, quarters};
 
 /// The mean latency over a run.
 #[data(open)]

@@ -11,7 +11,7 @@
 //! | growing or slowing | [`growth`]: does it still grow?; [`leak`]: memory; [`resource_leak`]: descriptors, threads, processes; [`drift`]: latency over time; [`throughput_drift`]: calls per second over time; [`sessions`]: what sessions leave behind; [`cold_start`]: the first call |
 //! | wrong or broken | [`race`]: different replies at once; [`fuzz`]: bad input; [`violations`]: what the protocol does not allow; [`breaking_point`]: too many clients; [`spike_recovery`]: after a burst; [`fault_impact`]: around an injected fault |
 //! | agents | [`agent`]: what an agent's runs amount to, one metric each; [`gate`]: what they are held to; [`eval`]: the same functions under the names that embedders know |
-//! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`grade`]: letters; [`interpret`]: what it means, in words |
+//! | the whole run | [`coverage`]: tools exercised; [`threshold`]: limits kept; [`generator`]: were we the limit?; [`machine`]: was it others?; [`grade`]: letters; [`interpret`]: what it means, in words |
 
 #[cfg_attr(not(feature = "eval"), expect(unused_imports))]
 mod prelude;
@@ -54,6 +54,7 @@ pub mod coverage;
 pub mod generator;
 pub mod grade;
 pub mod interpret;
+pub mod machine;
 pub mod threshold;
 
 #[cfg(feature = "eval")]

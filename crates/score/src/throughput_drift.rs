@@ -10,9 +10,11 @@
 //! - the machine is known to have been quiet ([`Machine::Quiet`]);
 //! - each call takes at least twice the CPU time that it took at the start, and that is half of the change or more: the
 //!   server's own work;
-//! - the intervals are even, and each quarter is slower than the one before: a job that starts makes a step.
+//! - the intervals are even, and each quarter is slower than the one before: a job that starts makes a step. On a machine
+//!   that is known to have been busy ([`Machine::Noisy`]) this proves nothing.
 
 use crate::growth::{Progress, amount_until};
+use crate::machine::Machine;
 use crate::prelude::*;
 
 /// Share of the first quarter's speed below which the last is a finding, and a warning.
@@ -22,6 +24,8 @@ pub const WARNING_SHARE: f64 = 0.7;
 pub const INTERVALS_MIN: usize = 8;
 /// Growth of the CPU time of a call that only the server can cause.
 pub const OWN_WORK_MIN: f64 = 2.0;
+/// The part of the change that it must be.
+const OWN_WORK_PART: f64 = 0.5;
 /// How far intervals may lie from the middle between their neighbours on a machine that is quiet enough.
 pub const NOISE_MAX: f64 = 0.2;
 /// Each quarter of a gradual change is worse by so much than the one before.
@@ -30,18 +34,6 @@ const GRADUAL_SHARE: f64 = 0.95;
 const CPU_MIN_US: f64 = 50_000.0;
 /// Latency below which a growth is no matter, in the open model, in milliseconds.
 const LATENCY_GROWTH_MIN_MS: f64 = 1.0;
-
-/// What is known of the machine.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Machine {
-    /// It did nothing else.
-    Quiet,
-    /// Something else was busy, or the load generator was the limit.
-    Noisy,
-    /// Nobody watched it.
-    #[default]
-    Unknown,
-}
 
 /// One interval of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,11 +120,12 @@ pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
     } else {
         WARNING_SHARE
     };
-    let is_own = cpu_per_call_ratio.is_some_and(|ratio| ratio >= OWN_WORK_MIN) || is_even_decline;
+    let has_more_work = cpu_per_call_ratio
+        .is_some_and(|ratio| ratio >= OWN_WORK_MIN && ratio * share >= OWN_WORK_PART);
     let is_certain = match load.machine {
         Machine::Quiet => true,
-        Machine::Noisy => false,
-        Machine::Unknown => is_own,
+        Machine::Noisy => has_more_work,
+        Machine::Unknown => has_more_work || is_even_decline,
     } && speeds.len() >= INTERVALS_MIN
         && better_of_last_quarter(&speeds) < start * f64::midpoint(limit, 1.0);
     Some(ThroughputDriftReport {

@@ -47,6 +47,7 @@ mod child;
 mod error;
 #[cfg(unix)]
 mod family;
+mod machine;
 #[cfg(unix)]
 mod program;
 #[cfg(target_os = "linux")]
@@ -70,6 +71,7 @@ use windows as platform;
 
 pub use child::{Child, Closing, KILL_WAIT, STDERR_WAIT, TERMINATE_WAIT};
 pub use error::SpawnError;
+pub use machine::MachineTimes;
 pub use stderr::{FILE_BYTES_MAX, StderrLog, TAIL_BYTES, Tee};
 pub use supervisor::supervise;
 pub use usage::{UsageMeter, UsageSample, process_cpu_time, process_listening_on, thread_cpu_time};

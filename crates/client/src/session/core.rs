@@ -56,6 +56,8 @@ pub struct State {
 pub struct Waiting {
     pub label: Arc<Label>,
     pub sent: Instant,
+    /// What other work had taken from the server and us until then.
+    pub lost: Duration,
     pub deadline: Option<Instant>,
     /// What the server had answered when the call passed the hang threshold, if it did.
     pub hung: Option<HungMark>,
@@ -102,7 +104,10 @@ impl Core {
         let core = Arc::new(Self {
             channel: OnceLock::new(),
             state: Mutex::new(state),
-            progress: options.progress.clone().unwrap_or_default(),
+            progress: options
+                .progress
+                .clone()
+                .unwrap_or_else(|| Arc::new(Progress::losing(Arc::clone(&options.lost_time)))),
             options,
             recorder,
             watchdog: Arc::default(),
@@ -230,6 +235,7 @@ impl Core {
         let waiting = Waiting {
             label: Arc::clone(label),
             sent: now,
+            lost: self.progress.lost.total(),
             deadline,
             hung: None,
             tool,

@@ -113,7 +113,12 @@ impl Core {
             }
             match watch.end {
                 Some((time, end)) if time <= now => {
-                    let waited = time.saturating_duration_since(waiting.sent);
+                    let mut waited = time.saturating_duration_since(waiting.sent);
+                    // What was lost does not count as waiting for a server that is stuck.
+                    if let (End::Stuck, Some(limits)) = (end, &self.options.hang_limits) {
+                        let lost = self.progress.lost.total().saturating_sub(waiting.lost);
+                        waited = waited.saturating_sub(lost).max(limits.judged_after());
+                    }
                     expired.push((*id, Arc::clone(&waiting.label), end, waited));
                 }
                 _ => {
@@ -176,6 +181,7 @@ impl Core {
         let progress = &self.progress;
         let call = Unanswered {
             sent: progress.time(waiting.sent),
+            lost: waiting.lost,
             place: *place,
             hung: waiting.hung,
         };
@@ -269,5 +275,9 @@ pub async fn watch_deadlines(core: Weak<Core>) {
         drop(strong);
         // Either way there is a reason to look again.
         let _ = tokio::time::timeout_at(until.into(), watchdog.notified()).await;
+        if Instant::now() > until + WATCH_SLICE {
+            // We did not get to run: what arrived meanwhile is to be read first, and what was lost noted.
+            tokio::time::sleep(WATCH_SLICE).await;
+        }
     }
 }

@@ -262,14 +262,32 @@ impl Session {
     }
 
     /// Asks whether the server is alive: `ping`, or `server/discover` in the stateless era. An error is an answer, too:
-    /// not every server knows these methods. So is something broken. Returns how long the answer took.
+    /// not every server knows these methods. So is something broken. Asks several times, and any answer counts; a server
+    /// that was slow to answer calls has as much time as it may be silent. Returns how long the answer took.
     pub async fn check_alive(&self, timeout: Duration) -> Result<Duration, CallError> {
         let method = match self.era() {
             Era::Handshake => "ping",
             Era::Stateless => "server/discover",
         };
         let began = Instant::now();
-        match self.request(&Request::new(method).timeout(timeout)).await {
+        let limits = self.core.options.hang_limits.unwrap_or_default();
+        let silence = self.core.progress.silence_max().min(limits.judged_after());
+        let timeout = timeout.max(silence);
+        let ask = |after: Duration| async move {
+            if !after.is_zero() {
+                tokio::time::sleep(after).await;
+            }
+            let left = timeout.saturating_sub(after);
+            self.request(&Request::new(method).timeout(left)).await
+        };
+        // They end together at the latest.
+        let answered = tokio::select! {
+            biased;
+            first = ask(Duration::ZERO) => first,
+            second = ask(timeout / 3) => second,
+            third = ask(timeout / 3 * 2) => third,
+        };
+        match answered {
             Err(error) if !error.is_answer() => Err(error),
             _ => Ok(began.elapsed()),
         }

@@ -100,6 +100,8 @@ pub struct SessionOptions {
     pub hang_limits: Option<HangLimits>,
     /// What the server has answered to all sessions, where they share a process.
     pub progress: Option<Arc<Progress>>,
+    /// How long other work has kept the server, or us, from running: that time makes no call a stuck one.
+    pub lost_time: Arc<LostTime>,
     /// Who judges the results of tools besides us.
     pub result_check: Option<ResultCheck>,
     /// The largest message accepted.
@@ -140,6 +142,7 @@ impl Default for SessionOptions {
             call_timeout: None,
             hang_limits: None,
             progress: None,
+            lost_time: Arc::default(),
             result_check: None,
             max_frame: MAX_FRAME,
             max_connections: crate::transport::http::MAX_CONNECTIONS,

@@ -12,6 +12,11 @@ const SOON: Duration = Duration::from_millis(300);
 /// A session with a server that writes these lines when a tool is called, with the id of the call for `ID` and the one
 /// after it for `NEXT`.
 async fn saying(lines: &[&str]) -> Session {
+    losing_pings(0, lines).await
+}
+
+/// The same, where the server does not answer the first pings.
+async fn losing_pings(mut lost_pings: u32, lines: &[&str]) -> Session {
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let (theirs, ours) = tokio::io::duplex(64 * 1024);
     let (ours_read, ours_write) = tokio::io::split(ours);
@@ -34,6 +39,10 @@ async fn saying(lines: &[&str]) -> Session {
                         .concat()
                         .replace("ID", &id.to_string())
                         .replace("NEXT", &next)
+                }
+                (Some("ping"), Some(_)) if lost_pings > 0 => {
+                    lost_pings -= 1;
+                    continue;
                 }
                 (Some("ping"), Some(id)) => {
                     format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": {} }))
@@ -62,6 +71,16 @@ async fn outcome(lines: &[&str]) -> (Result<(), ErrorCategory>, Vec<(ViolationKi
 }
 
 const REPLY: &str = r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}"#;
+
+#[tokio::test]
+async fn a_server_is_asked_several_times_whether_it_is_alive() {
+    let patience = Duration::from_secs(6);
+    let session = losing_pings(2, &[]).await;
+    assert!(session.check_alive(patience).await.is_ok());
+    let session = losing_pings(3, &[]).await;
+    let error = session.check_alive(SOON).await.unwrap_err();
+    assert_eq!(error.category(), ErrorCategory::Timeout);
+}
 
 #[tokio::test]
 async fn what_names_no_call_answers_none() {

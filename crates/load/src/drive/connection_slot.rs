@@ -16,8 +16,8 @@ const LOST_CONNECTIONS_MAX: u32 = 20;
 const LOST_CONNECTION_PAUSE: Duration = Duration::from_millis(5);
 /// How often a slot replaces a session whose server no longer answers.
 const WEDGES_MAX: u32 = 3;
-/// How long a server may take to show that it lives.
-const ALIVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a server may take to show that it lives; one that took longer to start, that long.
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A call that never returned, and what that says of the server.
 #[stored]
@@ -214,7 +214,8 @@ impl RunContext {
     /// Finds out what a call that never returned says of the server behind `connection`, and notes it.
     pub async fn note_stuck(&self, connection: &Connection, tool: &str) -> DeadlockKind {
         let session = &connection.session;
-        let answers = session.check_alive(ALIVE_TIMEOUT).await.is_ok();
+        let patience = ALIVE_TIMEOUT.max(session.facts().startup);
+        let answers = session.check_alive(patience).await.is_ok();
         let kind = process_kind(session, answers);
         self.note_deadlock(connection, tool, kind);
         kind

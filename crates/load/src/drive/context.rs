@@ -196,6 +196,9 @@ pub struct PhaseFact {
     /// Whether they are control calls: made alone, to know what a tool does when nothing else happens.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
+    /// Whether it repeats an earlier one because of what was seen in that. Its calls do not count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repetition: bool,
     /// When it began, since the events began.
     pub from: Duration,
     /// When it ended; not known for all.
@@ -572,6 +575,7 @@ impl RunContext {
             rate: None,
             measured,
             control: false,
+            repetition: false,
             from: self.time(Instant::now()),
             until: None,
         }

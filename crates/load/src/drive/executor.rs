@@ -22,6 +22,12 @@ pub type MakeMixes = Box<
         + Send,
 >;
 
+/// The most phases that repeat earlier ones.
+const REPETITIONS_MAX: usize = 2;
+
+/// The schedule with phases at its end that repeat some, by how many calls ended in each.
+pub type Repeat = fn(&Schedule, &[u64]) -> Schedule;
+
 /// How a load ended.
 #[in_seconds]
 #[stored(Copy, Default)]
@@ -48,6 +54,8 @@ pub struct LoadPlan {
     pub mixes: MakeMixes,
     /// The most calls per second of a closed load.
     pub rate_limit: Option<u32>,
+    /// What is repeated at the end of a closed load, because it may have been an accident.
+    pub repeat: Option<Repeat>,
 }
 
 /// Carries out `plan`; events tell its outcome.
@@ -59,7 +67,11 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     context.plan_starts(StartUnit::Session, sessions);
     let (start, started) = watch::channel(None::<Arc<Job>>);
     let mut make_mixes = Some(plan.mixes);
-    let phases = u16::try_from(plan.schedule.phases().len()).unwrap_or(u16::MAX);
+    // On a schedule the pacer knows all rates from the start.
+    let repeat = plan.repeat.filter(|_| load.rate.is_none());
+    let repetitions = repeat.map_or(0, |_| REPETITIONS_MAX);
+    let phases = plan.schedule.phases().len() + repetitions;
+    let phases = u16::try_from(phases).unwrap_or(u16::MAX);
     let duration = plan.schedule.end();
     // One channel per driver in the open model, none in the closed one.
     let capacity = load.rate.map(|_| load.max_in_flight.max(1) as usize);
@@ -96,6 +108,8 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
         limit: plan.rate_limit.and_then(|limit| Pacer::new(limit.into())),
         changed: Notify::new(),
         schedule: plan.schedule,
+        repeat,
+        repetitions: OnceLock::new(),
         mixes: mixes.ok_or_else(|| RunError::Internal("nothing was made ready to call".into()))?,
         began: Instant::now() + START_DELAY,
         next: AtomicU64::default(),
@@ -104,7 +118,7 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
         active_drivers: AtomicU32::new(drivers),
         context: context.clone(),
     });
-    announce(&job);
+    announce(&job, job.schedule.phases(), false);
     arm_faults(&job);
     let pacer = capacity.map(|_| {
         let job = Arc::clone(&job);
@@ -124,11 +138,11 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
 }
 
 /// Notes the phases, and tells the live view when the load ends.
-fn announce(job: &Job) {
+fn announce(job: &Job, phases: &[Phase], repetition: bool) {
     let context = &job.context;
     let began = context.time(job.began);
     let rate = context.scenario.load.rate;
-    for phase in job.schedule.phases() {
+    for phase in phases {
         context.note_phase(&PhaseFact {
             index: phase.index,
             name: phase.name.clone(),
@@ -136,12 +150,14 @@ fn announce(job: &Job) {
             rate: rate.map(|rate| job.schedule.rate_of(phase, rate)),
             measured: phase.measured,
             control: false,
+            repetition,
             from: began + phase.from,
             until: Some(began + phase.until),
         });
     }
     context.recorder.merge();
-    let ends_at = (began + job.schedule.end()).as_millis();
+    let end = phases.last().map_or(Duration::ZERO, |phase| phase.until);
+    let ends_at = (began + end).as_millis();
     let ends_at = u64::try_from(ends_at).unwrap_or(u64::MAX);
     context.gauges.ends_at_ms.store(ends_at, Ordering::Relaxed);
 }
@@ -155,20 +171,32 @@ fn arm_faults(job: &Job) {
     }
 }
 
-/// Moves from phase to phase until the schedule ends or the run is stopped.
+/// Moves from phase to phase until the schedule ends, with what is repeated, or the run is stopped.
 async fn keep_time(job: &Arc<Job>) {
-    for (place, phase) in (0..).zip(job.schedule.phases()) {
+    let phases = job.schedule.phases();
+    let is_whole = keep_phases(job, 0, phases).await;
+    if is_whole && let Some(repetitions) = job.repetitions() {
+        announce(job, repetitions, true);
+        let first = u32::try_from(phases.len()).unwrap_or(OVER);
+        keep_phases(job, first, repetitions).await;
+    }
+    job.end();
+}
+
+/// Moves from phase to phase; whether all of them had their time.
+async fn keep_phases(job: &Job, first: u32, phases: &[Phase]) -> bool {
+    for (place, phase) in (first..).zip(phases) {
         job.enter(place);
         let until = job.began + phase.until;
         tokio::select! {
             () = tokio::time::sleep_until(until.into()) => {}
-            () = job.context.stop.requested(StopLevel::Drain) => break,
-            () = job.over() => break,
+            () = job.context.stop.requested(StopLevel::Drain) => return false,
+            () = job.over() => return false,
             // What follows would be measured with less than was asked for.
-            _ = job.context.stream.limits().wait() => break,
+            _ = job.context.stream.limits().wait() => return false,
         }
     }
-    job.end();
+    true
 }
 
 fn note_end(job: &Job, paced: PacerStats) {
@@ -188,6 +216,9 @@ fn note_end(job: &Job, paced: PacerStats) {
 pub struct Job {
     pub context: RunContext,
     pub schedule: Schedule,
+    /// What to repeat at its end, and what is repeated.
+    repeat: Option<Repeat>,
+    repetitions: OnceLock<Vec<Phase>>,
     pub mixes: Mixes,
     /// When the load began.
     pub began: Instant,
@@ -208,8 +239,32 @@ pub struct Job {
 impl Job {
     /// Which phase it is: set by one timer, read by every worker before every call. None when the load is over.
     pub fn phase(&self) -> Option<&Phase> {
-        let place = self.context.gauges.place.load(Ordering::Acquire);
-        self.schedule.phases().get(place as usize)
+        let place = self.context.gauges.place.load(Ordering::Acquire) as usize;
+        let phases = self.schedule.phases();
+        phases.get(place).or_else(|| {
+            let repetitions = self.repetitions.get()?;
+            repetitions.get(place.checked_sub(phases.len())?)
+        })
+    }
+
+    /// The phases that repeat earlier ones, if any need to be; decided when the schedule has ended.
+    fn repetitions(&self) -> Option<&[Phase]> {
+        let repeat = self.repeat?;
+        let tallies = lock(&self.context.gauges.tallies).clone();
+        let count = self.schedule.phases().len();
+        let ended = (0..count).map(|place| {
+            let counts = tallies.iter().filter_map(|tally| tally.ended.get(place));
+            counts.map(Count::get).sum()
+        });
+        let ended: Vec<u64> = ended.collect();
+        let phases = repeat(&self.schedule, &ended)
+            .phases()
+            .iter()
+            .skip(count)
+            .take(REPETITIONS_MAX)
+            .cloned()
+            .collect::<Vec<_>>();
+        (!phases.is_empty()).then(|| self.repetitions.get_or_init(|| phases).as_slice())
     }
 
     /// The phase at this place of the schedule begins.

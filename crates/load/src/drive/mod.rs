@@ -11,6 +11,7 @@ mod control_call;
 mod definition;
 mod driver;
 mod executor;
+mod machine_watch;
 mod mix;
 mod pacer;
 mod pacer_thread;
@@ -29,9 +30,10 @@ mod workload;
 
 // What is known within the crate only.
 pub(crate) use self::{
-    after_load::*, connection_slot::*, context::*, control_call::*, driver::*, executor::*, mix::*,
-    pacer::*, pacer_thread::*, recent_calls::*, reply_text::*, sampled_reply::*, sampler::*,
-    schedule::*, starts::*, stop::*, strict::*, token::*, worker::*, workload::*,
+    after_load::*, connection_slot::*, context::*, control_call::*, driver::*, executor::*,
+    machine_watch::*, mix::*, pacer::*, pacer_thread::*, recent_calls::*, reply_text::*,
+    sampled_reply::*, sampler::*, schedule::*, starts::*, stop::*, strict::*, token::*, worker::*,
+    workload::*,
 };
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};

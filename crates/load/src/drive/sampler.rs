@@ -1,4 +1,4 @@
-//! Looking at the server's processes while a run lasts: a thread of its own, so that a busy
+//! Looking at the server's processes, and at the machine, while a run lasts: a thread of its own, so that a busy
 //! runtime does not delay it and it delays no call.
 
 use std::thread::JoinHandle;
@@ -70,18 +70,25 @@ impl ServerMeter {
         // A process that is just ending has no memory any more.
         self.meter.sample().filter(|usage| usage.rss_mb > 0.0)
     }
+
+    /// How long its threads, and ours, have waited for a processor.
+    pub fn waited(&self) -> Option<Duration> {
+        self.meter.waited()
+    }
 }
 
 fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) {
     let mut meter = ServerMeter::of(context);
+    let mut machine = MachineWatch::of(context);
     let mut due = Instant::now();
     loop {
         let is_last = is_over.load(Ordering::Relaxed);
+        machine.look(context, is_last);
         if Instant::now() >= due || is_last {
             let has_server = meter.find_processes(context);
             if !has_server && !is_last {
                 // Nothing runs yet: the first look is due as soon as something does.
-                std::thread::sleep(TICK.min(interval));
+                machine.sleep(TICK.min(interval));
                 continue;
             }
             if let Some(usage) = meter.sample() {
@@ -102,6 +109,6 @@ fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) 
         if is_last {
             return;
         }
-        std::thread::sleep(TICK.min(interval));
+        machine.sleep(TICK.min(interval));
     }
 }

@@ -2,7 +2,7 @@
 
 use mcprove_servers::fixture::{self, Options};
 
-use crate::drive::scenario::SlowMix;
+use crate::drive::scenario::{Ramp, SlowMix};
 use crate::prelude::*;
 
 fn server(mode: &'static str, settings: &[(&str, u64)]) -> Server {
@@ -167,4 +167,44 @@ async fn a_control_call_that_hangs_is_a_deadlock_though_the_load_was_answered() 
         outcome(&report, "deadlock"),
         Some((Outcome::Finding, Severity::Critical))
     );
+}
+
+#[tokio::test]
+async fn a_step_that_collapses_is_repeated_and_not_refuted() {
+    let ramp = Ramp::new(4, 20, 8, Duration::from_millis(1500));
+    let settings = [("limit", 10), ("delay_ms", 400)];
+    let server = server("stuck_after_burst", &settings);
+    let report = examine(server, Scenario::from(ScenarioKind::Ramp(ramp))).await;
+    let repeated: Vec<(&str, bool)> = report
+        .phases
+        .iter()
+        .filter(|phase| phase.name != ALONE)
+        .skip(3)
+        .map(|phase| (phase.name.as_str(), phase.measured))
+        .collect();
+    assert_eq!(
+        repeated,
+        [("12 in flight again", false), ("12 in flight again", false)]
+    );
+    let measured: u64 = report.phases[..3].iter().map(|phase| phase.count).sum();
+    assert_eq!(report.throughput.total_requests, measured);
+    // Beside other tests it may be inconclusive.
+    let found = verdict(&report, "breaking_point").unwrap();
+    assert_ne!(found.outcome, Outcome::Pass, "{found:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_copes_has_no_step_repeated() {
+    let ramp = Ramp::new(4, 20, 8, Duration::from_millis(1500));
+    let server = server("slow", &[("delay_ms", 20)]);
+    let report = examine(server, Scenario::from(ScenarioKind::Ramp(ramp))).await;
+    assert!(
+        report
+            .phases
+            .iter()
+            .all(|phase| !phase.name.contains("again"))
+    );
+    let found = verdict(&report, "breaking_point").unwrap();
+    assert_eq!(found.outcome, Outcome::Pass, "{found:?}");
+    assert!(report.machine.cores > 0);
 }

@@ -4,6 +4,7 @@ use mcprove_client::process::StderrLog;
 use mcprove_settings::message::setting as setting_name;
 use mcprove_settings::setting;
 use mcprove_settings::tree::check_toml;
+use mcprove_trace::hang::Progress as ServerProgress;
 use mcprove_trace::panic_guard::{contain, contain_call};
 use mcprove_trace::stream::{PlannedFaultsFact, TraceFile};
 
@@ -300,7 +301,9 @@ fn make_context(
     options.hang_limits = Some(run.thresholds.hang_limits(&run.scenario.kind));
     // All sessions with an address have one server, those with a command one each.
     if run.server.transport != Transport::Stdio {
-        options.progress.get_or_insert_default();
+        let lost = Arc::clone(&options.lost_time);
+        let progress = || Arc::new(ServerProgress::losing(lost));
+        options.progress.get_or_insert_with(progress);
     }
     let scenario = &run.scenario;
     let most = scenario.kind.concurrent().max(scenario.load.max_in_flight);

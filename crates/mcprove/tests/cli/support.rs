@@ -345,7 +345,7 @@ impl Comparison {
 }
 
 /// Filters of snapshots: what differs from run to run and from system to system.
-pub const FILTERS: [(&str, &str); 6] = [
+pub const FILTERS: [(&str, &str); 7] = [
     (r" +\d+\.\d ms *", " [time] "),
     (r"\d+(\.\d+)? ms\b", "[time]"),
     (r"\b0\.\d+\.\d+\b", "[version]"),
@@ -353,6 +353,8 @@ pub const FILTERS: [(&str, &str); 6] = [
     (r"exit code: ", "exit status: "),
     // The column in between is as wide as the longest time.
     (r"skipped  +", "skipped  "),
+    // How busy the machine is with other work is of the moment.
+    (r"(?s) *Machine: busy;.*?processors\.\n+", ""),
 ];
 
 /// Filters of transcripts: folders of this run and of this machine, ports, times.

@@ -198,12 +198,8 @@ fn the_list_of_faulted_calls_is_bounded() {
 
 #[test]
 fn totals_are_those_of_all_calls_remembered_or_not() {
-    let total = FaultCount {
-        fault: "error".to_owned(),
-        kind: FaultKind::Error,
-        struck: 7,
-        aimed: 9,
-    };
+    let total = json!({ "fault": "error", "kind": "error", "struck": 7, "aimed": 9 });
+    let total: FaultCount = serde_json::from_value(total).unwrap();
     let summary = summarise(&SeenCalls {
         totals: vec![total.clone()],
         ..SeenCalls::default()

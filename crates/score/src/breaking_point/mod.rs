@@ -19,7 +19,12 @@
 //!
 //! The first step that breaks is the breaking point. Saturation is no bug, so it passes; but it
 //! does not hide errors or a collapse at a later step.
+//!
+//! A neighbour that takes the processor away looks like a collapse. So a later step, or a repetition of the step, that
+//! is at least half as good as the best one refutes it. It is inconclusive where [other work](crate::machine) can explain it
+//! each time.
 
+use crate::machine::{self, MachineReport};
 use crate::prelude::*;
 
 /// Share of failed calls that a step may have.
@@ -30,10 +35,14 @@ pub const ERRORS_MIN: u64 = 5;
 pub const LATENCY_FACTOR: f64 = 5.0;
 /// Throughput over the previous step's from which adding clients still helps.
 pub const THROUGHPUT_GAIN_MIN: f64 = 1.1;
+/// Throughput of a later step over that of one that seems saturated from which it was not.
+pub const LATER_GAIN_MIN: f64 = 1.5;
 /// Share of the scheduled rate below which a server does not keep up with it.
 pub const KEPT_UP_SHARE: f64 = 0.9;
 /// Share of the best throughput below which it has collapsed.
 pub const COLLAPSE_SHARE: f64 = 1.0 / 3.0;
+/// Share of the best throughput from which a later step, or a repetition, shows that it has not collapsed.
+pub const RECOVERED_SHARE: f64 = 0.5;
 /// Steps below which a ramp that was cut short says nothing.
 pub const STEPS_MIN: usize = 2;
 /// Calls that must have been expected before a collapse counts.
@@ -60,6 +69,10 @@ pub struct Step {
     pub is_whole: bool,
     /// Whether an injected fault was on in it: then it says nothing of the server.
     pub met_fault: bool,
+    /// How noisy the machine was meanwhile.
+    pub machine: MachineReport,
+    /// Whether it is a repetition, made after the ramp because of what was seen in it.
+    pub is_repetition: bool,
 }
 
 impl Step {
@@ -80,9 +93,69 @@ fn load(concurrent: u32, rate_per_s: Option<f64>) -> String {
     }
 }
 
-/// The steps of which something is known.
-fn known_steps(steps: &[Step]) -> Vec<Step> {
-    steps.iter().filter(|step| step.counts()).cloned().collect()
+/// The steps of which something is known, and then the repetitions.
+fn known_steps(steps: &[Step]) -> (Vec<Step>, Vec<Step>) {
+    let known = steps.iter().filter(|step| step.counts()).cloned();
+    known.partition(|step| !step.is_repetition)
+}
+
+/// What is known of a throughput that seems to collapse.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collapse {
+    /// It does.
+    Real,
+    /// Other work on the machine can explain it.
+    Doubtful,
+    /// It does not: a later step, or a repetition, was as good as it should be.
+    Refuted,
+}
+
+/// Whether a step collapses; none where its throughput is not that low.
+fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> Option<Collapse> {
+    let least = best.throughput_per_s * COLLAPSE_SHARE;
+    if best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
+        return None;
+    }
+    let again = || {
+        repetitions
+            .iter()
+            .filter(|it| it.concurrent == step.concurrent)
+    };
+    let recovered = best.throughput_per_s * RECOVERED_SHARE;
+    let mut others = later.iter().chain(again());
+    if others.any(|it| it.throughput_per_s >= recovered) {
+        return Some(Collapse::Refuted);
+    }
+    let is_explained = |it: &Step| it.machine.explains(it.throughput_per_s, least);
+    Some(if is_explained(step) && again().all(is_explained) {
+        Collapse::Doubtful
+    } else {
+        Collapse::Real
+    })
+}
+
+/// The first step that seems to collapse and was not refuted, with the best one before it.
+fn suspicious<'a>(steps: &'a [Step], repetitions: &[Step]) -> Option<(&'a Step, &'a Step)> {
+    steps.iter().enumerate().find_map(|(index, step)| {
+        let (earlier, later) = (steps.get(..index)?, steps.get(index + 1..)?);
+        let best = best_of(earlier)?;
+        let found = collapse(step, best, later, repetitions)?;
+        (found != Collapse::Refuted).then_some((best, step))
+    })
+}
+
+/// The calls in flight of the step that is to be repeated at the end of a ramp, because it seems to collapse.
+pub fn to_repeat(steps: &[Step]) -> Option<u32> {
+    let (known, repetitions) = known_steps(steps);
+    let (_, step) = suspicious(&known, &repetitions)?;
+    Some(step.concurrent)
+}
+
+fn best_of(steps: &[Step]) -> Option<&Step> {
+    steps
+        .iter()
+        .filter(|step| step.throughput_per_s.is_finite())
+        .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s))
 }
 
 /// In which way a server stops coping.
@@ -139,8 +212,10 @@ impl BreakingPoint {
 
 /// Finds the first step that breaks.
 pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
+    let (known, repetitions) = known_steps(steps);
     find_kind(
-        &known_steps(steps),
+        &known,
+        &repetitions,
         &[
             BreakingKind::Errors,
             BreakingKind::Collapse,
@@ -149,20 +224,20 @@ pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
     )
 }
 
-fn find_kind(steps: &[Step], kinds: &[BreakingKind]) -> Option<BreakingPoint> {
+fn find_kind(
+    steps: &[Step],
+    repetitions: &[Step],
+    kinds: &[BreakingKind],
+) -> Option<BreakingPoint> {
     steps.iter().enumerate().find_map(|(index, step)| {
-        let earlier = &steps[..index];
-        let best = earlier
-            .iter()
-            .filter(|step| step.throughput_per_s.is_finite())
-            .max_by(|a, b| a.throughput_per_s.total_cmp(&b.throughput_per_s));
+        let (earlier, later) = (&steps[..index], &steps[index + 1..]);
+        let best = best_of(earlier);
         let kind = kinds.iter().copied().find(|kind| match kind {
             BreakingKind::Errors => has_errors(step, earlier),
             BreakingKind::Collapse => best.is_some_and(|best| {
-                best.calls >= COLLAPSE_CALLS_MIN
-                    && step.throughput_per_s < best.throughput_per_s * COLLAPSE_SHARE
+                collapse(step, best, later, repetitions) == Some(Collapse::Real)
             }),
-            BreakingKind::Latency => is_saturated(step, earlier),
+            BreakingKind::Latency => is_saturated(step, earlier) && !is_refuted(step, later),
         })?;
         let last = earlier.last();
         Some(BreakingPoint {
@@ -217,12 +292,18 @@ fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
     }
 }
 
+/// Whether more clients helped after all, in a later step.
+fn is_refuted(step: &Step, later: &[Step]) -> bool {
+    let enough = LATER_GAIN_MIN * step.throughput_per_s.max(0.0);
+    step.rate_per_s.is_none() && later.iter().any(|it| it.throughput_per_s >= enough)
+}
+
 /// The verdict `breaking_point` of the steps and what [`find`] says about them. Errors are
 /// critical, a collapse is a warning, saturation passes.
 pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
-    let known = known_steps(steps);
-    let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), steps.last())
-    else {
+    let (known, repetitions) = known_steps(steps);
+    let planned = steps.iter().rfind(|step| !step.is_repetition);
+    let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), planned) else {
         if steps.iter().any(|step| step.met_fault) {
             let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is inconclusive.";
             return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT);
@@ -230,9 +311,14 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
     };
     match point {
-        Some(point) if point.kind == BreakingKind::Latency => return saturating(&known, point),
+        Some(point) if point.kind == BreakingKind::Latency => {
+            return saturating(&known, &repetitions, point);
+        }
         Some(point) => return broken(point),
         None => {}
+    }
+    if let Some(verdict) = doubtful(&known, &repetitions) {
+        return verdict;
     }
     if planned.met_fault {
         let left_out = steps.iter().filter(|step| step.met_fault).count();
@@ -340,14 +426,34 @@ fn broken(point: &BreakingPoint) -> Verdict {
     verdict.numbers_in(point)
 }
 
+/// A throughput that fell, which other work on the machine can explain.
+fn doubtful(steps: &[Step], repetitions: &[Step]) -> Option<Verdict> {
+    let (best, step) = suspicious(steps, repetitions)?;
+    let sentence = format!(
+        "Throughput fell from {} to {} calls per second at {}, but other work on this machine can explain that.",
+        decimal(best.throughput_per_s, 1),
+        decimal(step.throughput_per_s, 1),
+        step.load()
+    );
+    let verdict = Verdict::inconclusive("breaking_point", sentence, machine::quiet_hint());
+    Some(
+        verdict
+            .number("suspicious_concurrent", step.concurrent)
+            .number("noise_share", step.machine.noise_share),
+    )
+}
+
 /// A saturated server passes, but that does not hide errors or a collapse at a later step.
-fn saturating(steps: &[Step], point: &BreakingPoint) -> Verdict {
+fn saturating(steps: &[Step], repetitions: &[Step], point: &BreakingPoint) -> Verdict {
     let worse = [BreakingKind::Errors, BreakingKind::Collapse];
-    let later = worse.into_iter().find_map(|kind| find_kind(steps, &[kind]));
+    let later = worse
+        .into_iter()
+        .find_map(|kind| find_kind(steps, repetitions, &[kind]));
+    let doubtful = doubtful(steps, repetitions);
     let verdict = match (later, steps.first(), steps.last()) {
         (Some(later), ..) => broken(&later),
         (None, Some(first), Some(last)) if is_failing(steps) => failing_from_the_start(first, last),
-        _ => broken(point),
+        _ => doubtful.unwrap_or_else(|| broken(point)),
     };
     verdict.number("saturated_concurrent", point.concurrent)
 }

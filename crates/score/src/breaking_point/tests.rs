@@ -15,6 +15,8 @@ fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s:
         is_whole: true,
         rate_per_s: None,
         met_fault: false,
+        machine: MachineReport::default(),
+        is_repetition: false,
     }
 }
 
@@ -253,7 +255,7 @@ proptest! {
     #[test]
     fn every_number_is_finite(steps in prop::collection::vec((any::<u32>(), 0_u64..1_000, 0_u64..1_000, maybe_floats(), floats()), 0..6)) {
         let steps: Vec<Step> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
-            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1 }
+            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1, machine: MachineReport::default(), is_repetition: concurrent % 11 == 1 }
         }).collect();
         let point = find(&steps);
         if let Some(point) = &point {
@@ -272,6 +274,8 @@ fn steps_in_which_a_fault_was_on_say_nothing() {
         .map(|concurrent| step(concurrent, 200, 0, 5.0, f64::from(concurrent) * 50.0))
         .to_vec();
     steps[2].throughput_per_s = 20.0;
+    // Neither a collapse, nor good enough to refute one.
+    steps[3].throughput_per_s = 150.0;
     assert!(find(&steps).is_some());
     steps[2].met_fault = true;
     assert_eq!(find(&steps), None);
@@ -293,4 +297,92 @@ fn steps_in_which_a_fault_was_on_say_nothing() {
         open.sentence.rendered().contains("in every step"),
         "{open:?}"
     );
+}
+
+fn noisy(noise_share: f64) -> MachineReport {
+    MachineReport {
+        noise_share: Some(noise_share),
+        others_cores: Some(noise_share),
+        ..MachineReport::default()
+    }
+}
+
+/// Steps with these successful calls per second.
+fn ramp(throughputs: &[(u32, f64)]) -> Vec<Step> {
+    let steps = throughputs.iter();
+    steps
+        .map(|(concurrent, throughput)| step(*concurrent, 1_000, 0, 5.0, *throughput))
+        .collect()
+}
+
+fn repetition(concurrent: u32, throughput: f64, noise: f64) -> Step {
+    Step {
+        is_repetition: true,
+        machine: noisy(noise),
+        ..step(concurrent, 1_000, 0, 5.0, throughput)
+    }
+}
+
+#[test]
+fn a_later_step_refutes_a_dip() {
+    let steps = ramp(&[(1, 1000.0), (10, 3000.0), (19, 700.0), (28, 2900.0)]);
+    assert_eq!(find(&steps), None);
+    assert_eq!(to_repeat(&steps), None);
+    assert_eq!(judged(&steps).outcome, Outcome::Pass);
+    let steps = ramp(&[(1, 1000.0), (10, 3000.0), (19, 700.0), (28, 600.0)]);
+    assert_eq!(find(&steps).unwrap().kind, BreakingKind::Collapse);
+    assert_eq!(to_repeat(&steps), Some(19));
+    // A peak of the latency that more clients outgrow is no saturation.
+    let mut steps = ramp(&[(1, 1000.0), (10, 1050.0), (19, 3000.0)]);
+    steps[1].p99_ms = Some(80.0);
+    assert_eq!(find(&steps), None);
+}
+
+#[test]
+fn a_collapse_that_other_work_can_explain_is_inconclusive() {
+    let mut steps = ramp(&[(1, 1000.0), (10, 3000.0), (19, 400.0)]);
+    for (noise, is_found) in [(0.05, true), (0.3, true), (0.6, false), (1.0, false)] {
+        steps[2].machine = noisy(noise);
+        assert_eq!(find(&steps).is_some(), is_found, "{noise}");
+        let outcome = if is_found {
+            Outcome::Finding
+        } else {
+            Outcome::Inconclusive
+        };
+        assert_eq!(judged(&steps).outcome, outcome, "{noise}");
+    }
+    let open = judged(&steps);
+    assert_eq!(
+        open.sentence,
+        "Throughput fell from 3,000 to 400 calls per second at 19 concurrent calls, but other work on this machine can explain that."
+    );
+    assert_eq!(
+        open.hint.unwrap(),
+        "run it again while the machine does nothing else"
+    );
+    // It hides no errors.
+    steps.push(step(28, 1_000, 900, 5.0, 10.0));
+    assert!(judged(&steps).is_failure());
+}
+
+#[test]
+fn repetitions_decide() {
+    for (case, first_noise, [throughput, noise], expected) in [
+        ("as good as it was", 0.0, [2800.0, 0.0], Outcome::Pass),
+        ("a noisy moment", 0.9, [2800.0, 0.9], Outcome::Pass),
+        ("again", 0.0, [400.0, 0.0], Outcome::Finding),
+        (
+            "again when it is quiet",
+            0.9,
+            [400.0, 0.0],
+            Outcome::Finding,
+        ),
+        ("never quiet", 0.9, [400.0, 0.9], Outcome::Inconclusive),
+    ] {
+        let mut steps = ramp(&[(1, 1000.0), (10, 3000.0), (19, 400.0)]);
+        steps[2].machine = noisy(first_noise);
+        steps.push(repetition(19, 300.0, 0.9));
+        steps.push(repetition(19, throughput, noise));
+        assert_eq!(judged(&steps).outcome, expected, "{case}");
+    }
 }

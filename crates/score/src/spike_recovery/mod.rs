@@ -13,9 +13,12 @@
 //!   three quarters of its calls take longer than three quarters of those before. Tool by tool,
 //!   because in a mix of fast and slow tools the median of all is the chance of the draw.
 //!
+//! Where [other work](crate::machine) on the machine after the burst can explain that calls are slow or few, it is inconclusive.
+//!
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
 //! recover.
 
+use crate::machine::{self, MachineReport};
 use crate::prelude::*;
 
 /// Calls below which a phase says nothing.
@@ -90,6 +93,8 @@ pub struct SpikeInput {
     pub recovery: PhaseCalls,
     /// Each tool that was called.
     pub tools: Vec<ToolRecovery>,
+    /// How noisy the machine was after the burst.
+    pub machine: MachineReport,
 }
 
 /// In which way a server does not recover.
@@ -104,6 +109,7 @@ pub enum Aftermath {
 }
 
 /// What a burst did to a server.
+#[sparse(marked)]
 #[data(open)]
 pub struct SpikeReport {
     /// Before the burst.
@@ -118,6 +124,9 @@ pub struct SpikeReport {
     pub slowest_tool: Option<ToolRecovery>,
     /// What stays after the burst, if anything clearly does.
     pub stays: Option<Aftermath>,
+    /// What seems to stay, where other work on the machine can explain it.
+    #[sparse]
+    pub doubtful: Option<Aftermath>,
     /// Whether clearly more calls fail in the burst than before.
     pub overflows: bool,
 }
@@ -129,6 +138,7 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         burst,
         recovery,
         tools,
+        machine,
     } = input;
     let comparable = tools
         .iter()
@@ -149,6 +159,16 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
     } else {
         None
     };
+    let is_doubtful = match stays {
+        Some(Aftermath::Latency) => comparable
+            .clone()
+            .filter(|tool| is_slower(tool))
+            .all(|tool| machine.explains(LATENCY_FACTOR, growth(tool))),
+        Some(Aftermath::Stopped) => {
+            machine.explains(recovery.ended_per_s, STOPPED_SHARE * baseline.ended_per_s)
+        }
+        Some(Aftermath::Errors) | None => false,
+    };
     SpikeReport {
         baseline: *baseline,
         burst: *burst,
@@ -163,7 +183,8 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
                 is_slower(one).cmp(&is_slower(other)).then(growths)
             })
             .cloned(),
-        stays,
+        stays: stays.filter(|_| !is_doubtful),
+        doubtful: stays.filter(|_| is_doubtful),
         overflows: fails_more(baseline, burst),
     }
 }
@@ -224,6 +245,18 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run shows whether it recovers later",
             )
         }
+        (None, _) if report.doubtful == Some(Aftermath::Stopped) => {
+            let [before, _, after] = report
+                .phases()
+                .map(|(_, phase)| decimal(phase.ended_per_s, 1));
+            Verdict::inconclusive(
+                NAME,
+                format!(
+                    "{after} calls per second end after the burst, {before} before, but other work on this machine can explain that."
+                ),
+                machine::quiet_hint(),
+            )
+        }
         (None, Some(tool)) if report.burst.calls > 0 => recovered(report, tool),
         _ => unknown(report),
     };
@@ -256,6 +289,18 @@ impl SpikeReport {
 }
 
 fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
+    if report.doubtful == Some(Aftermath::Latency) {
+        return Verdict::inconclusive(
+            NAME,
+            sentence!(
+                "A call of {} takes {} after the burst at the median, {} before, but other work on this machine can explain that.",
+                quoted(&tool.tool),
+                milliseconds(tool.after.p50_ms),
+                milliseconds(tool.before.p50_ms)
+            ),
+            machine::quiet_hint(),
+        );
+    }
     if is_short(&report.recovery) && is_slower(tool) {
         return Verdict::inconclusive(
             NAME,

@@ -41,6 +41,7 @@ fn healthy() -> SpikeInput {
         burst: phase(900, 0, 900.0),
         recovery: phase(480, 0, 480.0),
         tools: vec![tool(quartiles(500, 2.0), quartiles(480, 2.1))],
+        machine: MachineReport::default(),
     }
 }
 
@@ -223,7 +224,7 @@ proptest! {
     #[test]
     fn whatever_is_measured_has_a_verdict(baseline in any_phase(), burst in any_phase(), recovery in any_phase(), before in floats(), after in floats()) {
         let tools = vec![tool(quartiles(20, before), quartiles(20, after))];
-        let report = judge(&SpikeInput { baseline, burst, recovery, tools });
+        let report = judge(&SpikeInput { baseline, burst, recovery, tools, machine: MachineReport::default() });
         prop_assert!(report.burst_p99_to_p50.is_none_or(f64::is_finite));
         let verdict = verdict(&report);
         prop_assert!(verdict.numbers.len() == 14, "{verdict:?}");

@@ -4,8 +4,10 @@
 //! inconclusive. A percentile without ten samples beyond it ([`percentile`]) is
 //! not compared itself: the maximum is, and within the limit it holds, else it is inconclusive. Our
 //! own delay only adds to a latency, so a limit that holds is believed even when the generator was
-//! the limit ([`generator`](crate::generator)); one that fails then is inconclusive.
+//! the limit ([`generator`](crate::generator)), or [other work](crate::machine) slowed the machine; one that fails then is
+//! inconclusive, unless even the fastest call failed it.
 
+use crate::machine::{self, MachineReport};
 use crate::prelude::*;
 
 /// What a limit is on.
@@ -75,6 +77,8 @@ pub struct Measured {
     pub tool: Option<String>,
     /// Successful calls, whose latencies these are.
     pub count: u64,
+    /// The shortest.
+    pub min: Option<Duration>,
     /// The median latency.
     pub p50: Option<Duration>,
     /// The 95th percentile.
@@ -138,6 +142,7 @@ pub fn evaluate(
     measured: &Measured,
     limits: &Limits,
     generator_limited: Option<&Message>,
+    machine: &MachineReport,
 ) -> Evaluation {
     use ThresholdKind::{P50Latency, P95Latency, P99Latency, P999Latency};
     let latencies = [
@@ -147,7 +152,10 @@ pub fn evaluate(
         (P999Latency, 99.9, limits.p999_latency, measured.p999),
     ]
     .map(|(kind, percentile, limit, actual)| {
-        let judge = |limit| judge_latency(measured, percentile, limit, actual, generator_limited);
+        let judge = |limit| {
+            let excuse = excuse(measured, limit, generator_limited, machine);
+            judge_latency(measured, percentile, limit, actual, excuse)
+        };
         (kind, limit.map(judge))
     });
     let rate = share(measured.failed, measured.attempted);
@@ -204,12 +212,34 @@ pub fn evaluate(
     evaluation
 }
 
+/// What else than the server may have added to a latency that is over its limit, and what to change.
+fn excuse(
+    measured: &Measured,
+    limit: Duration,
+    generator_limited: Option<&Message>,
+    machine: &MachineReport,
+) -> Option<(&'static str, Message)> {
+    if let Some(change) = generator_limited {
+        return Some(("the load generator itself was the limit", change.clone()));
+    }
+    // Nothing speeds a call up, and half of them are no accident.
+    let median = measured.p50.unwrap_or_default().as_secs_f64();
+    let is_possible = measured.min.is_some_and(|fastest| fastest <= limit)
+        && machine.explains(limit.as_secs_f64(), median);
+    is_possible.then(|| {
+        (
+            "other programs kept this machine busy",
+            machine::quiet_hint(),
+        )
+    })
+}
+
 fn judge_latency(
     measured: &Measured,
     percentile: f64,
     limit: Duration,
     actual: Option<Duration>,
-    generator_limited: Option<&Message>,
+    excuse: Option<(&str, Message)>,
 ) -> LimitResult {
     if measured.count == 0 {
         return inconclusive("no call succeeded", "look at the errors first");
@@ -240,12 +270,10 @@ fn judge_latency(
             format!("make at least {more} in the same run"),
         );
     }
-    match generator_limited {
-        Some(change) => inconclusive(
-            format!(
-                "it was {actual}, but the load generator itself was the limit and may have added to it"
-            ),
-            change.clone(),
+    match excuse {
+        Some((what, change)) => inconclusive(
+            format!("it was {actual}, but {what} and may have added to it"),
+            change,
         ),
         None => Ok(Some((format!("<={}ms", decimal(limit_ms, 6)), actual))),
     }

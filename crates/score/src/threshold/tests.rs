@@ -8,11 +8,16 @@ fn ms(milliseconds: f64) -> Duration {
     Duration::from_secs_f64(milliseconds / 1000.0)
 }
 
+fn evaluate(measured: &Measured, limits: &Limits, limited: Option<&Message>) -> Evaluation {
+    super::evaluate(measured, limits, limited, &MachineReport::default())
+}
+
 /// Ten thousand calls: every percentile is supported.
 fn measured() -> Measured {
     Measured {
         tool: None,
         count: 10_000,
+        min: Some(ms(0.5)),
         p50: Some(ms(10.0)),
         p95: Some(ms(100.0)),
         p99: Some(ms(812.34)),
@@ -25,6 +30,41 @@ fn measured() -> Measured {
         failed_starts: 0,
         coverage: 0.75,
     }
+}
+
+#[test]
+fn other_work_excuses_what_it_can_explain() {
+    let machine = |noise_share| MachineReport {
+        noise_share: Some(noise_share),
+        ..MachineReport::default()
+    };
+    let p50 = |limit_ms| Limits {
+        p50_latency: Some(ms(limit_ms)),
+        ..Limits::default()
+    };
+    for (limits, noise, is_excused) in [
+        (p99(500.0), 0.05, false),
+        (p99(500.0), 0.3, true),
+        // Half of the calls took twice as long as allowed, or ten times.
+        (p50(5.0), 0.3, false),
+        (p50(5.0), 0.4, true),
+        (p50(1.0), 0.5, false),
+        // Even the fastest call took longer.
+        (p50(0.4), 1.0, false),
+        (p99(0.4), 1.0, false),
+    ] {
+        let evaluation = super::evaluate(&measured(), &limits, None, &machine(noise));
+        let found = (evaluation.violations.len(), evaluation.inconclusive.len());
+        let expected = if is_excused { (0, 1) } else { (1, 0) };
+        assert_eq!(found, expected, "{limits:?} {noise}");
+    }
+    let evaluation = super::evaluate(&measured(), &p99(500.0), None, &machine(0.3));
+    assert_eq!(
+        evaluation.inconclusive[0].sentence,
+        "The limit p99_latency could not be judged: it was 812.3ms, but other programs kept this machine busy and may have added to it."
+    );
+    let held = super::evaluate(&measured(), &p99(900.0), None, &machine(1.0)).held;
+    assert_eq!(held, [ThresholdKind::P99Latency]);
 }
 
 fn p99(limit_ms: f64) -> Limits {

@@ -2,7 +2,8 @@
 //!
 //! An answer within the threshold is on time; a later one is late: the server is slow. A call without an answer
 //! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
-//! answers others, the call is queued, and waited for. What else still answers says how much of a server is stuck.
+//! answers others, the call is queued, and waited for. Time in which other work kept the server or us from running
+//! ([`LostTime`]) does not count. What else still answers says how much of a server is stuck.
 
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,29 +52,56 @@ impl Default for HangLimits {
     }
 }
 
+/// How long other work has kept the server, or us, from running: noted by whoever watches the machine.
+#[derive(Debug, Default)]
+pub struct LostTime(AtomicU64);
+
+impl LostTime {
+    /// Notes that so much more was lost.
+    pub fn add(&self, time: Duration) {
+        self.0.fetch_add(nanoseconds(time), Ordering::Relaxed);
+    }
+
+    /// All that was lost until now.
+    pub fn total(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// What a server has answered, and when: shared by all sessions with one process.
 #[derive(Debug)]
 pub struct Progress {
+    /// What other work takes from the server.
+    pub lost: Arc<LostTime>,
     began: Instant,
     tools: Mutex<FxHashMap<String, Arc<ToolProgress>>>,
     /// When it answered last, in nanoseconds; 0 when it has not.
     last: AtomicU64,
+    /// What was lost until then.
+    lost_by_last: AtomicU64,
     /// The longest time between two answers while a call waited.
     longest_gap: AtomicU64,
 }
 
 impl Default for Progress {
     fn default() -> Self {
-        Self {
-            began: Instant::now(),
-            tools: Mutex::default(),
-            last: AtomicU64::default(),
-            longest_gap: AtomicU64::default(),
-        }
+        Self::losing(Arc::default())
     }
 }
 
 impl Progress {
+    /// Of a server that other work takes time from.
+    pub fn losing(lost: Arc<LostTime>) -> Self {
+        Self {
+            lost,
+            began: Instant::now(),
+            tools: Mutex::default(),
+            last: AtomicU64::default(),
+            lost_by_last: AtomicU64::default(),
+            longest_gap: AtomicU64::default(),
+        }
+    }
+
     /// A time as it is counted here.
     pub fn time(&self, instant: Instant) -> Duration {
         instant.saturating_duration_since(self.began)
@@ -107,14 +135,28 @@ impl Progress {
             }
         }
         self.last.store(now, Ordering::Relaxed);
+        let starved = nanoseconds(self.lost.total());
+        self.lost_by_last.store(starved, Ordering::Relaxed);
+    }
+
+    /// How long the server may be silent while it still makes progress, by what it took so far.
+    pub fn silence_max(&self) -> Duration {
+        let gap = Duration::from_nanos(self.longest_gap.load(Ordering::Relaxed));
+        gap.saturating_mul(GAPS)
     }
 
     /// From when a server that answers nothing more is stuck, as far as a call sent at `sent` can show it.
-    fn stuck_from(&self, sent: Duration, limits: &HangLimits) -> Duration {
-        let gap = Duration::from_nanos(self.longest_gap.load(Ordering::Relaxed));
+    fn stuck_from(&self, call: &Unanswered, limits: &HangLimits) -> Duration {
         let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
-        let silence = limits.grace.max(gap.saturating_mul(GAPS));
-        last.max(sent).saturating_add(silence)
+        let lost_by_last = Duration::from_nanos(self.lost_by_last.load(Ordering::Relaxed));
+        let starved = self
+            .lost
+            .total()
+            .saturating_sub(lost_by_last.max(call.lost));
+        let silence = limits.grace.max(self.silence_max());
+        last.max(call.sent)
+            .saturating_add(silence)
+            .saturating_add(starved)
     }
 }
 
@@ -156,6 +198,8 @@ pub struct HungMark {
 pub struct Unanswered {
     /// When it was sent.
     pub sent: Duration,
+    /// What was lost until then.
+    pub lost: Duration,
     /// Its place among the calls of its tool, counted from 0.
     pub place: u64,
     /// What was answered when it passed the hang threshold, if it did.
@@ -180,20 +224,22 @@ pub fn judge_wait(
     now: Duration,
     limits: &HangLimits,
 ) -> WaitState {
+    let lost = progress.lost.total().saturating_sub(call.lost);
     let judged_at = call.sent.saturating_add(limits.judged_after());
-    if now < judged_at {
-        return WaitState::Waits(judged_at);
+    let judged_at = judged_at.saturating_add(lost);
+    let given_up_at = call.sent.saturating_add(limits.given_up_after());
+    if now < judged_at.min(given_up_at) {
+        return WaitState::Waits(judged_at.min(given_up_at));
     }
     // Its place is also how many calls were sent before it.
     let is_overtaken = tool.answered() >= call.place.saturating_add(OVERTAKEN_BY)
         || call
             .hung
             .is_some_and(|mark| answered >= mark.overtaken_at && tool.answered() == mark.answered);
-    if is_overtaken {
+    if is_overtaken && judged_at <= now {
         return WaitState::Stuck(judged_at);
     }
-    let stuck_from = progress.stuck_from(call.sent, limits).max(judged_at);
-    let given_up_at = call.sent.saturating_add(limits.given_up_after());
+    let stuck_from = progress.stuck_from(call, limits).max(judged_at);
     if stuck_from <= now.min(given_up_at) {
         WaitState::Stuck(stuck_from)
     } else if given_up_at <= now {
@@ -259,6 +305,56 @@ mod simulated;
 mod tests {
 
     use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// What a call sent at 1 s is after `now` seconds, after an answer at 2 s; so much was lost by 3 s.
+    fn judged(now: u32, lost: u32) -> WaitState {
+        let (progress, tool) = (Progress::default(), ToolProgress::default());
+        let call = Unanswered {
+            sent: SECOND,
+            lost: progress.lost.total(),
+            place: tool.note_sent(),
+            hung: None,
+        };
+        progress.note_answer(SECOND * 2, SECOND);
+        progress.lost.add(SECOND * lost);
+        let limits = HangLimits {
+            max_wait: SECOND * 60,
+            ..HangLimits::default()
+        };
+        judge_wait(&call, (&progress, &tool, 0), SECOND * now, &limits)
+    }
+
+    #[test]
+    fn lost_time_makes_no_call_stuck() {
+        assert_eq!(judged(16, 0), WaitState::Stuck(SECOND * 16));
+        assert_eq!(judged(16, 20), WaitState::Waits(SECOND * 36));
+        assert_eq!(judged(36, 20), WaitState::Stuck(SECOND * 36));
+        // It is not waited for longer than was asked for, and is no deadlock then.
+        assert_eq!(judged(60, 100), WaitState::Waits(SECOND * 61));
+        assert_eq!(judged(61, 100), WaitState::GivenUp(SECOND * 61));
+    }
+
+    #[test]
+    fn what_was_lost_before_a_call_is_no_excuse_for_it() {
+        let progress = Progress::default();
+        progress.lost.add(SECOND * 100);
+        let tool = ToolProgress::default();
+        let call = Unanswered {
+            sent: SECOND,
+            lost: progress.lost.total(),
+            place: tool.note_sent(),
+            hung: None,
+        };
+        let state = judge_wait(
+            &call,
+            (&progress, &tool, 0),
+            SECOND * 16,
+            &HangLimits::default(),
+        );
+        assert_eq!(state, WaitState::Stuck(SECOND * 16));
+    }
 
     #[test]
     fn kinds_follow_from_what_still_answers() {

@@ -64,6 +64,7 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
         while sent < calls && open.len() < concurrent {
             let waiting = Unanswered {
                 sent: now,
+                lost: progress.lost.total(),
                 place: tool.note_sent(),
                 hung: None,
             };

@@ -18,6 +18,9 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// In how many looks every stranger is read once, in case its parent was missed before.
 const STRANGERS_EVERY: u32 = 10;
 
+/// How many threads are asked how long they waited.
+const THREADS_MAX: usize = 256;
+
 /// Reads `/proc`.
 #[derive(Debug)]
 pub struct Source {
@@ -83,6 +86,17 @@ impl Source {
         })
     }
 
+    /// How long the threads of these processes have waited for a processor, without the one that looks.
+    #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
+    pub fn waited(&self, pids: impl Iterator<Item = u32>) -> Option<Duration> {
+        let tasks = pids.filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
+        let threads = tasks.flatten().flatten().take(THREADS_MAX);
+        let waited = threads.filter_map(|thread| waited_of(&thread.path()));
+        let all = waited.reduce(Duration::saturating_add)?;
+        let looking = waited_of(Path::new("/proc/thread-self"));
+        Some(all.saturating_sub(looking.unwrap_or_default()))
+    }
+
     /// What is told of one process.
     fn read(&self, pid: u32) -> Option<Reading> {
         self.reading(&Stat::read(pid)?)
@@ -123,6 +137,14 @@ impl Source {
         let ticks = nanoseconds.saturating_mul(self.ticks_per_second) / NANOSECONDS_PER_SECOND;
         (seconds.saturating_mul(self.ticks_per_second)).saturating_add(ticks)
     }
+}
+
+/// How long the thread with this folder has waited.
+fn waited_of(thread: &Path) -> Option<Duration> {
+    let times = fs::read_to_string(thread.join("schedstat")).ok()?;
+    // What it ran, what it waited, and how often it ran.
+    let waited = times.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(Duration::from_nanos(waited))
 }
 
 /// How many descriptors a process has open: none if it ended meanwhile, `None` if it does not let

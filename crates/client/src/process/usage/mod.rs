@@ -123,6 +123,13 @@ impl UsageMeter {
             processes: u32::try_from(living.len()).unwrap_or(u32::MAX),
         })
     }
+
+    /// How long threads of this program, without the calling one, and of the tree as it was at the last sample, have waited
+    /// for a processor since they started, all together; `None` where the system does not tell. Of very many only some are asked.
+    pub fn waited(&self) -> Option<Duration> {
+        let pids = self.family.members().chain([std::process::id()]);
+        self.source.waited(pids)
+    }
 }
 
 /// The process that accepts connections at `address`, if that is a loopback address, on Linux.

@@ -52,6 +52,11 @@ impl Source {
         None
     }
 
+    #[expect(clippy::unused_self, reason = "Linux can tell")]
+    pub fn waited(&self, _: impl Iterator<Item = u32>) -> Option<Duration> {
+        None
+    }
+
     fn refresh(&mut self, processes: ProcessesToUpdate<'_>) {
         let wanted = ProcessRefreshKind::nothing().with_cpu().with_memory();
         let remove_ended = true;

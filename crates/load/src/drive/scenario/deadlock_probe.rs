@@ -63,6 +63,8 @@ impl DeadlockProbe {
         let phase = context.phase(PHASE, "probe", self.concurrent, true);
         context.note_phase(&phase);
         let limits = context.hang_limits();
+        let lost_time = &context.options.lost_time;
+        let lost_before = lost_time.total();
         let mut calls = call_at_once(connection, call, self.concurrent, PHASE, true);
         // Asked as soon as something hangs, the answer may take as long as the hung calls do.
         let asking = Arc::clone(connection);
@@ -83,7 +85,15 @@ impl DeadlockProbe {
             context.progress(done, self.concurrent);
         }
         outcomes.sort_by_key(|(number, _)| *number);
-        let outcomes: Vec<ProbedCall> = outcomes.into_iter().map(|(_, call)| call).collect();
+        let mut outcomes: Vec<ProbedCall> = outcomes.into_iter().map(|(_, call)| call).collect();
+        // What other work took does not count as waiting for a server that is stuck.
+        let lost = as_milliseconds(lost_time.total().saturating_sub(lost_before));
+        let least = as_milliseconds(limits.judged_after());
+        for call in &mut outcomes {
+            if call.outcome == CallOutcome::Deadlock {
+                call.duration_ms = (call.duration_ms - lost).max(least);
+            }
+        }
         let is_stuck = outcomes
             .iter()
             .any(|call| matches!(call.outcome, CallOutcome::Deadlock));

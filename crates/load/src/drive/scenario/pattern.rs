@@ -83,6 +83,7 @@ impl ScenarioType for Patterns {
                 })
             }),
             rate_limit: None,
+            repeat: None,
         }))
     }
 

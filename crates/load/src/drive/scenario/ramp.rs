@@ -9,6 +9,9 @@ const STEPS_MAX: u32 = 1000;
 
 /// How much before its time a step may end and still be whole: timers are not exact.
 const EARLY_MAX: Duration = Duration::from_millis(5);
+/// How often a step is repeated in which the throughput seems to collapse, and how long at most.
+const REPETITIONS: u32 = 2;
+const REPETITION_MAX: Duration = Duration::from_secs(10);
 /// How many steps a ramp has, about.
 const STEPS: u32 = 10;
 
@@ -73,7 +76,10 @@ impl ScenarioType for Ramp {
             };
             schedule = schedule.then(&name, each, concurrent);
         }
-        Ok(Some(weighted_calls(schedule)))
+        Ok(Some(LoadPlan {
+            repeat: Some(repeat_suspicious),
+            ..weighted_calls(schedule)
+        }))
     }
 
     fn complete(&mut self, given: &Given<'_, '_>, reader: &mut Reader<'_>) {
@@ -131,8 +137,7 @@ impl ScenarioType for Ramp {
         let steps: Vec<_> = report
             .phases
             .iter()
-            .filter(|phase| phase.measured && phase.name != ALONE)
-            .map(|phase| breaking_step(facts, phase, &faults))
+            .filter_map(|phase| breaking_step(facts, phase, &faults))
             .collect();
         let point = breaking_point::find(&steps);
         let verdict = breaking_point::verdict(&steps, point.as_ref());
@@ -188,16 +193,20 @@ fn breaking_step(
     facts: &RunFacts<'_>,
     phase: &PhaseReport,
     faults: &[(f64, f64)],
-) -> breaking_point::Step {
+) -> Option<breaking_point::Step> {
     let from = phase.from.as_secs_f64();
     let until = from + phase.duration.as_secs_f64();
     let mut records = facts.phases.iter();
-    let planned = records
-        .find(|record| record.name == phase.name && record.from == phase.from)
+    let record = records.find(|record| record.name == phase.name && record.from == phase.from);
+    let is_repetition = record.is_some_and(|record| record.repetition);
+    if !is_repetition && (!phase.measured || phase.name == ALONE) {
+        return None;
+    }
+    let planned = record
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))
         .unwrap_or_default();
     let succeeded = share(phase.count.saturating_sub(phase.failed), phase.count);
-    breaking_point::Step {
+    Some(breaking_point::Step {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
@@ -207,12 +216,69 @@ fn breaking_step(
         begun_per_s: per_second(phase.count, phase.duration),
         is_whole: phase.duration + EARLY_MAX >= planned,
         met_fault: faults.iter().any(|(on, off)| *on < until && *off >= from),
-    }
+        machine: facts.machine_in(phase.from..phase.from + phase.duration),
+        is_repetition,
+    })
+}
+
+/// Repeats a step in which the throughput seems to collapse: it may be an accident.
+fn repeat_suspicious(schedule: &Schedule, ended: &[u64]) -> Schedule {
+    let steps: Vec<_> = schedule
+        .phases()
+        .iter()
+        .zip(ended)
+        .filter(|(phase, _)| phase.measured)
+        .map(|(phase, ended)| {
+            let per_s = per_second(*ended, phase.until.saturating_sub(phase.from));
+            breaking_point::Step {
+                concurrent: phase.concurrent,
+                rate_per_s: None,
+                calls: *ended,
+                errors: 0,
+                p99_ms: None,
+                throughput_per_s: per_s,
+                begun_per_s: per_s,
+                is_whole: true,
+                met_fault: false,
+                machine: MachineReport::default(),
+                is_repetition: false,
+            }
+        })
+        .collect();
+    let Some(concurrent) = breaking_point::to_repeat(&steps) else {
+        return schedule.clone();
+    };
+    let measured = schedule.phases().iter().filter(|phase| phase.measured);
+    let lengths = measured.map(|phase| phase.until.saturating_sub(phase.from));
+    let length = lengths.max().unwrap_or_default().min(REPETITION_MAX);
+    (0..REPETITIONS).fold(schedule.clone(), |schedule, _| {
+        let name = format!("{concurrent} in flight again");
+        schedule.add(&name, length, concurrent, false, 0)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_step_that_seems_to_collapse_is_repeated() {
+        let second = Duration::from_secs(1);
+        let schedule = Schedule::default()
+            .warm_up(second, 1)
+            .then("1 in flight", second, 1)
+            .then("10 in flight", second, 10)
+            .then("19 in flight", second, 19);
+        let repeated = |ended: [u64; 4]| {
+            let longer = repeat_suspicious(&schedule, &ended);
+            let further = longer.phases()[4..].iter();
+            assert!(further.clone().all(|phase| !phase.measured));
+            further.map(|phase| phase.concurrent).collect::<Vec<_>>()
+        };
+        assert_eq!(repeated([9, 1000, 3000, 500]), [19, 19]);
+        assert_eq!(repeated([9, 3000, 500, 2900]), [0; 0]);
+        assert_eq!(repeated([9, 1000, 3000, 2900]), [0; 0]);
+    }
 
     #[test]
     fn the_last_step_is_reached() {

@@ -94,6 +94,7 @@ impl ScenarioType for SlowMix {
                 })
             }),
             rate_limit: None,
+            repeat: None,
         }))
     }
 

@@ -84,7 +84,7 @@ impl ScenarioType for Soak {
             .filter_map(|interval| Some((interval.until, interval.mean_ms?)))
             .collect();
         let warmup = settings.warmup_of(length);
-        let machine = RunFacts::machine(report);
+        let machine = facts.machine(report, warmup);
         let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec, machine);
         report.verdicts.push(drift::verdict(&drifted));
         let slowed = throughput_drift::detect(&SteadyLoad {

@@ -165,6 +165,7 @@ impl ScenarioType for Spike {
             burst: phase(SPIKE),
             recovery: phase(RECOVERY),
             tools: compared.collect(),
+            machine: facts.machine_while(RECOVERY),
         });
         let verdict = spike_recovery::verdict(&judged);
         let verdict = facts.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);

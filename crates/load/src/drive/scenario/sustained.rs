@@ -23,6 +23,7 @@ impl ScenarioType for Sustained {
         let schedule = Schedule::steady(load, "sustained", self.duration, self.concurrent);
         Ok(Some(LoadPlan {
             rate_limit: self.rate_limit.filter(|limit| *limit > 0),
+            repeat: None,
             ..weighted_calls(schedule)
         }))
     }
@@ -50,5 +51,6 @@ pub fn weighted_calls(schedule: Schedule) -> LoadPlan {
             })
         }),
         rate_limit: None,
+        repeat: None,
     }
 }

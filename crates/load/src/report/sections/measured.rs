@@ -296,6 +296,15 @@ pub fn process(report: &Report) -> Section {
     section
 }
 
+/// How busy other work kept the machine: in short where it did.
+pub fn machine(report: &Report) -> Section {
+    let Some(words) = report.machine.describe() else {
+        return Section::default();
+    };
+    let section = Section::default().paragraph(format!("Machine: {words}."));
+    section.detail_if(!report.machine.busy)
+}
+
 /// `30 → 32 (peak 35)`: from the first sample of the load to the last, and the most; `12` where that is all the same.
 fn course(
     report: &Report,

@@ -57,6 +57,7 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
     sections.extend([
         measured::errors(report),
         measured::process(report),
+        measured::machine(report),
         basis::isolation(report),
         basis::coverage(report),
         skipped_section(&report.skipped_tools),

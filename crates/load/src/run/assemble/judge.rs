@@ -34,7 +34,8 @@ impl RunFacts<'_> {
             ..limits.limits()
         };
         for (measured, limits) in [(all, of_all)].into_iter().chain(tools) {
-            let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref());
+            let evaluation =
+                threshold::evaluate(&measured, &limits, advice.as_ref(), &report.machine);
             report.threshold_violations.extend(evaluation.violations);
             let unjudged = evaluation.inconclusive.into_iter();
             report.verdicts.extend(unjudged.map(Verdict::about_limit));
@@ -134,6 +135,7 @@ fn measured_of(tool: Option<String>, calls: &CallMetrics) -> Measured {
     Measured {
         tool,
         count: stats.count,
+        min: any(stats.min),
         p50: any(stats.p50),
         p95: any(stats.p95),
         p99: any(stats.p99),

@@ -61,6 +61,7 @@ impl RunFacts<'_> {
             errors: error_stats(measured).with_starts(planned.as_ref()),
             starts: planned,
             process: process_stats(metrics),
+            machine: self.machine_measured(),
             deadlock_count: short(self.deadlocks()),
             hang_count: short(self.late() + self.hung_unanswered()),
             unanswered: self.unanswered(),

@@ -10,6 +10,7 @@ mod measure;
 mod resources;
 mod starts;
 
+use mcprove_score::machine::MachineSample;
 use mcprove_trace::stream::OWN_LIMIT;
 
 use crate::drive::scenario::Judging;
@@ -31,6 +32,7 @@ pub struct RunFacts<'a> {
     load_ended: Option<LoadEndedFact>,
     endings: Vec<EndingsFact>,
     checks: Vec<CheckFact>,
+    machine: Vec<MachineSample>,
 }
 
 /// Why there is no report.
@@ -64,6 +66,7 @@ pub fn assemble(
     phases.sort_by_key(|phase| phase.index);
     phases.dedup_by_key(|phase| phase.index);
     let is_measured = |index| is_measured(&phases, index);
+    let machine: Vec<MachineFact> = metrics.facts()?;
     let facts = RunFacts {
         metrics,
         total: metrics.total(),
@@ -76,6 +79,7 @@ pub fn assemble(
         load_ended: metrics.first()?,
         endings: metrics.facts()?,
         checks: metrics.facts()?,
+        machine: machine.into_iter().map(|fact| fact.0).collect(),
     };
     Ok(Some(facts.report()?))
 }

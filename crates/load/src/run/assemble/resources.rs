@@ -2,8 +2,9 @@
 
 use mcprove_score::growth::Progress;
 use mcprove_score::leak::LeakSettings;
+use mcprove_score::machine::{self, Machine};
 use mcprove_score::resource_leak::{self, Resource, Sampled};
-use mcprove_score::throughput_drift::{LoadInterval, Machine};
+use mcprove_score::throughput_drift::LoadInterval;
 
 use crate::prelude::*;
 
@@ -151,13 +152,32 @@ impl RunFacts<'_> {
             .collect()
     }
 
-    /// What is known of the machine. Nobody watches it yet, but a generator that was the limit had too little of it.
-    pub fn machine(report: &Report) -> Machine {
+    /// What is known of the machine after the warm-up of a load. A generator that was the limit had too little of it.
+    pub fn machine(&self, report: &Report, warmup: Duration) -> Machine {
         if report.generator.limited {
             Machine::Noisy
         } else {
-            Machine::Unknown
+            machine::over_time(&self.machine, warmup..self.load_end())
         }
+    }
+
+    /// How noisy the machine was in a range of time.
+    pub fn machine_in(&self, range: Range<Duration>) -> MachineReport {
+        machine::judge(&self.machine, range)
+    }
+
+    /// How noisy the machine was in a phase.
+    pub fn machine_while(&self, phase: &str) -> MachineReport {
+        self.phase(phase)
+            .map_or_else(MachineReport::default, |phase| {
+                self.machine_in(phase.from..phase.from + self.duration_of(phase))
+            })
+    }
+
+    /// How noisy the machine was while something was measured; in all of the run where that has no phases.
+    pub fn machine_measured(&self) -> MachineReport {
+        let from = self.measured_phases().map(|phase| phase.from).min();
+        self.machine_in(from.unwrap_or_default()..self.load_end())
     }
 }
 

@@ -10,7 +10,7 @@ pub use mcprove_score::{
     breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
     deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
     grade::Grades, head_of_line::HeadOfLineReport, isolation::IsolationReport, leak::LeakReport,
-    race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
+    machine::MachineReport, race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
     threshold::ThresholdViolation,
 };
 use mcprove_settings::whole_file::write_whole;
@@ -94,6 +94,9 @@ pub struct Report {
     pub errors: ErrorStats,
     /// What the server's processes used.
     pub process: ProcessStats,
+    /// How busy other work kept the machine meanwhile.
+    #[serde(default)]
+    pub machine: MachineReport,
     /// Calls that never answered.
     pub deadlock_count: u32,
     /// Calls that answered late, or were past the hang threshold when the run was interrupted.
@@ -415,6 +418,7 @@ impl Report {
             throughput: ThroughputStats::default(),
             errors: ErrorStats::default(),
             process: ProcessStats::default(),
+            machine: MachineReport::default(),
             deadlock_count: 0,
             hang_count: 0,
             unanswered: 0,

@@ -78,6 +78,11 @@ impl Family {
         self.members.contains_key(&pid)
     }
 
+    /// The members at the last look, by process id.
+    pub fn members(&self) -> impl Iterator<Item = u32> {
+        self.members.keys().copied()
+    }
+
     /// Takes notice of `sample`; returns the members that live.
     pub fn update(&mut self, sample: FamilySample) -> Vec<Reading> {
         let found = self.find_members(sample.readings);
