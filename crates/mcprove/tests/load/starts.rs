@@ -316,8 +316,9 @@ async fn a_server_that_cancels_calls_of_the_client_is_a_warning() {
     let report = run(server("stray_cancel", &[]), scenario()).await;
     let verdict = found(&report, "stray_cancel").unwrap();
     assert_eq!(severity(&report, "stray_cancel"), WARNING);
-    assert_eq!(verdict.numbers["cancelled"], 4);
-    assert_eq!(verdict.numbers["answered"], 4);
+    // Of 20 calls, and of those made alone before.
+    assert!(verdict.numbers["cancelled"].as_u64() >= Some(4), "{verdict:?}");
+    assert_eq!(verdict.numbers["answered"], verdict.numbers["cancelled"]);
     assert_eq!(severity(&report, "protocol"), PASS);
     let report = run(server("asks", &[]), scenario()).await;
     assert_eq!(severity(&report, "stray_cancel"), None);

@@ -71,18 +71,11 @@ impl Address {
             let message = format!("the server named the endpoint {reference:?}: {why}");
             Failure::malformed(message)
         };
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
-            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        });
-        let text = if is_absolute {
-            reference.to_owned()
-        } else if reference.starts_with("//") {
-            format!("{scheme}:{reference}")
-        } else {
-            resolve(self.path.path(), reference)
-        };
-        let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
+        let scheme = self.scheme();
+        let uri: Uri = self
+            .absolute(reference)
+            .parse()
+            .map_err(|error| refuse(&format!("{error}")))?;
         if let Some(authority) = uri.authority() {
             let port = port_of(authority, self.tls.is_some());
             let host = authority.host().trim_matches(['[', ']']);
@@ -97,6 +90,26 @@ impl Address {
             path: path_of(&uri),
             ..self.clone()
         })
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The whole address that `reference` means, as seen from here, wherever that is.
+    pub fn absolute(&self, reference: &str) -> String {
+        let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        let scheme = self.scheme();
+        if is_absolute {
+            reference.to_owned()
+        } else if reference.starts_with("//") {
+            format!("{scheme}:{reference}")
+        } else {
+            let host = String::from_utf8_lossy(self.host_header.as_bytes());
+            format!("{scheme}://{host}{}", resolve(self.path.path(), reference))
+        }
     }
 
     /// Opens a socket, with TLS if the address asks for it, within the connect timeout.

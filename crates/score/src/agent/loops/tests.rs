@@ -199,7 +199,7 @@ fn a_failure_names_the_calls() {
             (
                 failure.run,
                 failure.target.as_str(),
-                failure.message.clone(),
+                failure.with_hint(),
             )
         })
         .collect();
