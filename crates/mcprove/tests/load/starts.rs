@@ -317,7 +317,10 @@ async fn a_server_that_cancels_calls_of_the_client_is_a_warning() {
     let verdict = found(&report, "stray_cancel").unwrap();
     assert_eq!(severity(&report, "stray_cancel"), WARNING);
     // Of 20 calls, and of those made alone before.
-    assert!(verdict.numbers["cancelled"].as_u64() >= Some(4), "{verdict:?}");
+    assert!(
+        verdict.numbers["cancelled"].as_u64() >= Some(4),
+        "{verdict:?}"
+    );
     assert_eq!(verdict.numbers["answered"], verdict.numbers["cancelled"]);
     assert_eq!(severity(&report, "protocol"), PASS);
     let report = run(server("asks", &[]), scenario()).await;

@@ -25,7 +25,7 @@ fn every_run_has_its_file() {
 fn what_cannot_be_read_adds_nothing() {
     let mut traces = Traces::default();
     for (bytes, format, start) in [
-        (&b"\xff"[..], None, "error: x:1:1: is not UTF-8 text"),
+        (&b"\xff"[..], None, "error: x:1:1: is not UTF-8"),
         (b"{\n 5", None, "error: x:2:2: "),
         (RUN, Some(Format::Otlp), "error: x: "),
     ] {

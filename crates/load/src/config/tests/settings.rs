@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::ProtocolChoice;
-use mcprove_settings::quantity::describe_duration;
+
 use serde_json::json;
 
 use super::super::{Format, LoadConfig, SessionSettings, TimeLimits};
@@ -212,6 +212,9 @@ fn the_defaults_are_those_of_the_client() {
     assert_eq!(time("startup_timeout"), server.startup_timeout);
     assert_eq!(time("shutdown_timeout"), server.shutdown_timeout);
     let (call_timeout, _) = session("call_timeout").split_once(';').unwrap();
-    assert_eq!(parse_duration(call_timeout).unwrap(), options.call_timeout());
+    assert_eq!(
+        parse_duration(call_timeout).unwrap(),
+        options.call_timeout()
+    );
     assert_eq!(parse_size(session("max_frame")).unwrap(), options.max_frame);
 }

@@ -165,7 +165,7 @@ async fn a_server_that_ends_at_once_is_told_with_its_status() {
     for told in [
         "the server `api` does not run",
         "no index",
-        "exit status: 7",
+        "exited with code 7",
     ] {
         assert!(message.rendered().contains(told), "{message:?}");
     }

@@ -105,7 +105,7 @@ fn outcome(report: &TestReport) -> (TestOutcome, String) {
     let failures = report
         .failures
         .iter()
-        .map(|failure| failure.message.rendered());
+        .map(|failure| format!("{} {}", failure.message.rendered(), failure.hint.rendered()));
     let errors = report.errors.iter().map(ToString::to_string);
     (
         report.outcome,
