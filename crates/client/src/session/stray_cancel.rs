@@ -27,16 +27,9 @@ impl StrayCancels {
     /// What happened, for people; none if nothing did.
     pub fn describe(&self) -> Option<String> {
         let requests = phrase::count(self.cancelled, "request");
-        let answered = match self.answered {
-            0 => String::new(),
-            answered => format!(
-                " and answered {} of them all the same",
-                phrase::whole(answered)
-            ),
-        };
         (self.cancelled > 0).then(|| {
             format!(
-                "the server cancelled {requests} of the client{answered} (such as: {})",
+                "the server cancelled {requests} of the client (such as: {})",
                 self.example
             )
         })
@@ -79,11 +72,11 @@ impl CancelWatch {
         }
     }
 
-    /// Notes that a request of ours was answered.
-    pub fn note_answer(&mut self, id: u64) {
-        if !self.unanswered.is_empty() && self.unanswered.remove(&id) {
-            self.found.answered += 1;
-        }
+    /// Notes that a request of ours was answered; tells whether the server had cancelled it, which is one violation more.
+    pub fn note_answer(&mut self, id: u64) -> bool {
+        let was_cancelled = !self.unanswered.is_empty() && self.unanswered.remove(&id);
+        self.found.answered += u64::from(was_cancelled);
+        was_cancelled
     }
 }
 
@@ -128,14 +121,14 @@ mod tests {
         watch.note_cancel(4, SUBSCRIPTION, None);
         assert_eq!(watch.found.describe(), None);
         watch.note_cancel(5, "tools/call", Some("echo"));
-        watch.note_answer(6);
+        assert!(!watch.note_answer(6));
         let text = watch.found.describe().unwrap();
         assert_eq!(
             text,
             "the server cancelled 1 request of the client (such as: request 5, tools/call of \"echo\")"
         );
-        watch.note_answer(5);
-        watch.note_answer(5);
+        assert!(watch.note_answer(5));
+        assert!(!watch.note_answer(5));
         assert_eq!((watch.found.cancelled, watch.found.answered), (1, 1));
     }
 

@@ -136,6 +136,8 @@ pub struct ConnectFailedFact {
     /// Whether the server refused it by a rate limit.
     #[sparse]
     pub is_rate_limited: bool,
+    /// How long it was tried; known of planned starts.
+    pub tried_secs: Option<f64>,
 }
 
 impl Fact for ConnectFailedFact {
@@ -398,9 +400,10 @@ impl RunContext {
 
     /// [`RunContext::connect`] for one of the planned starts, if it is one; a failure of it is noted.
     pub async fn connect_planned(&self, planned: Option<u32>) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
         let opened = self.open(planned, |_| {}).await;
         if let (Err(error), Some(_)) = (&opened, planned) {
-            self.note_failed_start(error, None, planned);
+            self.note_failed_start(error, None, planned, Some(began));
         }
         opened
     }
@@ -463,6 +466,7 @@ impl RunContext {
         attempt: u32,
         reason: &str,
     ) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
         let opened = self.open(planned, |_| {}).await;
         match &opened {
             Ok(connection) => {
@@ -473,14 +477,14 @@ impl RunContext {
                 };
                 self.fact(reason, &fact);
             }
-            Err(error) => self.note_failed_start(error, Some(attempt), planned),
+            Err(error) => self.note_failed_start(error, Some(attempt), planned, Some(began)),
         }
         opened
     }
 
     /// Notes that a session that was not planned could not be opened.
     pub fn note_failure(&self, error: &ConnectError) {
-        self.note_failed_start(error, None, None);
+        self.note_failed_start(error, None, None, None);
     }
 
     /// Lists the tools, and notes them for the coverage.

@@ -71,17 +71,8 @@ impl Address {
             let message = format!("the server named the endpoint {reference:?}: {why}");
             Failure::malformed(message)
         };
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
-            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        });
-        let text = if is_absolute {
-            reference.to_owned()
-        } else if reference.starts_with("//") {
-            format!("{scheme}:{reference}")
-        } else {
-            resolve(self.path.path(), reference)
-        };
+        let scheme = self.scheme();
+        let text = self.absolute(reference);
         let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
         if let Some(authority) = uri.authority() {
             let port = port_of(authority, self.tls.is_some());
@@ -97,6 +88,27 @@ impl Address {
             path: path_of(&uri),
             ..self.clone()
         })
+    }
+
+    const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// What `reference` means, as seen from here, in full.
+    pub fn absolute(&self, reference: &str) -> String {
+        let scheme = self.scheme();
+        let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+        if is_absolute {
+            return reference.to_owned();
+        }
+        if reference.starts_with("//") {
+            return format!("{scheme}:{reference}");
+        }
+        let host = String::from_utf8_lossy(self.host_header.as_bytes());
+        let path = resolve(self.path.path(), reference);
+        format!("{scheme}://{host}{path}")
     }
 
     /// Opens a socket, with TLS if the address asks for it, within the connect timeout.
