@@ -172,7 +172,6 @@ impl Fact for ViolationFact {
 #[stored]
 pub struct StrayCancelFact {
     pub cancelled: u64,
-    pub answered: u64,
     pub example: String,
 }
 
@@ -257,6 +256,8 @@ pub struct Connection {
     context: RunContext,
     /// The violations that were noted already, by kind.
     noted: Mutex<BTreeMap<ViolationKind, u64>>,
+    /// How many cancellations were noted already.
+    noted_cancels: AtomicU64,
 }
 
 impl Connection {
@@ -324,10 +325,11 @@ impl Connection {
             self.context.fact(kind.explanation(), &fact);
         }
         let stray = self.session.stray_cancels();
-        if let Some(message) = stray.describe() {
+        let before = self.noted_cancels.swap(stray.cancelled, Ordering::Relaxed);
+        let message = stray.describe().filter(|_| stray.cancelled > before);
+        if let Some(message) = message {
             let fact = StrayCancelFact {
-                cancelled: stray.cancelled,
-                answered: stray.answered,
+                cancelled: stray.cancelled - before,
                 example: stray.example,
             };
             self.context.fact(&message, &fact);
@@ -456,6 +458,7 @@ impl RunContext {
             number,
             context: self.clone(),
             noted: Mutex::default(),
+            noted_cancels: AtomicU64::default(),
         })
     }
 

@@ -316,12 +316,13 @@ async fn a_server_that_cancels_calls_of_the_client_is_a_warning() {
     let report = run(server("stray_cancel", &[]), scenario()).await;
     let verdict = found(&report, "stray_cancel").unwrap();
     assert_eq!(severity(&report, "stray_cancel"), WARNING);
-    assert_eq!(verdict.numbers["cancelled"], 4);
-    assert_eq!(verdict.numbers["answered"], 4);
+    // Of the calls of the load, and of control calls.
+    let cancelled = &verdict.numbers["cancelled"];
+    assert!(cancelled.as_u64().unwrap() >= 4, "{cancelled}");
     // An answer after that is one violation more, and harms nobody.
     assert_eq!(severity(&report, "protocol"), WARNING);
-    let violations = &found(&report, "protocol").unwrap().numbers["violations"];
-    assert_eq!(*violations, 4);
+    let protocol = found(&report, "protocol").unwrap();
+    assert_eq!(&protocol.numbers["violations"], cancelled);
     let report = run(server("asks", &[]), scenario()).await;
     assert_eq!(severity(&report, "stray_cancel"), None);
 }

@@ -126,7 +126,6 @@ impl RunFacts<'_> {
     pub fn detect_stray_cancels(&self) -> FactResult<Option<Verdict>> {
         let found: Vec<StrayCancelFact> = self.all()?;
         let cancelled = found.iter().map(|fact| fact.cancelled).sum::<u64>();
-        let answered = found.iter().map(|fact| fact.answered).sum::<u64>();
         Ok(found.first().map(|first| {
             let requests = phrase::count(cancelled, "request");
             let example = &first.example;
@@ -138,7 +137,6 @@ impl RunFacts<'_> {
                 ),
             )
             .number("cancelled", cancelled)
-            .number("answered", answered)
         }))
     }
 }

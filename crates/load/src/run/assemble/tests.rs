@@ -336,20 +336,30 @@ fn a_server_that_ran_out_of_what_it_keeps_of_its_calls_is_found() {
 #[test]
 fn a_start_that_hung_for_much_longer_than_others_took_failed() {
     for (tried, failed) in [(4.0, 0), (30.0, 1)] {
-        let mut run = Sample::new(Scenario::sustained().sessions(2), &["echo"]);
-        run.note(
-            "planned_starts",
-            "",
-            &json!({ "unit": "session", "count": 2 }),
-        );
+        let mut events = Events::of(Scenario::sustained().sessions(2));
+        let mut note = |second, name, data: serde_json::Value| {
+            let data = &data.to_string();
+            let message = "";
+            let kind = EventKind::ScenarioEvent {
+                name,
+                message,
+                data,
+            };
+            let at = Duration::from_secs(second);
+            events.shard.record(&Event { at, kind }).unwrap();
+        };
         let opened = |session: u32, planned: u32| json!({ "session": session, "planned": planned, "startup_secs": 1.0 });
-        run.note("session_opened", "", &opened(0, 0));
+        note(
+            1,
+            "planned_starts",
+            json!({ "unit": "session", "count": 2 }),
+        );
+        note(1, "session_opened", opened(0, 0));
         let hung = json!({ "category": "Timeout", "planned": 1, "tried_secs": tried });
-        run.note("connect_failed", "no answer", &hung);
-        run.note("session_opened", "", &opened(2, 1));
-        run.phase(1, "load", 4, (0.0, 60.0));
-        run.call(1, "echo", 1.0, 1.0);
-        let report = run.report(60.0);
+        note(31, "connect_failed", hung);
+        note(32, "session_opened", opened(2, 1));
+        events.shard.merge().unwrap();
+        let report = events.report();
         let starts = report.starts.as_ref().unwrap();
         assert_eq!((starts.opened, starts.failed), (2, failed), "{starts:?}");
     }
