@@ -23,6 +23,9 @@ const BENCHMARKS: [&str; 8] = [
     "soak",
 ];
 
+/// How large the program may be that is shipped.
+const PROGRAM_MAX_MB: f64 = 25.0;
+
 const COLUMNS: [&str; 5] = ["name", "measured", "target", "reference", "ok"];
 
 #[derive(Args)]
@@ -118,16 +121,33 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     } else {
         announce("bench", "wrk is not installed: nothing is compared with it");
     }
-    let mut measurements = Vec::new();
+    let mut measurements = vec![program_size(workspace, &options.profile)?];
     for name in BENCHMARKS {
         measurements.extend(measure(workspace, name, &options.profile, &flags)?);
     }
-    ensure!(!measurements.is_empty(), "the benchmarks measured nothing");
+    ensure!(measurements.len() > 1, "the benchmarks measured nothing");
     let missed = print_table(&measurements)?;
     if missed > 0 && options.strict {
         bail!("{missed} targets missed");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How large the program is; what is shipped has a limit.
+fn program_size(workspace: &Workspace, profile: &str) -> Result<Measurement> {
+    let program = workspace.built("mcprove", profile);
+    let bytes = std::fs::metadata(&program)
+        .context("the program is not built")?
+        .len();
+    #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
+    let megabytes = bytes as f64 / 1e6;
+    Ok(Measurement {
+        name: "program".to_owned(),
+        value: megabytes,
+        unit: "MB".to_owned(),
+        target: (profile == "dist").then_some(Target::Number(PROGRAM_MAX_MB)),
+        reference: None,
+    })
 }
 
 /// What one benchmark measured.

@@ -347,7 +347,6 @@ pub mod error {
     pub use mcprove_servers::mock::{MockError, TemplateError};
     pub use mcprove_settings::error::ConfigErrors;
     pub use mcprove_settings::loss::Loss;
-    pub use mcprove_settings::registry::RegistryError;
     #[cfg(feature = "suite")]
     pub use mcprove_suite::run::SuiteError;
 }

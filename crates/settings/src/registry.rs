@@ -4,6 +4,7 @@
 //! From the entries of a registry come the names on the command line, the `--explain` texts, the JSON Schema
 //! and the table in the docs, so a new one cannot be half-added.
 
+use crate::message::{Diagnostic, DiagnosticResult};
 use crate::prelude::*;
 use strsim::osa_distance;
 
@@ -22,28 +23,7 @@ pub struct Entry<Built: ?Sized> {
 }
 
 /// Builds something with settings given by name.
-pub type Build<Built> = fn(&Map<String, Value>) -> Result<Box<Built>, RegistryError>;
-
-/// Why a name or its settings were refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RegistryError {
-    /// No entry or setting has this name; perhaps another one was meant.
-    #[error("unknown name {name:?}{}", .suggestion.map(|it| format!("; did you mean {it:?}?")).unwrap_or_default())]
-    Unknown {
-        /// The name that was given.
-        name: String,
-        /// The nearest known name.
-        suggestion: Option<&'static str>,
-    },
-    /// A setting has a value of the wrong type.
-    #[error("{name:?} must be {expected}")]
-    WrongType {
-        /// The setting.
-        name: &'static str,
-        /// The type that it takes.
-        expected: String,
-    },
-}
+pub type Build<Built> = fn(&Map<String, Value>) -> DiagnosticResult<Box<Built>>;
 
 /// Settings with these given, by name, and the defaults.
 ///
@@ -62,27 +42,21 @@ pub enum RegistryError {
 /// let given = |every| Map::from_iter([("every".to_owned(), every)]);
 /// assert_eq!(filled::<Crash>(&given(json!(7))).unwrap().every, 7);
 /// let error = filled::<Crash>(&given(json!("7"))).map(drop).unwrap_err();
-/// assert_eq!(error.to_string(), r#""every" must be integer"#);
+/// assert_eq!(error.to_string(), "`every` must be a whole number");
 /// ```
-pub fn filled<T: Settings>(given: &Map<String, Value>) -> Result<T, RegistryError> {
+pub fn filled<T: Settings>(given: &Map<String, Value>) -> DiagnosticResult<T> {
     let mut settings = T::initial();
     set_given(&mut settings, given)?;
     Ok(settings)
 }
 
-fn set_given(settings: &mut dyn Settings, given: &Map<String, Value>) -> Result<(), RegistryError> {
+fn set_given(settings: &mut dyn Settings, given: &Map<String, Value>) -> DiagnosticResult {
     let document = Document::empty("settings");
     for (name, value) in given {
-        let (index, setting) = find_named(settings.table(), Setting::names, name)?;
+        let (index, _) = find_named("setting", settings.table(), Setting::names, name)?;
         let mut reader = Reader::new(&document);
         settings.read(index, &mut reader, &Field::new(name, value.clone().into()));
-        reader.finish().map_err(|_| RegistryError::WrongType {
-            name: setting.name,
-            expected: setting.kind.schema()["type"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
-        })?;
+        reader.finish()?;
     }
     Ok(())
 }
@@ -91,32 +65,33 @@ fn set_given(settings: &mut dyn Settings, given: &Map<String, Value>) -> Result<
 pub fn find<'a, Built: ?Sized>(
     entries: &'a [Entry<Built>],
     name: &str,
-) -> Result<&'a Entry<Built>, RegistryError> {
+) -> DiagnosticResult<&'a Entry<Built>> {
     let names =
         |entry: &Entry<Built>| std::iter::once(entry.name).chain(entry.aliases.iter().copied());
-    find_named(entries, names, name).map(|(_, entry)| entry)
+    find_named("name", entries, names, name).map(|(_, entry)| entry)
 }
 
 /// The one of this name, and its place.
 fn find_named<'a, T, N: Iterator<Item = &'static str>>(
+    what: &str,
     all: &'a [T],
     names: impl Fn(&'a T) -> N,
     wanted: &str,
-) -> Result<(usize, &'a T), RegistryError> {
+) -> DiagnosticResult<(usize, &'a T)> {
     let normal = wanted.replace('-', "_");
     all.iter()
         .enumerate()
         .find(|(_, it)| names(it).any(|name| name == normal))
-        .ok_or_else(|| RegistryError::Unknown {
-            name: wanted.to_owned(),
-            suggestion: nearest(all.iter().flat_map(names), &normal),
+        .ok_or_else(|| {
+            let hint = did_you_mean(all.iter().flat_map(names), &normal);
+            Diagnostic::new(format!("unknown {what} {wanted:?}"), hint)
         })
 }
 
-/// `; did you mean "contains"?`, where one of these is close.
+/// The hint `did you mean "contains"?`, where one of these is close; else it is empty.
 pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, wanted: &str) -> String {
     let close = nearest(names, wanted);
-    close.map_or_else(String::new, |close| format!("; did you mean {close:?}?"))
+    close.map_or_else(String::new, |close| format!("did you mean {close:?}?"))
 }
 
 /// The known name closest to `wanted`, if one is close enough to be a slip of the keyboard: a character too many, too
@@ -159,13 +134,9 @@ mod tests {
                 Ok("slow_crash")
             );
         }
-        let error = find(ENTRIES, "slow_crsh")
-            .map(|entry| entry.name)
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            r#"unknown name "slow_crsh"; did you mean "slow_crash"?"#
-        );
+        let error = find(ENTRIES, "slow_crsh").map(drop).unwrap_err();
+        assert_eq!(error.to_string(), r#"unknown name "slow_crsh""#);
+        assert_eq!(error.hint.rendered(), r#"did you mean "slow_crash"?"#);
     }
 
     #[test]
@@ -181,13 +152,11 @@ mod tests {
         let build = find(ENTRIES, "slow_crash").unwrap().build;
         let wrong_type = json!({ "every": "x" });
         let error = build(wrong_type.as_object().unwrap()).unwrap_err();
-        assert_eq!(error.to_string(), "\"every\" must be integer");
+        assert_eq!(error.to_string(), "`every` must be a whole number");
         let wrong_name = json!({ "evry": 1 });
         let error = build(wrong_name.as_object().unwrap()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unknown name \"evry\"; did you mean \"every\"?"
-        );
+        assert_eq!(error.to_string(), r#"unknown setting "evry""#);
+        assert_eq!(error.hint.rendered(), r#"did you mean "every"?"#);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Nothing is started, nobody is spoken to, and nothing is written.
 
-use mcprove_document::block::{self, Finding, Section, Tone};
+use mcprove_document::block::{self, Finding, Line, Section, Tone};
 use mcprove_fault::file as faults;
 use mcprove_servers::tools_file as mock;
 
@@ -52,7 +52,7 @@ pub struct Problem {
     /// The character in the line, from one.
     pub column: Option<usize>,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What to try.
     pub hint: Option<Message>,
 }
@@ -181,7 +181,7 @@ impl CheckedFile {
             let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
             let place = format!("{}{}", problem.file, place.concat());
             Finding::new(Tone::Bad, "error", place)
-                .line(problem.message.as_str())
+                .line(Line::of(&problem.message))
                 .hint(problem.hint.as_ref())
         });
         let valid = self.valid.then_some(valid);

@@ -240,7 +240,8 @@ impl<'de> Deserialize<'de> for FaultKind {
         let name = String::deserialize(deserializer)?;
         name.parse().map_err(|()| {
             let hint = did_you_mean(fault_names(), &name);
-            serde::de::Error::custom(format!("no fault is called {name:?}{hint}"))
+            let between = if hint.is_empty() { "" } else { "; " };
+            serde::de::Error::custom(format!("no fault is called {name:?}{between}{hint}"))
         })
     }
 }

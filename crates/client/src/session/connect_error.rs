@@ -75,11 +75,8 @@ impl UserError for ConnectError {
         }
         match self {
             Self::Start(error) => error.hint(),
-            Self::Unreachable { failure, .. } if failure.category == ErrorCategory::Crash => {
-                sentence!(
-                    "the server crashed before responding; its stderr says why{}",
-                    tee_stderr()
-                )
+            Self::Unreachable { failure, .. } if matches!(failure.detail, Detail::Exit(_)) => {
+                exit_hint()
             }
             Self::Unreachable { .. } => sentence!(
                 "check that the server runs and that the address is right ({} for HTTP+SSE servers)",
@@ -128,6 +125,14 @@ impl UserError for ConnectError {
     }
 }
 
+/// What to try where the server ended before it answered.
+pub fn exit_hint() -> Message {
+    sentence!(
+        "run the command by hand: it ends before it answers{}",
+        tee_stderr()
+    )
+}
+
 /// What the transport knows of a failure before a session came about.
 fn hint_of_transport(failure: &Failure) -> Option<Message> {
     Some(match &failure.detail {
@@ -145,7 +150,7 @@ fn hint_of_transport(failure: &Failure) -> Option<Message> {
             setting("public_host")
         ),
         Detail::Redirect(location) => sentence!(
-            "if that is right, give that address: {}",
+            "if that is right, use {}",
             assignment("url", location.clone())
         ),
         Detail::NoTls => {

@@ -31,7 +31,7 @@ use self::prelude::*;
 pub use self::core::Start;
 
 pub use call::{Call, CallError, FailedCall, Reply};
-pub use connect_error::{ConnectError, import_hint};
+pub use connect_error::{ConnectError, exit_hint, import_hint};
 pub use deadlines::QueuedFact;
 pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
 pub use raw::{RawAnswer, RawMessage};

@@ -120,15 +120,18 @@ fn describe_end(exit: Option<ExitStatus>) -> Failure {
         None => {
             Failure::disconnected("the server closed its stdout, but its process is still running")
         }
-        Some(status) if status.success() => {
-            Failure::disconnected("the server process exited with status 0")
-                .with(Detail::Exit(Some(0)))
+        Some(status) => {
+            let category = if status.success() {
+                ErrorCategory::Disconnected
+            } else {
+                ErrorCategory::Crash
+            };
+            let message = match status.code() {
+                Some(code) => format!("the server exited with code {code}"),
+                None => format!("the server was killed: {status}"),
+            };
+            Failure::new(category, message).with(Detail::Exit(status.code()))
         }
-        Some(status) => Failure::new(
-            ErrorCategory::Crash,
-            format!("the server process ended: {status}"),
-        )
-        .with(Detail::Exit(status.code())),
     }
 }
 

@@ -87,7 +87,7 @@ fn files_are_read_by_their_ending_and_say_what_is_wrong_with_them() {
             write("a.txt", b"- hang"),
             "is neither TOML nor YAML by its name",
         ),
-        (write("b.yml", b"- hang\n- \xff"), "2:3: is not UTF-8 text"),
+        (write("b.yml", b"- hang\n- \xff"), "2:3: is not UTF-8"),
         (folder.path().join("none.yml"), "cannot be read: "),
     ] {
         let errors = read_file(&path).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! What each kind of fault does to a call: one file each with its settings and its effect, and one line in the
 //! registry. What others have to know of a kind is in its row in the crate `trace`.
 
-use mcprove_settings::registry::{self, RegistryError, filled};
+use mcprove_settings::registry::{self, filled};
 
 use crate::prelude::*;
 
@@ -116,7 +116,7 @@ pub fn settings_of(kind: FaultKind) -> &'static [Setting] {
 }
 
 /// The effect of a fault; an error if its settings are not those of its kind.
-pub fn effect(spec: &FaultSpec) -> Result<Box<dyn Effect>, RegistryError> {
+pub fn effect(spec: &FaultSpec) -> DiagnosticResult<Box<dyn Effect>> {
     (entry(spec.kind).build)(&spec.settings)
 }
 

@@ -28,7 +28,7 @@ pub fn read(mut spans: Vec<Span>) -> ImportedRun {
     let mut notes = Vec::new();
     if parts.told_again > 0 {
         notes.push(format!(
-            "{} of a call or reply that another span tells of already, counted once",
+            "{} of a call or reply that another span has too, counted once",
             many(parts.told_again, "span")
         ));
     }

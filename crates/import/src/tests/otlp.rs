@@ -177,7 +177,7 @@ fn one_call_that_is_told_three_times_is_one_call() {
     let (run, notes) = import_value(&export(&spans), Format::Otlp);
     assert_eq!(
         notes,
-        ["2 spans of a call or reply that another span tells of already, counted once"]
+        ["2 spans of a call or reply that another span has too, counted once"]
     );
     assert_eq!(called(&run), ["docs/search"]);
     assert_eq!(run.tool_calls[0].args.value(), json!({"q": "x"}));

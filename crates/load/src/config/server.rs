@@ -227,7 +227,7 @@ fn read_address(
     let with_token = server.bearer_env(&name);
     if with_token.is_none() {
         let message = sentence!(
-            "{} names the environment variable {name:?}, which is not set or empty",
+            "{} names the environment variable {name:?}, which is unset or empty",
             setting("bearer_env")
         );
         let hint = sentence!("set it: `export {name}=…`");
@@ -253,13 +253,23 @@ pub fn address(
         reader.secret_problem(&field.value.span, message, EXAMPLE_URL);
         return None;
     };
+    if has_credentials(&url) {
+        let message = sentence!("{} must not hold credentials", setting(&field.name));
+        let hint = sentence!(
+            "use {} or {}",
+            assignment("headers", "\"Authorization: …\""),
+            assignment("bearer_env", "NAME")
+        );
+        reader.secret_problem(&field.value.span, message, hint);
+        return None;
+    }
     let transport = match (transport, is_websocket) {
         (None | Some("ws"), true) => Transport::WebSocket { url, headers },
         (None | Some("http"), false) => Transport::Http { url, headers },
         (Some("sse"), false) => Transport::Sse { url, headers },
         (Some(name), _) => {
             let message = format!("transport {name:?} does not fit this address");
-            let hint = "ws goes with ws:// and wss://, http and sse with http:// and https://";
+            let hint = "use ws for ws:// and wss://, http or sse for http:// and https://";
             reader.problem(&field.value.span, message, hint);
             return None;
         }
@@ -267,6 +277,12 @@ pub fn address(
     let mut server = Server::http("");
     server.transport = transport;
     Some(server)
+}
+
+fn has_credentials(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.contains('@')
 }
 
 /// Whether an address is for WebSocket; none if it is for nothing that we speak.

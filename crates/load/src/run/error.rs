@@ -1,7 +1,7 @@
 //! Why a run could not be done.
 
 use crate::prelude::*;
-use mcprove_client::session::import_hint;
+use mcprove_client::session::{exit_hint, import_hint};
 use mcprove_client::transport::Detail;
 
 /// Why a run could not be done. What the server does wrong during a run is not here but in the
@@ -122,13 +122,7 @@ impl RunError {
                 Some(error) => ConnectError::hint(error),
                 None => "check the command: is the program installed and on the PATH?".into(),
             },
-            Self::ServerExit(_) | Self::ServerStderr(_) => {
-                sentence!(
-                    "run the command by hand; {} shows what it says{}",
-                    command_or("doctor", "mcprove::diagnose"),
-                    tee_stderr()
-                )
-            }
+            Self::ServerExit(_) | Self::ServerStderr(_) => exit_hint(),
             Self::Handshake(_) | Self::ToolsList(_) => {
                 sentence!(
                     "{} with the same server shows what goes wrong",

@@ -155,7 +155,7 @@ mod tests {
     fn what_could_not_be_judged_is_listed_apart_from_limits() {
         let mut report = Report::empty(Scenario::sustained().kind);
         report.verdicts = vec![
-            Verdict::inconclusive("threshold:p99_latency", "The limit is open.", "run longer"),
+            Verdict::inconclusive("p99_latency", "The limit is open.", "run longer").about_limit(),
             Verdict::inconclusive("leak", "3 samples are too few.", "run longer"),
             Verdict::pass("protocol", "Kept."),
         ];

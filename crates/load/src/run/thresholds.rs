@@ -103,13 +103,18 @@ thresholds! {
 }
 
 impl Thresholds {
-    /// When the calls of a scenario count as hung, and as what then.
+    /// When the calls of a scenario count as hung, and as what then: what it says itself goes before what is said for all.
     pub(crate) fn hang_limits(&self, scenario: &ScenarioKind) -> HangLimits {
-        scenario.as_type().hang_limits().unwrap_or(HangLimits {
-            threshold: self.hang_timeout,
-            grace: self.grace_period,
-            max_wait: self.max_wait,
-        })
+        let usual = HangLimits::default();
+        let own = scenario.as_type().hang_limits().unwrap_or(usual);
+        let chosen = |own: Duration, usual: Duration, common: Duration| {
+            if own == usual { common } else { own }
+        };
+        HangLimits {
+            threshold: chosen(own.threshold, usual.threshold, self.hang_timeout),
+            grace: chosen(own.grace, usual.grace, self.grace_period),
+            max_wait: chosen(own.max_wait, usual.max_wait, self.max_wait),
+        }
     }
 }
 

@@ -488,7 +488,7 @@ impl LoadFlags<'_> {
             let name = own.scenario.kind.name();
             if find(other).is_some_and(|entry| entry.name != name) {
                 return refuse(
-                    format!("the file is about the scenario {name}, and --scenario about {other}"),
+                    format!("the scenario of the file is {name}, that of --scenario is {other}"),
                     "leave --scenario out, or leave the file out and give its settings as flags",
                 );
             }
@@ -514,7 +514,7 @@ impl LoadFlags<'_> {
     fn tool_calls(&self) -> Result<Vec<Node>> {
         if self.load.args.len() > self.load.tool.len() {
             return refuse(
-                "--args was given without a --tool to go with it",
+                "--args needs --tool",
                 "name the tool: --tool NAME --args JSON",
             );
         }

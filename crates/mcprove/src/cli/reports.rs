@@ -53,9 +53,7 @@ impl FromStr for ReportTarget {
                 .collect();
             let meant = did_you_mean(names.iter().map(String::as_str), name);
             let names = names.join(", ");
-            return Err(format!(
-                "there is no report {name:?}{meant}; the formats are {names}"
-            ));
+            return Err(format!("unknown format {name:?} {meant} known: {names}"));
         };
         if file == Some("") {
             return Err(format!(
@@ -104,7 +102,7 @@ impl ReportArguments {
                 let known = ReportFormat::COMMON.iter().chain(others);
                 let known: Vec<String> = known.map(|format| format.name()).collect();
                 return refuse(
-                    format!("this report has no format {name}"),
+                    format!("the format {name} is not for this report"),
                     format!("its formats are {}", known.join(", ")),
                 );
             }

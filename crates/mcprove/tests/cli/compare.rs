@@ -147,10 +147,7 @@ fn a_run_whose_server_does_not_start_is_made_again_and_the_others_are_kept() {
     assert_eq!(report["comparison"]["runs"], serde_json::json!([4, 3]));
     assert_eq!(report["failed_runs"][0]["is_made_up"], false);
     assert_eq!(output.code, Some(2), "{output:?}");
-    assert!(
-        output.stderr.contains("1 of 8 runs could not be made"),
-        "{output:?}"
-    );
+    assert!(output.stderr.contains("1 of 8 runs failed"), "{output:?}");
     // From then on none: what there is is compared, and says why there is no more.
     let never = failing_starts(folder.path(), "never", "[2-9]|10");
     let servers = ["-s", &healthy, "-s", &never];

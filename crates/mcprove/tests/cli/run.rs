@@ -374,7 +374,7 @@ fn flags_with_several_values_or_names_are_refused_as_flags() {
     for (flags, message) in [
         (
             &["--scenario", "fuzzer", "--payload", "nope"][..],
-            "error: --payload does not know \"nope\"\nhint: ",
+            "error: unknown --payload \"nope\"\nhint: ",
         ),
         (
             &[

@@ -246,7 +246,7 @@ fn flags_of_the_server_and_the_session_count_beside_a_file() {
             ],
             &[
                 "--startup-timeout must be",
-                "--protocol does not know",
+                "unknown --protocol",
                 "--max-frame must be",
             ],
         ),

@@ -200,7 +200,7 @@ fn an_interrupt_gives_the_server_time_to_end() {
         "--tool",
         "waits",
         "--hang-threshold",
-        "100s",
+        "50s",
     ];
     let commands: [(&str, &[&str]); 4] = [
         ("probe", &["probe", "--allow-writes"]),

@@ -53,5 +53,6 @@ async fn calls_that_fail_are_counted_and_not_compared() {
     assert_eq!(outcomes(&report, "race"), [Outcome::Pass]);
     let echo = &report.race["echo"];
     assert!(echo.failures > 0 && echo.concurrent_calls > 0, "{echo:?}");
-    assert_eq!(echo.failures + echo.concurrent_calls, 16);
+    // Those with other arguments that fail are counted, too.
+    assert!(echo.failures + echo.concurrent_calls >= 16, "{echo:?}");
 }

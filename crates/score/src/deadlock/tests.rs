@@ -140,7 +140,7 @@ fn calls_in_a_row_say_how_many_the_server_handles() {
     assert_eq!(one.severity, ProbeSeverity::Warning);
     assert_eq!(
         verdict(&one).sentence,
-        "Concurrency degrades latency: 17 of 20 concurrent calls to `search` took longer than the hang threshold; the server handles one call at a time (1.3 s each)."
+        "Concurrency degrades latency: 17 of 20 concurrent calls to `search` took longer than the hang threshold; the server handles one call at a time (1.30 s each)."
     );
     assert_eq!(verdict(&one).numbers["service_time_ms"], 1_300.0);
     let four = probe(in_a_row(40, 4), None);
@@ -148,7 +148,7 @@ fn calls_in_a_row_say_how_many_the_server_handles() {
         verdict(&four)
             .sentence
             .rendered()
-            .ends_with("the server handles about 4 calls at a time (1.3 s each)."),
+            .ends_with("the server handles about 4 calls at a time (1.30 s each)."),
         "{:?}",
         verdict(&four)
     );
@@ -168,7 +168,7 @@ fn queued_calls_are_inconclusive_unless_others_are_stuck() {
     assert_eq!(queued.outcome, Outcome::Inconclusive);
     assert_eq!(
         queued.sentence,
-        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.3 s each)."
+        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.30 s each)."
     );
     calls.push(timed(CallOutcome::Deadlock, 15e3));
     assert!(verdict(&probe(calls, Some(DeadlockKind::ToolStuck))).is_failure());

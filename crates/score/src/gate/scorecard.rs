@@ -73,6 +73,12 @@ pub enum GateId {
 }
 
 impl GateFailure {
+    /// What happened, and after it what to look at.
+    #[cfg(test)]
+    pub fn with_hint(&self) -> String {
+        format!("{}; {}", self.message.rendered(), self.hint.rendered())
+    }
+
     /// That the target of one run is not what it must be.
     pub fn of_run(
         run: usize,

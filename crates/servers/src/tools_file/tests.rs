@@ -119,7 +119,7 @@ pageSize: 0
         "13:5 tool 3 has no `name`; add",
         "14:13 resource 1 has both `text` and `blob`; give",
         "14:59 `blob` must be bytes in base64, not \"%\"; as",
-        "15:41 `role` does not know \"usr\"; did you mean \"user\"?",
+        "15:41 unknown `role` \"usr\"; did you mean \"user\"?",
         "15:71 a block of content is a text, or a map with `type`; write",
         "16:11 `pageSize` must be a whole number from 1 to 1000000, not 0; leave",
     ];

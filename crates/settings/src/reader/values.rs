@@ -193,7 +193,7 @@ impl Reader<'_> {
                 },
             );
             let shown = shorten(text, SHOWN_MAX);
-            let message = sentence!("{} does not know {shown:?}", setting(name));
+            let message = sentence!("unknown {} {shown:?}", setting(name));
             self.problem(&node.span, message, hint);
         }
         found

@@ -100,10 +100,10 @@ pub fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
     let line = before.get(begin..).unwrap_or_default();
     let error = ConfigError::of_file(
         file,
-        "is not UTF-8 text from here on",
+        "is not UTF-8",
         "save it as UTF-8; is it a text file at all?",
     )
-    .with_gist("is not UTF-8 text from here on");
+    .with_gist("is not UTF-8");
     ConfigError {
         place: Some(Place {
             line: memchr::memchr_iter(b'\n', before).count() + 1,

@@ -220,12 +220,12 @@ pub(crate) fn suite_junit(report: &SuiteReport) -> String {
 }
 
 fn unusable(problem: &SuiteProblem) -> Problem {
-    let told = problems::told(problem);
+    let sentence = problems::line(&problems::placed(problem).rendered());
     let text = match &problem.hint {
-        Some(hint) => format!("{told}\nhint: {}", hint.rendered()),
-        None => told,
+        Some(hint) => format!("{sentence}\nhint: {}", hint.rendered()),
+        None => sentence,
     };
-    Problem::error("unusable", problem.message.clone(), text)
+    Problem::error("unusable", problem.message.rendered(), text)
 }
 
 fn of_test(test: &TestReport) -> TestCase {

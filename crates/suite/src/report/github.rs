@@ -59,7 +59,7 @@ fn unusable(lines: &mut String, problem: &SuiteProblem) {
         Some("title=mcprove cannot run".to_owned()),
     ];
     let properties: Vec<String> = properties.into_iter().flatten().collect();
-    let mut message = line(&problem.message);
+    let mut message = line(&problem.message.rendered());
     if let Some(hint) = &problem.hint {
         let _ = write!(message, "\nhint: {}", line(&hint.rendered()));
     }

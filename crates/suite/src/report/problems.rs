@@ -105,13 +105,13 @@ pub fn reason(test: &TestReport) -> String {
 }
 
 /// What kept all tests from being run, in one sentence with its place.
-pub fn told(problem: &SuiteProblem) -> String {
-    let message = line(&problem.message);
+pub fn placed(problem: &SuiteProblem) -> Message {
+    let message = problem.message.clone();
     let place = [problem.line, problem.column].into_iter().flatten();
     let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
     let place = place.concat();
     match &problem.file {
-        Some(file) => format!("{}{place}: {message}", line(file)),
+        Some(file) => message.after(format!("{}{place}: ", line(file))),
         None => message,
     }
 }

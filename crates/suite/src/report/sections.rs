@@ -1,7 +1,7 @@
 //! Suites as documents: what is wrong, test by test, and a table of all; the tests that would be run; and the live line.
 
 use super::problems::{
-    Problem, bad, counted, line, name, place, problems, reason, summary, told, word,
+    Problem, bad, counted, line, name, place, placed, problems, reason, summary, word,
 };
 use crate::prelude::*;
 use crate::run::SuiteList;
@@ -11,9 +11,9 @@ use mcprove_document::block::{
 use mcprove_document::figure;
 use mcprove_document::terminal::cut;
 
-/// How many tests that did not pass are told.
+/// How many tests that did not pass are shown.
 const BAD_MAX: usize = 50;
-/// How many problems and notes of each are told.
+/// How many problems and notes of each are shown.
 const PROBLEMS_MAX: usize = 10;
 /// How many tests are in the table.
 const ROWS_MAX: usize = 5000;
@@ -67,10 +67,10 @@ fn counts(report: &SuiteReport) -> Section {
 
 /// What kept all tests from being run.
 fn unrun(report: &SuiteReport) -> Section {
-    let findings =
-        report.problems.iter().take(BAD_MAX).map(|problem| {
-            Finding::new(Tone::Bad, "error", told(problem)).hint(problem.hint.as_ref())
-        });
+    let findings = report.problems.iter().take(BAD_MAX).map(|problem| {
+        let sentence = Line::of(&placed(problem));
+        Finding::new(Tone::Bad, "error", sentence).hint(problem.hint.as_ref())
+    });
     Section::new("Why nothing was run").findings(findings)
 }
 

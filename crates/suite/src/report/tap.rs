@@ -1,6 +1,6 @@
 //! The Test Anything Protocol, version 14: a line per test, and what is wrong with it as YAML.
 
-use super::problems::{line, name, place, problems, reason, told};
+use super::problems::{line, name, place, placed, problems, reason};
 use crate::prelude::*;
 
 /// The report as TAP.
@@ -27,7 +27,11 @@ pub fn render(report: &SuiteReport) -> String {
         }
     }
     for problem in &report.problems {
-        let _ = writeln!(lines, "Bail out! {}", escape(&told(problem)));
+        let _ = writeln!(
+            lines,
+            "Bail out! {}",
+            escape(&line(&placed(problem).rendered()))
+        );
         if let Some(hint) = &problem.hint {
             let _ = writeln!(lines, "# hint: {}", line(&hint.rendered()));
         }

@@ -37,7 +37,7 @@ pub struct SuiteProblem {
     /// The character in the line, from one.
     pub column: Option<usize>,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What to try.
     pub hint: Option<Message>,
 }
@@ -49,7 +49,7 @@ impl From<&ConfigError> for SuiteProblem {
             file: Some(error.file.clone()),
             line: error.place.map(|place| place.line),
             column: error.place.map(|place| place.column),
-            message: message.rendered(),
+            message,
             hint,
         }
     }

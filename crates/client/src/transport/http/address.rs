@@ -72,8 +72,10 @@ impl Address {
             Failure::malformed(message)
         };
         let scheme = self.scheme();
-        let text = self.absolute(reference);
-        let uri: Uri = text.parse().map_err(|error| refuse(&format!("{error}")))?;
+        let uri: Uri = self
+            .absolute(reference)
+            .parse()
+            .map_err(|error| refuse(&format!("{error}")))?;
         if let Some(authority) = uri.authority() {
             let port = port_of(authority, self.tls.is_some());
             let host = authority.host().trim_matches(['[', ']']);
@@ -90,25 +92,24 @@ impl Address {
         })
     }
 
-    const fn scheme(&self) -> &'static str {
+    fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// What `reference` means, as seen from here, in full.
+    /// The whole address that `reference` means, as seen from here, wherever that is.
     pub fn absolute(&self, reference: &str) -> String {
-        let scheme = self.scheme();
         let is_absolute = reference.split_once("://").is_some_and(|(scheme, _)| {
             !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
         });
+        let scheme = self.scheme();
         if is_absolute {
-            return reference.to_owned();
+            reference.to_owned()
+        } else if reference.starts_with("//") {
+            format!("{scheme}:{reference}")
+        } else {
+            let host = String::from_utf8_lossy(self.host_header.as_bytes());
+            format!("{scheme}://{host}{}", resolve(self.path.path(), reference))
         }
-        if reference.starts_with("//") {
-            return format!("{scheme}:{reference}");
-        }
-        let host = String::from_utf8_lossy(self.host_header.as_bytes());
-        let path = resolve(self.path.path(), reference);
-        format!("{scheme}://{host}{path}")
     }
 
     /// Opens a socket, with TLS if the address asks for it, within the connect timeout.

@@ -64,7 +64,7 @@ async fn exchange(
     if head.status.is_redirection()
         && let Some(location) = head.headers.get(LOCATION)
     {
-        return Err(redirected(head.status, location, &pool.address));
+        return Err(redirected(&pool.address, head.status, location));
     }
     let in_response = pool.answers == Answers::InResponse;
     if in_response && let Some(encoding) = unasked_encoding(&head.headers) {
@@ -207,13 +207,12 @@ fn names_host(body: &[u8]) -> bool {
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.
-fn redirected(status: StatusCode, location: &HeaderValue, address: &Address) -> Failure {
+fn redirected(address: &Address, status: StatusCode, location: &HeaderValue) -> Failure {
     let location = String::from_utf8_lossy(location.as_bytes());
-    let location = shorten(&location, MAX_EXCERPT);
+    let location = shorten(&address.absolute(&location), MAX_EXCERPT);
     let message =
-        format!("HTTP {status}: redirects are not followed, and the server points to {location:?}");
-    Failure::new(ErrorCategory::ProtocolError, message)
-        .with(Detail::Redirect(address.absolute(&location)))
+        format!("HTTP {status}: redirects are not followed, and the server points to {location}");
+    Failure::new(ErrorCategory::ProtocolError, message).with(Detail::Redirect(location))
 }
 
 fn describe(

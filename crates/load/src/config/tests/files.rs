@@ -55,10 +55,7 @@ fn files_that_cannot_be_read() {
         missing.starts_with("error: no/such/file.toml: cannot be read:"),
         "{missing}"
     );
-    assert!(
-        missing.contains("hint: check the path, or write a new one"),
-        "{missing}"
-    );
+    assert!(missing.ends_with("hint: check the path"), "{missing}");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.toml");
     std::fs::create_dir(&path).unwrap();

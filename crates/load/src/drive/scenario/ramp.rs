@@ -205,14 +205,15 @@ fn breaking_step(
     let planned = record
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))
         .unwrap_or_default();
-    let succeeded = share(phase.count.saturating_sub(phase.failed), phase.count);
+    let failed = record.map_or(phase.failed, |record| facts.failed_in(record));
+    let answered = share(phase.count.saturating_sub(failed), phase.count);
     Some(breaking_point::Step {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
-        errors: phase.failed,
+        errors: failed,
         p99_ms: tail_ms(phase),
-        throughput_per_s: phase.requests_per_sec * succeeded.unwrap_or_default(),
+        throughput_per_s: phase.requests_per_sec * answered.unwrap_or_default(),
         begun_per_s: per_second(phase.count, phase.duration),
         is_whole: phase.duration + EARLY_MAX >= planned,
         met_fault: faults.iter().any(|(on, off)| *on < until && *off >= from),

@@ -298,11 +298,12 @@ pub fn process(report: &Report) -> Section {
 
 /// How busy other work kept the machine: in short where it did.
 pub fn machine(report: &Report) -> Section {
-    let Some(words) = report.machine.describe() else {
+    let described = report.machine.and_then(|it| Some((it, it.describe()?)));
+    let Some((machine, words)) = described else {
         return Section::default();
     };
     let section = Section::default().paragraph(format!("Machine: {words}."));
-    section.detail_if(!report.machine.busy)
+    section.detail_if(!machine.busy)
 }
 
 /// `30 → 32 (peak 35)`: from the first sample of the load to the last, and the most; `12` where that is all the same.

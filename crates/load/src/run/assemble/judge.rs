@@ -33,9 +33,9 @@ impl RunFacts<'_> {
             min_coverage: limits.min_coverage,
             ..limits.limits()
         };
+        let machine = report.machine.unwrap_or_default();
         for (measured, limits) in [(all, of_all)].into_iter().chain(tools) {
-            let evaluation =
-                threshold::evaluate(&measured, &limits, advice.as_ref(), &report.machine);
+            let evaluation = threshold::evaluate(&measured, &limits, advice.as_ref(), &machine);
             report.threshold_violations.extend(evaluation.violations);
             let unjudged = evaluation.inconclusive.into_iter();
             report.verdicts.extend(unjudged.map(Verdict::about_limit));

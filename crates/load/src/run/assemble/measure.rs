@@ -124,6 +124,13 @@ impl RunFacts<'_> {
         }
     }
 
+    /// Calls of a phase that failed; one that was answered late did not.
+    pub fn failed_in(&self, phase: &PhaseFact) -> u64 {
+        let calls = self.calls_in(phase);
+        let late = super::count_of(&calls, ErrorCategory::Hang);
+        calls.failures().saturating_sub(late)
+    }
+
     /// All calls of a phase.
     fn calls_in(&self, phase: &PhaseFact) -> CallMetrics {
         self.metrics.total_of(|index| index == phase.index)

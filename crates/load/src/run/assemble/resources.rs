@@ -189,10 +189,12 @@ impl RunFacts<'_> {
             })
     }
 
-    /// How noisy the machine was while something was measured; in all of the run where that has no phases.
-    pub fn machine_measured(&self) -> MachineReport {
+    /// How noisy the machine was while something was measured, or in all of the run where that has no phases; none if nobody
+    /// watched.
+    pub fn machine_measured(&self) -> Option<MachineReport> {
         let from = self.measured_phases().map(|phase| phase.from).min();
-        self.machine_in(from.unwrap_or_default()..self.load_end())
+        let machine = self.machine_in(from.unwrap_or_default()..self.load_end());
+        machine.noise_share.is_some().then_some(machine)
     }
 }
 

@@ -49,7 +49,7 @@ pub enum CompareError {
     #[error("{0}")]
     Config(String),
     /// A run could not be made.
-    #[error("run {number} of {count} on the {} server could not be made", side.name())]
+    #[error("run {number} of {count} on the {} server failed", side.name())]
     Run {
         /// Which server.
         side: Side,

@@ -94,9 +94,8 @@ pub struct Report {
     pub errors: ErrorStats,
     /// What the server's processes used.
     pub process: ProcessStats,
-    /// How busy other work kept the machine meanwhile.
-    #[serde(default)]
-    pub machine: MachineReport,
+    /// How busy other work kept the machine meanwhile, where that was watched.
+    pub machine: Option<MachineReport>,
     /// Calls that never answered.
     pub deadlock_count: u32,
     /// Calls that answered late, or were past the hang threshold when the run was interrupted.
@@ -418,7 +417,7 @@ impl Report {
             throughput: ThroughputStats::default(),
             errors: ErrorStats::default(),
             process: ProcessStats::default(),
-            machine: MachineReport::default(),
+            machine: None,
             deadlock_count: 0,
             hang_count: 0,
             unanswered: 0,

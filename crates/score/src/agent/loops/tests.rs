@@ -195,13 +195,7 @@ fn a_failure_names_the_calls() {
         .found
         .failures
         .iter()
-        .map(|failure| {
-            (
-                failure.run,
-                failure.target.as_str(),
-                failure.message.clone(),
-            )
-        })
+        .map(|failure| (failure.run, failure.target.as_str(), failure.with_hint()))
         .collect();
     assert_eq!(
         failures,

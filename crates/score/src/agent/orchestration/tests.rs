@@ -77,7 +77,7 @@ fn the_default_gate_asks_for_all() {
     };
     assert_eq!((failure.run, &failure.actual), (Some(1), &json!(0.5)));
     assert_eq!(
-        failure.message,
+        failure.with_hint(),
         "2 of 4 failed calls were not followed by a success: calls 4 and 5; look at what the agent does after call 4 (`c`) fails"
     );
     let card = gated(&["x/a-"]).unwrap();

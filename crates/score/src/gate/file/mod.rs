@@ -149,7 +149,7 @@ fn refuse_nothing(reader: &mut Reader<'_>, about: &About, field: &Field, section
         .map(|need| sentence!("`{}`", need.key))
         .collect();
     let message = sentence!(
-        "`{}` gates nothing without {}",
+        "`{}` needs {}",
         about.name,
         Message::join(needs.clone(), " or ")
     );

@@ -155,7 +155,8 @@ enum Rule {
 /// assert_eq!(difference.message, "expected at least 0.7, got 0.4");
 ///
 /// let error = Matcher::from_value(&json!({"contians": "x"})).unwrap_err();
-/// assert_eq!(error.message, r#"no matcher is called "contians"; did you mean "contains"?"#);
+/// assert_eq!(error.message, r#"no matcher is called "contians""#);
+/// assert_eq!(error.hint, r#"did you mean "contains"?"#);
 /// ```
 #[derive(Clone)]
 pub struct Matcher {
@@ -376,8 +377,12 @@ fn find(name: &str) -> DiagnosticResult<&'static Entry> {
     }
     let close = did_you_mean(Matcher::entries().map(|(name, _)| name), &normal);
     Err(Diagnostic::new(
-        format!("no matcher is called {name:?}{close}"),
-        format!("the matchers are {}", known()),
+        format!("no matcher is called {name:?}"),
+        if close.is_empty() {
+            format!("the matchers are {}", known())
+        } else {
+            close
+        },
     ))
 }
 
@@ -446,9 +451,10 @@ fn read_length(given: &Value) -> DiagnosticResult<Rule> {
     let (min, max) = match given {
         Value::Object(given) => {
             if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+                let message = sentence!("a length has `min` and `max`, not {name:?}");
                 let close = did_you_mean(known.into_iter(), name);
-                let message = sentence!("a length has `min` and `max`, not {name:?}{close}");
-                return Err(Diagnostic::new(message, HINT));
+                let hint = if close.is_empty() { HINT } else { &close };
+                return Err(Diagnostic::new(message, hint.to_owned()));
             }
             if given.is_empty() {
                 return Err(Diagnostic::new(

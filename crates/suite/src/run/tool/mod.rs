@@ -282,7 +282,7 @@ fn in_company(called: &Called, stop: &Stop) -> End {
         called.describe()
     );
     let hint =
-        sentence!("give the server `parallel: 1`, or `fresh: true`, to see whose fault it is");
+        sentence!("give the server `parallel: 1`, or `fresh: true`, to see which one is at fault");
     End::Error(ScoreError::from(Diagnostic::new(message, hint)).inconclusive())
 }
 

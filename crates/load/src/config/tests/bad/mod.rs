@@ -179,7 +179,7 @@ error: bench.toml:2:1: unknown key "comand" in [server]
    | ^^^^^^
 hint: did you mean "command"?
 
-error: bench.toml:5:8: `type` does not know "sustaned"
+error: bench.toml:5:8: unknown `type` "sustaned"
    |
  5 | type = "sustaned"
    |        ^^^^^^^^^^

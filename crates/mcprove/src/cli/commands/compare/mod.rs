@@ -18,14 +18,14 @@ const NEEDS_SERVERS: &str = "is for a comparison of servers, not of directories"
 
 /// Arguments of `mcprove compare`.
 #[derive(Debug, Args)]
-#[command(mut_arg("duration", |it| it.help(format!("How long each run lasts [default: {DURATION}]"))))]
-#[command(mut_arg("runs", |it| it.help(format!("Runs on each server, in turns [default: {RUNS_DEFAULT}]"))))]
+#[command(mut_arg("duration", |it| it.help(format!("How long each run lasts [default: {DURATION} with {SUSTAINED}, else that of `run`]"))))]
+#[command(mut_arg("runs", |it| it.help(format!("Runs on each server, alternating [default: {RUNS_DEFAULT}]"))))]
 pub struct Arguments {
     /// Directories: BASELINE, then one or more CURRENT; each a run, or a directory of runs
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
 
-    /// Runs on each server, in turns
+    /// Runs on each server, alternating
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: Option<u16>,
 
@@ -228,7 +228,7 @@ fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure
     } else if report.runs_missing() > 0 {
         let (missing, planned) = (report.runs_missing(), report.runs_planned());
         return Some(Failure::new(
-            format!("{missing} of {planned} runs could not be made"),
+            format!("{missing} of {planned} runs failed"),
             sentence!("`mcprove run --scenario cold_start` shows how often a server starts"),
         ));
     } else if report.comparison.decides_nothing() {

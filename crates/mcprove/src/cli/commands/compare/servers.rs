@@ -17,12 +17,8 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports)
         servers.reverse();
     }
     let [baseline, current] = <[Server; 2]>::try_from(servers).map_err(|servers| {
-        let given = match servers.len() {
-            1 => "1 server was given".to_owned(),
-            count => format!("{count} servers were given"),
-        };
         Failure::new(
-            format!("{given}, and two are compared"),
+            format!("compare needs 2 servers, got {}", servers.len()),
             "name the baseline first: --server A --server B (or --url); `mcprove run` takes more",
         )
     })?;

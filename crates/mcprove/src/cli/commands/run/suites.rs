@@ -76,7 +76,7 @@ async fn round(
             file: None,
             line: None,
             column: None,
-            message: nothing.message.rendered(),
+            message: nothing.message.clone(),
             hint: Some(nothing.hint.clone()),
         };
         tell_unrun(reports, arguments, vec![problem]);

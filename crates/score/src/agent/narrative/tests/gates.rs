@@ -84,7 +84,7 @@ fn the_default_gate_fails_on_a_false_claim_only() {
         (&json!(1), &json!(0))
     );
     assert_eq!(
-        failures[0].message,
+        failures[0].with_hint(),
         "the closing text claims 2 actions (`create_issue` and `close_ticket`), and no call did that; \
          look at \"I created the issue and closed the ticket.\" and at the calls of the run"
     );

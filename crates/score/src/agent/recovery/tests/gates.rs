@@ -227,7 +227,7 @@ fn failures_say_what_happened() {
         };
         assert_eq!(failure.target, target);
         assert_eq!((&failure.expected, &failure.actual), (&expected, &actual));
-        assert_eq!(failure.message, message);
+        assert_eq!(failure.with_hint(), message);
         assert_eq!(failure.run, Some(1));
     }
 }

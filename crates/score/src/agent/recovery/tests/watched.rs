@@ -46,7 +46,7 @@ fn marks_alone_pass_and_fail() {
         assert!(card.found.errors.is_empty(), "{:?}", card.found.errors);
         let failure = &card.found.failures[0];
         assert_eq!(
-            (failure.target.as_str(), failure.message.rendered().as_str()),
+            (failure.target.as_str(), failure.with_hint().as_str()),
             (target, message)
         );
     }

@@ -100,7 +100,7 @@ fn failures_say_where_to_look() {
         let [failure] = card.found.failures.as_slice() else {
             panic!("{message}: {:?}", card.found.failures);
         };
-        assert_eq!(failure.message, message);
+        assert_eq!(failure.with_hint(), message);
         assert_eq!(failure.target, WEAKEST);
         assert_eq!(failure.run, Some(1));
         assert_eq!(failure.expected, json!({ "minimum": 0.5 }));

@@ -80,12 +80,12 @@ fn what_is_no_matcher_says_why() {
         (
             json!({"exact": 1, "length_": 1}),
             "",
-            "no matcher is called \"length_\"; did you mean \"length\"?",
+            "no matcher is called \"length_\"",
         ),
         (
             json!({"contians": 1}),
             "",
-            "no matcher is called \"contians\"; did you mean \"contains\"?",
+            "no matcher is called \"contians\"",
         ),
         (json!({"zzz": 1}), "", "no matcher is called \"zzz\""),
         (
@@ -126,7 +126,7 @@ fn what_is_no_matcher_says_why() {
         (
             json!({"length": {"mim": 1}}),
             "length",
-            "length: a length has `min` and `max`, not \"mim\"; did you mean \"min\"?",
+            "length: a length has `min` and `max`, not \"mim\"",
         ),
         (
             json!({"length": {"min": 2, "max": 1}}),
@@ -151,7 +151,7 @@ fn what_is_no_matcher_says_why() {
         (
             json!({"any_of": [{"exact": 1}, {"nto": {}}]}),
             "any_of[1]",
-            "any_of[1]: no matcher is called \"nto\"; did you mean \"not\"?",
+            "any_of[1]: no matcher is called \"nto\"",
         ),
     ];
     for (given, place, message) in cases {
