@@ -1,8 +1,8 @@
 //! Whether what was to be started did start: the sessions of a load, the fresh starts of `cold_start`.
 //!
-//! A planned start has failed when it was not open at the end, or when a try before it opened ended the server or
-//! broke the protocol: waiting explains a timeout or a refusal, but none of these. Each that failed is an error of
-//! the run. It is critical when the share of planned starts that failed is over the limit: 5 %, or the error rate
+//! A planned start has failed when it was not open at the end, or when a try before it opened ended the server, broke
+//! the protocol, or went without an answer for five times as long as any start that worked took: waiting explains a
+//! shorter timeout or a refusal, but none of these. Each that failed is an error of the run. It is critical when the share of planned starts that failed is over the limit: 5 %, or the error rate
 //! that is allowed. One that opened only at a further try is a warning. So are refusals by a rate limit (HTTP 429),
 //! unless an error rate is given: a quota is the server's right.
 
@@ -10,6 +10,8 @@ use crate::prelude::*;
 
 /// The share of planned starts that may fail without a limit.
 pub const FAILED_SHARE_MAX: f64 = 0.05;
+/// A start without an answer for so many times as long as the slowest that worked is not slow.
+const TIMES_SLOWEST: u32 = 5;
 
 /// What was to be started.
 #[choice(Copy, Eq)]
@@ -36,6 +38,8 @@ pub struct StartAttempt {
     pub number: u32,
     /// When it ended, since the events began.
     pub at: Duration,
+    /// How long it took, where that is known.
+    pub took: Option<Duration>,
     /// Why it failed; none if it did not.
     pub failure: Option<StartFailure>,
 }
@@ -111,20 +115,28 @@ pub fn judge(
         examples: BTreeMap::new(),
     };
     let mut by_number = BTreeMap::<u32, Vec<&StartAttempt>>::new();
+    let worked = attempts.iter().filter(|it| it.failure.is_none());
+    let slowest = worked.filter_map(|it| it.took).max();
+    let slow_max = slowest.map(|slowest| slowest.saturating_mul(TIMES_SLOWEST));
     for attempt in attempts {
         by_number.entry(attempt.number).or_default().push(attempt);
     }
     for tries in by_number.values_mut() {
         tries.sort_by_key(|attempt| attempt.at);
-        report.add(tries, ended);
+        report.add(tries, ended, slow_max);
     }
     report.not_begun = planned.saturating_sub(count(by_number.len()));
     report
 }
 
 impl StartsReport {
-    /// Adds one planned start, by its tries in order of time.
-    fn add(&mut self, tries: &[&StartAttempt], ended: Option<Duration>) {
+    /// Adds one planned start, by its tries in order of time. A start that takes longer than `slow_max` is not slow.
+    fn add(
+        &mut self,
+        tries: &[&StartAttempt],
+        ended: Option<Duration>,
+        slow_max: Option<Duration>,
+    ) {
         let is_in_time = |attempt: &&&StartAttempt| ended.is_none_or(|ended| attempt.at <= ended);
         let in_time: Vec<_> = tries.iter().take_while(is_in_time).collect();
         let is_open = in_time.last().is_some_and(|last| last.failure.is_none());
@@ -134,10 +146,18 @@ impl StartsReport {
             example.or_insert_with(|| failure.message.clone());
         }
         // The tries before it opened for the first time.
-        let opening = tries.iter().map_while(|attempt| attempt.failure.as_ref());
+        let opening = tries
+            .iter()
+            .map_while(|attempt| attempt.failure.as_ref().zip(Some(attempt.took)));
+        let is_decisive = |failure: &StartFailure, took: Option<Duration>| match failure.category {
+            ErrorCategory::Crash | ErrorCategory::Malformed => true,
+            ErrorCategory::Timeout => took.zip(slow_max).is_some_and(|(took, max)| took > max),
+            _ => false,
+        };
         let decisive = opening
             .clone()
-            .find(|failure| is_decisive(failure.category));
+            .find(|(failure, took)| is_decisive(failure, *took))
+            .map(|(failure, _)| failure);
         let is_late = opening.count() > 0;
         if is_open {
             self.opened += 1;
@@ -157,11 +177,6 @@ impl StartsReport {
         let is_limited = failures.clone().all(|failure| failure.is_rate_limited);
         self.rate_limited += u64::from(is_limited && failures.count() > 0);
     }
-}
-
-/// Whether a start that failed so has failed though a further try worked.
-const fn is_decisive(category: ErrorCategory) -> bool {
-    matches!(category, ErrorCategory::Crash | ErrorCategory::Malformed)
 }
 
 /// The verdict `starts`, where there is something to say. `limit` is the error rate that is allowed, if one is given.
@@ -270,6 +285,7 @@ mod tests {
         StartAttempt {
             number,
             at: Duration::from_secs(at),
+            took: None,
             failure: failure.map(|category| StartFailure {
                 category,
                 message: "why".to_owned(),
@@ -332,6 +348,24 @@ mod tests {
             let counts = (report.opened, report.opened_late, report.failed);
             assert_eq!(counts, (6, 1, failed), "{category}");
             assert_eq!(severity(&report, None), expected, "{category}");
+        }
+    }
+
+    #[test]
+    fn a_start_that_hangs_is_not_slow() {
+        // The others took a second at most.
+        for (tried, failed, expected) in [(4, 0, WARNING), (5, 0, WARNING), (6, 1, CRITICAL)] {
+            let mut tries = [
+                attempt(5, 2, Some(ErrorCategory::Timeout)),
+                attempt(5, 3, None),
+            ];
+            tries[0].took = Some(Duration::from_secs(tried));
+            let mut attempts = with_open(5, &tries);
+            attempts[0].took = Some(Duration::from_secs(1));
+            attempts[1].took = Some(Duration::from_millis(100));
+            let report = judged(&attempts);
+            assert_eq!((report.opened_late, report.failed), (1, failed), "{tried}");
+            assert_eq!(severity(&report, None), expected, "{tried}");
         }
     }
 

@@ -172,15 +172,26 @@ pub fn import_hint(stderr: &str) -> Option<Message> {
     };
     stderr.lines().rev().find(is_import)?;
     Some(sentence!(
-        "a module of the Python package `mcp` is missing: servers written for version 1 do not start with version 2. \
-         Pin it: `mcp<2`"
+        "something of version 1 of the Python package `mcp` is missing: servers written for it do not start with \
+         version 2. Pin it: `mcp<2`"
     ))
 }
 
 /// How Python begins the last line of a failed import.
-const IMPORT_ERRORS: [&str; 2] = ["ImportError:", "ModuleNotFoundError:"];
-/// What is not there: something within the package, not the package itself.
-const IMPORTED: [&str; 3] = ["'mcp.", "from 'mcp'", "\"mcp."];
+const IMPORT_ERRORS: [&str; 3] = [
+    "ImportError:",
+    "ModuleNotFoundError:",
+    "AttributeError: 'Server' object has no attribute",
+];
+/// What is not there: something within the package, not the package itself; decorators of version 1.
+const IMPORTED: [&str; 6] = [
+    "'mcp.",
+    "from 'mcp'",
+    "\"mcp.",
+    "'call_tool'",
+    "'list_",
+    "'get_prompt'",
+];
 
 impl ConnectError {
     fn failure(&self) -> Option<&Failure> {
@@ -299,6 +310,7 @@ mod tests {
             "Traceback …\nModuleNotFoundError: No module named 'mcp.server.fastmcp'",
             "ImportError: cannot import name 'FastMCP' from 'mcp.server' (/x/mcp/server/__init__.py)\n\nbye",
             "ImportError: cannot import name 'types' from 'mcp' (/x/mcp/__init__.py)",
+            "    @app.list_tools()\n     ^^^^^\nAttributeError: 'Server' object has no attribute 'list_tools'",
         ];
         for stderr in failed {
             let hint = import_hint(stderr).map(|hint| hint.rendered());
@@ -310,6 +322,7 @@ mod tests {
         let others = [
             "ModuleNotFoundError: No module named 'mcp'",
             "ModuleNotFoundError: No module named 'requests'",
+            "AttributeError: 'Server' object has no attribute 'port'",
             "INFO ImportError: 'mcp.' is only mentioned",
             "",
         ];

@@ -324,10 +324,12 @@ impl Core {
         waiting.outcome = Some(outcome);
         let waker = waiting.waker.take();
         state.answered += u64::from(has_answered);
-        if is_answer {
-            state.cancels.note_answer(id);
-        }
+        let was_cancelled = is_answer && state.cancels.note_answer(id);
         drop(state);
+        if was_cancelled {
+            let message = format!("request {id} was answered after the server had cancelled it");
+            self.violate(ViolationKind::ReplyAfterCancel, message);
+        }
         if let Some(waker) = waker {
             waker.wake();
         }

@@ -17,8 +17,6 @@ const SUBSCRIPTION: &str = "subscriptions/listen";
 pub struct StrayCancels {
     /// Requests of ours that it cancelled.
     pub cancelled: u64,
-    /// Of these, requests that it answered all the same.
-    pub answered: u64,
     /// The first of them.
     pub example: String,
 }
@@ -27,16 +25,9 @@ impl StrayCancels {
     /// What happened, for people; none if nothing did.
     pub fn describe(&self) -> Option<String> {
         let requests = phrase::count(self.cancelled, "request");
-        let answered = match self.answered {
-            0 => String::new(),
-            answered => format!(
-                " and answered {} of them all the same",
-                phrase::whole(answered)
-            ),
-        };
         (self.cancelled > 0).then(|| {
             format!(
-                "the server cancelled {requests} of the client{answered} (such as: {})",
+                "the server cancelled {requests} of the client (such as: {})",
                 self.example
             )
         })
@@ -79,11 +70,9 @@ impl CancelWatch {
         }
     }
 
-    /// Notes that a request of ours was answered.
-    pub fn note_answer(&mut self, id: u64) {
-        if !self.unanswered.is_empty() && self.unanswered.remove(&id) {
-            self.found.answered += 1;
-        }
+    /// Notes that a request of ours was answered; tells whether the server had cancelled it, which is one violation more.
+    pub fn note_answer(&mut self, id: u64) -> bool {
+        !self.unanswered.is_empty() && self.unanswered.remove(&id)
     }
 }
 
@@ -128,15 +117,15 @@ mod tests {
         watch.note_cancel(4, SUBSCRIPTION, None);
         assert_eq!(watch.found.describe(), None);
         watch.note_cancel(5, "tools/call", Some("echo"));
-        watch.note_answer(6);
+        assert!(!watch.note_answer(6));
         let text = watch.found.describe().unwrap();
         assert_eq!(
             text,
             "the server cancelled 1 request of the client (such as: request 5, tools/call of \"echo\")"
         );
-        watch.note_answer(5);
-        watch.note_answer(5);
-        assert_eq!((watch.found.cancelled, watch.found.answered), (1, 1));
+        assert!(watch.note_answer(5));
+        assert!(!watch.note_answer(5));
+        assert_eq!(watch.found.cancelled, 1);
     }
 
     #[test]

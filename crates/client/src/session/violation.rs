@@ -23,6 +23,8 @@ pub enum ViolationKind {
     UnknownReply,
     /// An answer that names no request.
     ReplyWithoutId,
+    /// An answer to a request of the client that the server itself had cancelled.
+    ReplyAfterCancel,
     /// A message larger than the limit.
     Oversized,
     /// A batch in a revision that has none.
@@ -38,7 +40,10 @@ pub enum ViolationKind {
 impl ViolationKind {
     /// Whether it harms nobody as long as every request gets its answer all the same.
     pub const fn is_harmless(self) -> bool {
-        matches!(self, Self::Noise | Self::ReplyWithoutId)
+        matches!(
+            self,
+            Self::Noise | Self::ReplyWithoutId | Self::ReplyAfterCancel
+        )
     }
 
     /// Whether it may be the reply to a request that then seems to have none.
@@ -58,6 +63,7 @@ impl ViolationKind {
             Self::DuplicateReply => "answered a request twice",
             Self::UnknownReply => "answered a request that was never sent",
             Self::ReplyWithoutId => "wrote an answer that names no request",
+            Self::ReplyAfterCancel => "answered a request that it had cancelled itself",
             Self::Oversized => "wrote a message larger than the limit",
             Self::UnexpectedBatch => "wrote a batch, which this revision does not have",
             Self::UnexpectedRequest => "asked the client, which this revision does not allow",

@@ -146,7 +146,9 @@ pub fn read_parts(
     check_limited_tools(reader, &limits, &scenario);
     let call_timeout = session.call_timeout;
     if let Some(problem) = too_short(&scenario.kind, &thresholds, call_timeout) {
+        let of_scenario = || top.get("scenario")?.value.get("max_wait");
         let field = given.get("call_timeout").or(limits.get("max_wait"));
+        let field = field.or_else(of_scenario);
         let span = field.map_or(top.span(), |field| &field.value.span);
         reader.problem(span, problem.message, problem.hint);
     }

@@ -136,6 +136,8 @@ pub struct ConnectFailedFact {
     /// Whether the server refused it by a rate limit.
     #[sparse]
     pub is_rate_limited: bool,
+    /// How long it was tried; known of planned starts.
+    pub tried_secs: Option<f64>,
 }
 
 impl Fact for ConnectFailedFact {
@@ -170,7 +172,6 @@ impl Fact for ViolationFact {
 #[stored]
 pub struct StrayCancelFact {
     pub cancelled: u64,
-    pub answered: u64,
     pub example: String,
 }
 
@@ -255,6 +256,8 @@ pub struct Connection {
     context: RunContext,
     /// The violations that were noted already, by kind.
     noted: Mutex<BTreeMap<ViolationKind, u64>>,
+    /// How many cancellations were noted already.
+    noted_cancels: AtomicU64,
 }
 
 impl Connection {
@@ -322,10 +325,11 @@ impl Connection {
             self.context.fact(kind.explanation(), &fact);
         }
         let stray = self.session.stray_cancels();
-        if let Some(message) = stray.describe() {
+        let before = self.noted_cancels.swap(stray.cancelled, Ordering::Relaxed);
+        let message = stray.describe().filter(|_| stray.cancelled > before);
+        if let Some(message) = message {
             let fact = StrayCancelFact {
-                cancelled: stray.cancelled,
-                answered: stray.answered,
+                cancelled: stray.cancelled - before,
                 example: stray.example,
             };
             self.context.fact(&message, &fact);
@@ -398,9 +402,10 @@ impl RunContext {
 
     /// [`RunContext::connect`] for one of the planned starts, if it is one; a failure of it is noted.
     pub async fn connect_planned(&self, planned: Option<u32>) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
         let opened = self.open(planned, |_| {}).await;
         if let (Err(error), Some(_)) = (&opened, planned) {
-            self.note_failed_start(error, None, planned);
+            self.note_failed_start(error, None, planned, Some(began));
         }
         opened
     }
@@ -453,6 +458,7 @@ impl RunContext {
             number,
             context: self.clone(),
             noted: Mutex::default(),
+            noted_cancels: AtomicU64::default(),
         })
     }
 
@@ -463,6 +469,7 @@ impl RunContext {
         attempt: u32,
         reason: &str,
     ) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
         let opened = self.open(planned, |_| {}).await;
         match &opened {
             Ok(connection) => {
@@ -473,14 +480,14 @@ impl RunContext {
                 };
                 self.fact(reason, &fact);
             }
-            Err(error) => self.note_failed_start(error, Some(attempt), planned),
+            Err(error) => self.note_failed_start(error, Some(attempt), planned, Some(began)),
         }
         opened
     }
 
     /// Notes that a session that was not planned could not be opened.
     pub fn note_failure(&self, error: &ConnectError) {
-        self.note_failed_start(error, None, None);
+        self.note_failed_start(error, None, None, None);
     }
 
     /// Lists the tools, and notes them for the coverage.

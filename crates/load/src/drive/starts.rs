@@ -58,12 +58,14 @@ impl RunContext {
         error: &ConnectError,
         attempt: Option<u32>,
         planned: Option<u32>,
+        began: Option<Instant>,
     ) {
         let fact = ConnectFailedFact {
             attempt,
             category: Some(error.category()),
             planned,
             is_rate_limited: error.status() == Some(TOO_MANY_REQUESTS),
+            tried_secs: began.map(|began| began.elapsed().as_secs_f64()),
         };
         self.fact(&error.to_string(), &fact);
     }
@@ -75,6 +77,7 @@ impl RunContext {
             category: Some(failure.category),
             planned,
             is_rate_limited: matches!(failure.detail, Detail::Status(TOO_MANY_REQUESTS)),
+            tried_secs: None,
         };
         self.fact(&failure.message, &fact);
     }

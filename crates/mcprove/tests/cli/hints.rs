@@ -83,7 +83,7 @@ fn a_refusal_gets_the_hint_that_fits() {
     let json = "content-type: application/json\r\n";
     let bearer = "www-authenticate: Bearer resource_metadata=\"https://h/x\"\r\n";
     // Words of a hint for flags, and for keys of a suite.
-    let cases: [(&str, &str, &str, [&str; 2]); 7] = [
+    let cases: [(&str, &str, &str, [&str; 2]); 8] = [
         (
             "401 Unauthorized",
             json,
@@ -119,6 +119,12 @@ fn a_refusal_gets_the_hint_that_fits() {
             "",
             "no",
             ["--bearer-env NAME", "bearer_env: NAME"],
+        ),
+        (
+            "307 Temporary Redirect",
+            "location: /elsewhere/\r\n",
+            "",
+            ["--url http://127.0.0.1:", "http://127.0.0.1:"],
         ),
         (
             "308 Permanent Redirect",

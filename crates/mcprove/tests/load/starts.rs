@@ -316,13 +316,13 @@ async fn a_server_that_cancels_calls_of_the_client_is_a_warning() {
     let report = run(server("stray_cancel", &[]), scenario()).await;
     let verdict = found(&report, "stray_cancel").unwrap();
     assert_eq!(severity(&report, "stray_cancel"), WARNING);
-    // Of 20 calls, and of those made alone before.
-    assert!(
-        verdict.numbers["cancelled"].as_u64() >= Some(4),
-        "{verdict:?}"
-    );
-    assert_eq!(verdict.numbers["answered"], verdict.numbers["cancelled"]);
-    assert_eq!(severity(&report, "protocol"), PASS);
+    // Of the calls of the load, and of control calls.
+    let cancelled = &verdict.numbers["cancelled"];
+    assert!(cancelled.as_u64().unwrap() >= 4, "{cancelled}");
+    // An answer after that is one violation more, and harms nobody.
+    assert_eq!(severity(&report, "protocol"), WARNING);
+    let protocol = found(&report, "protocol").unwrap();
+    assert_eq!(&protocol.numbers["violations"], cancelled);
     let report = run(server("asks", &[]), scenario()).await;
     assert_eq!(severity(&report, "stray_cancel"), None);
 }

@@ -50,6 +50,25 @@ async fn a_server_that_keeps_sessions_is_found_and_a_healthy_one_is_not() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn threads_and_processes_of_sessions_are_found() {
+    let _alone = PROCESS.write().await;
+    for resource in ["threads", "processes"] {
+        let target = Target::http("resource_leak")
+            .eras(Eras::Handshake)
+            .set("sessions", 1)
+            .set("files", 0)
+            .set("delay_ms", 0)
+            .set(resource, 1);
+        let report = target.examine_alone(churn()).await;
+        let found = verdicts(&report, "session_leak");
+        assert!(found.iter().all(|it| it.is_failure()), "{found:?}");
+        let said = found[0].sentence.rendered();
+        assert!(said.contains(resource), "{said}");
+    }
+}
+
 /// 200 kB of each session are little after 100 of them, so more are opened.
 #[cfg(target_os = "linux")]
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcprove::RunOutcome;
+use mcprove_client::session::SessionOptions;
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Report, Thresholds};
 use mcprove_score::verdict::{Outcome, Severity};
@@ -107,6 +108,31 @@ async fn what_is_still_queued_when_it_is_given_up_is_inconclusive() {
     let report = examine(&target, scenario, max_wait).await;
     assert_eq!(outcomes(&report, "deadlock"), [Outcome::Inconclusive]);
     assert_eq!(report.outcome(), RunOutcome::Inconclusive);
+}
+
+/// A timeout is not an answer: nothing is known of a call that is given up before it is judged.
+#[tokio::test]
+async fn a_call_that_is_given_up_early_is_inconclusive() {
+    for scenario in [
+        Scenario::sustained()
+            .concurrent(4)
+            .duration(Duration::from_secs(1)),
+        Scenario::race_check().concurrent(5).iterations(2),
+    ] {
+        let _alone = PROCESS.read().await;
+        let target = queue().set("delay_ms", 2).set("workers", 8).set("stuck", 8);
+        let listening = target.listen().await;
+        let mut session = SessionOptions::default();
+        session.call_timeout = Some(Duration::from_secs(2));
+        let report = run(target.server(&listening), scenario)
+            .with_thresholds(Thresholds::default())
+            .with_session(session)
+            .execute()
+            .await
+            .unwrap();
+        assert_eq!(outcomes(&report, "deadlock"), [Outcome::Inconclusive]);
+        assert_eq!(report.outcome(), RunOutcome::Inconclusive);
+    }
 }
 
 #[tokio::test]

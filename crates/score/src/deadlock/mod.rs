@@ -357,6 +357,8 @@ pub struct LoadCalls {
     pub deadlocks: u64,
     /// Calls still queued when they were given up.
     pub queued: u64,
+    /// Calls without an answer when the time that was set for a call was over.
+    pub timed_out: u64,
     /// Calls answered after the hang threshold.
     pub late: u64,
     /// Calls without an answer when the run was interrupted.
@@ -398,6 +400,20 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
             ),
             longer_wait(),
         )
+    } else if calls.timed_out > 0 {
+        Verdict::inconclusive(
+            "deadlock",
+            sentence!(
+                "{}{to_tools} had no answer within {}: slow or stuck, which is not known.",
+                counted(calls.timed_out, "call"),
+                setting("call_timeout"),
+            ),
+            sentence!(
+                "leave out {}, or set it to {} or more",
+                setting("call_timeout"),
+                describe_duration(calls.limits.given_up_after())
+            ),
+        )
     } else if calls.unanswered > 0 {
         interrupted(calls, &to_tools)
     } else if calls.late > 0 {
@@ -425,7 +441,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         .number("deadlock", calls.deadlocks)
         .number("hang", calls.late.saturating_add(calls.hung))
         .number("unanswered", calls.unanswered)
-        .number("queued", calls.queued)
+        .number("queued", calls.queued.saturating_add(calls.timed_out))
 }
 
 /// A call without an answer when the run was interrupted may be slow, or stuck for ever.

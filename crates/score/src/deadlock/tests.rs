@@ -181,6 +181,24 @@ fn queued_calls_are_inconclusive_unless_others_are_stuck() {
 }
 
 #[test]
+fn a_call_that_was_given_up_before_it_was_judged_is_inconclusive() {
+    let load = LoadCalls {
+        timed_out: 1,
+        late: 5,
+        ..CALLS
+    };
+    let verdict = load_verdict(&load, &["search".to_owned()], &[]);
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    let said = verdict.sentence.rendered();
+    assert!(
+        said.starts_with("1 call to `search` had no answer within"),
+        "{said}"
+    );
+    let hint = verdict.hint.unwrap().rendered();
+    assert!(hint.contains("call_timeout"), "{hint}");
+}
+
+#[test]
 fn a_server_that_never_came_up_is_a_finding() {
     for (outcome, name) in [
         (ProbeOutcome::ServerInitError, "SERVER_INIT_ERROR"),
@@ -248,6 +266,7 @@ const CALLS: LoadCalls = LoadCalls {
     sent: 100,
     deadlocks: 0,
     queued: 0,
+    timed_out: 0,
     late: 0,
     unanswered: 0,
     hung: 0,

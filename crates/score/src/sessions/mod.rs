@@ -3,9 +3,10 @@
 //! Two questions, each its own verdict:
 //!
 //! - **`session_leak`**: does the server keep something of every session? Lines are fitted to its
-//!   open descriptors and its memory over time ([`growth`](crate::growth), after the warm-up of
+//!   open descriptors, threads, processes and memory over time ([`growth`](crate::growth), after the warm-up of
 //!   [`leak`]). Descriptors leak when they grow by at least 20, by at least
-//!   half a descriptor per abandoned session (per opened one when none was abandoned), R² ≥ 0.5, and still grow at the end.
+//!   half a descriptor per abandoned session (per opened one when none was abandoned), R² ≥ 0.5, and still grow at the end;
+//!   threads and processes by the same rule.
 //!   Memory leaks by the leak rule; and by less than its threshold, when it grows by at least 5 MB and 50 kB per session, in
 //!   proportion to the sessions (R² ≥ 0.8), and still grows at the end: a warning, for a garbage collector may be due, and
 //!   critical from 500 sessions on.
@@ -50,6 +51,10 @@ pub struct ChurnInput {
     pub rss: Vec<(Duration, f64)>,
     /// (Time since the start, open descriptors) of the same; empty when unknown.
     pub descriptors: Vec<(Duration, f64)>,
+    /// The same of its threads.
+    pub threads: Vec<(Duration, f64)>,
+    /// The same of its processes.
+    pub processes: Vec<(Duration, f64)>,
     /// Server processes still running after their session ended.
     pub leftovers: u64,
     /// Server processes that ended and were never reaped.
@@ -57,6 +62,7 @@ pub struct ChurnInput {
 }
 
 /// What sessions leave behind.
+#[sparse]
 #[data]
 pub struct ChurnReport {
     /// Sessions opened.
@@ -72,13 +78,17 @@ pub struct ChurnReport {
     pub grows_by_session: bool,
     /// The server's descriptors.
     pub descriptors: DescriptorReport,
+    /// Its threads, where they grow with the sessions.
+    pub threads: Option<DescriptorReport>,
+    /// Its processes, where they grow with the sessions.
+    pub processes: Option<DescriptorReport>,
     /// Server processes still running after their session ended.
     pub leftovers: u64,
     /// Server processes that ended and were never reaped.
     pub zombies: u64,
 }
 
-/// The open descriptors of a server over a run.
+/// The open descriptors of a server over a run, or its threads or processes.
 #[data]
 pub struct DescriptorReport {
     /// What the samples say.
@@ -99,13 +109,19 @@ pub fn judge(input: &ChurnInput, settings: &LeakSettings) -> ChurnReport {
         sessions: input.progress.clone(),
         ..Served::default()
     };
+    let growing = |samples| {
+        let report = judge_count(samples, input, settings);
+        Some(report).filter(|it| it.outcome == Outcome::Finding)
+    };
     ChurnReport {
         opened: input.opened,
         failed_opens: input.failed_opens,
         abandoned: input.abandoned,
         memory: leak::detect(&input.rss, input.run, settings, &served),
         grows_by_session: grows_by_session(input, settings),
-        descriptors: judge_descriptors(input, settings),
+        descriptors: judge_count(&input.descriptors, input, settings),
+        threads: growing(&input.threads),
+        processes: growing(&input.processes),
         leftovers: input.leftovers,
         zombies: input.zombies,
     }
@@ -140,8 +156,12 @@ pub fn needs_more_sessions(readings: &[(u64, f64)], threshold_mb: f64) -> bool {
     (SESSIONS_MB_MIN..threshold_mb).contains(&all) && per_session >= SESSION_MB_MIN
 }
 
-fn judge_descriptors(input: &ChurnInput, settings: &LeakSettings) -> DescriptorReport {
-    let grown = Growth::of(&input.descriptors, settings.warmup_of(input.run));
+fn judge_count(
+    samples: &[(Duration, f64)],
+    input: &ChurnInput,
+    settings: &LeakSettings,
+) -> DescriptorReport {
+    let grown = Growth::of(samples, settings.warmup_of(input.run));
     let growth = grown.amount;
     // Those of the sampled time; of all sessions the same share was abandoned.
     let left = if input.abandoned > 0 {
@@ -198,13 +218,25 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     let memory = memory_kept(&report.memory);
     let leaks_descriptors = report.descriptors.outcome == Outcome::Finding;
     let leaks_memory = report.memory.outcome == LeakOutcome::LeakDetected;
+    let counted_of = |report: &Option<DescriptorReport>, noun| {
+        let growth = report.as_ref()?.growth;
+        Some(format!("{} {noun}", decimal(more(growth), 0)))
+    };
+    let kept: Vec<String> = [
+        counted_of(&report.processes, "processes"),
+        counted_of(&report.threads, "threads"),
+        leaks_descriptors.then(|| format!("{descriptors} descriptors")),
+        leaks_memory.then(|| memory.clone()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let verdict = if report.opened < SESSIONS_MIN {
         too_few_opened("session_leak", report.opened)
-    } else if leaks_descriptors || leaks_memory {
-        let what = match (leaks_descriptors, leaks_memory) {
-            (true, true) => format!("{descriptors} descriptors and {memory}"),
-            (true, false) => format!("{descriptors} descriptors"),
-            _ => memory,
+    } else if let Some((last, others)) = kept.split_last() {
+        let what = match others {
+            [] => last.clone(),
+            others => format!("{} and {last}", others.join(", ")),
         };
         Verdict::critical(
             "session_leak",

@@ -78,6 +78,37 @@ fn descriptors_and_memory_leak_alone() {
 }
 
 #[test]
+fn threads_and_processes_leak_too() {
+    let growing = || each_second(|t| 5.0 + t);
+    let cases = [
+        (growing(), vec![], "80 threads more after 100 sessions."),
+        (
+            growing(),
+            growing(),
+            "80 processes and 80 threads more after 100 sessions.",
+        ),
+    ];
+    for (threads, processes, end) in cases {
+        let [leak, _] = concluded(&ChurnInput {
+            threads,
+            processes,
+            ..churn()
+        });
+        assert!(leak.is_failure(), "{leak:?}");
+        let said = leak.sentence.rendered();
+        assert!(said.ends_with(end), "{said}");
+    }
+    // A pool that is full, and one that grows now and then.
+    for threads in [
+        each_second(|t| 5.0 + t.min(40.0)),
+        each_second(|t| 5.0 + t / 5.0),
+    ] {
+        let [leak, _] = concluded(&ChurnInput { threads, ..churn() });
+        assert_eq!(leak.outcome, Outcome::Pass, "{leak:?}");
+    }
+}
+
+#[test]
 fn memory_is_judged_for_each_session() {
     // 200 kB of each: 16 MB after the warm-up.
     let little = ChurnInput {
@@ -256,7 +287,7 @@ proptest! {
     ) {
         let timed = |samples: Vec<(u64, f64)>| samples.into_iter().map(|(s, v)| (Duration::from_secs(s), v)).collect();
         let [opened, failed_opens, abandoned, leftovers, zombies] = counts;
-        let input = ChurnInput { run, opened, failed_opens, abandoned, progress: vec![(Duration::from_secs(50), opened)], rss: timed(rss), descriptors: timed(descriptors), leftovers, zombies };
+        let input = ChurnInput { run, opened, failed_opens, abandoned, progress: vec![(Duration::from_secs(50), opened)], threads: timed(rss.clone()), rss: timed(rss), descriptors: timed(descriptors), leftovers, zombies, ..ChurnInput::default() };
         let report = judge(&input, &LeakSettings::default());
         let descriptors = &report.descriptors;
         for value in [descriptors.growth, descriptors.growth_per_session, descriptors.r_squared, report.memory.growth_mb] {

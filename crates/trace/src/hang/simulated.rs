@@ -10,8 +10,9 @@ use crate::decision;
 const STEP: Duration = Duration::from_millis(250);
 const SERVERS: u64 = 10_000;
 
-/// A server: so many workers take calls in the order of arrival.
+/// A server, asked with these limits: so many workers take calls in the order of arrival.
 struct Server {
+    limits: HangLimits,
     workers: usize,
     median: Duration,
     /// From when and for how long it does nothing at all.
@@ -53,7 +54,7 @@ struct Call {
 
 /// Makes `calls` calls, `concurrent` at a time, until each is answered or judged.
 fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> Endings {
-    let limits = HangLimits::default();
+    let limits = server.limits;
     let (progress, tool) = (Progress::default(), ToolProgress::default());
     let (mut endings, mut now, mut sent, mut answered) = (Endings::default(), STEP, 0, 0_u64);
     let mut open: BTreeMap<u64, Call> = BTreeMap::new();
@@ -156,14 +157,20 @@ fn no_false_deadlock_and_none_missed() {
     let mut rng = Draws(0);
     let (mut inconclusive, mut with_stuck) = (0, 0);
     for number in 0..SERVERS {
-        let median = Duration::from_millis(5 + rng.below(400));
-        // Service time and pause together stay below the grace period.
+        let limits = HangLimits {
+            threshold: Duration::from_millis(250 + rng.below(25_000)),
+            grace: Duration::from_millis(3_000 + rng.below(9_000)),
+            ..HangLimits::default()
+        };
+        let median = Duration::from_millis(5) + limits.grace.mul_f64(0.04 * rng.share());
+        // Service time and pause together stay below the grace period, by what the steps of the clock add.
         let longest = median * 20;
-        let pause_max = Duration::from_millis(9_500).saturating_sub(longest);
+        let pause_max = limits.grace.saturating_sub(longest + STEP * 2);
         let pause = pause_max.mul_f64(rng.share());
         let is_faulty = rng.share() < 0.5;
         let calls = 20 + rng.below(180);
         let server = Server {
+            limits,
             workers: usize::try_from(1 + rng.below(8)).unwrap(),
             median,
             pause: (Duration::from_millis(rng.below(20_000)), pause),

@@ -2,7 +2,6 @@
 //! deadlocks. While calls hang, the server is asked whether it still lives; that tells a stuck tool
 //! from a dead event loop.
 
-use mcprove_client::transport::Detail;
 use mcprove_score::deadlock::{self, CallOutcome, ProbeOutcome, ProbeSeverity, ProbedCall};
 
 use super::prelude::*;
@@ -122,7 +121,7 @@ fn probed(outcome: &Result<Reply, CallError>) -> ProbedCall {
             let outcome = match error.category() {
                 ErrorCategory::Hang => CallOutcome::Slow,
                 ErrorCategory::Deadlock => CallOutcome::Deadlock,
-                _ if error.failure.detail == Detail::Queued => CallOutcome::Queued,
+                ErrorCategory::Timeout => CallOutcome::Queued,
                 _ => CallOutcome::Error,
             };
             (outcome, error.duration, Some(error.to_string()))

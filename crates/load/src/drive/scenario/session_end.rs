@@ -292,6 +292,8 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
             progress: facts.calls_ended(),
             rss: facts.samples_of_load(report, |sample| Some(sample.rss_mb)),
             descriptors: facts.samples_of_load(report, |sample| sample.descriptors.map(f64::from)),
+            threads: facts.samples_of_load(report, |sample| sample.threads.map(f64::from)),
+            processes: facts.samples_of_load(report, |sample| Some(sample.processes.into())),
             leftovers: record.leftovers,
             zombies: record.zombies,
         },

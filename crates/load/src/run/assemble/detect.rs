@@ -188,8 +188,12 @@ impl RunFacts<'_> {
         let found: Vec<DeadlockFact> = self.all()?;
         let (kinds, stuck): (Vec<_>, Vec<_>) =
             found.into_iter().map(|one| (one.kind, one.tool)).unzip();
-        let late = [ErrorCategory::Deadlock, ErrorCategory::Hang];
         let queued: Vec<QueuedFact> = self.all()?;
+        let timed_out = self.timed_out();
+        let late: &[ErrorCategory] = match timed_out {
+            1.. if self.deadlocks() == 0 && queued.is_empty() => &[ErrorCategory::Timeout],
+            _ => &[ErrorCategory::Deadlock, ErrorCategory::Hang],
+        };
         let measured = self.tools.iter().filter(|(_, calls)| {
             late.iter()
                 .any(|category| calls.errors.contains_key(category))
@@ -206,6 +210,7 @@ impl RunFacts<'_> {
             sent: self.total.sent,
             deadlocks: self.deadlocks(),
             queued: self.queued(),
+            timed_out,
             late: self.late(),
             unanswered: self.unanswered(),
             hung: self.hung_unanswered(),

@@ -193,6 +193,11 @@ impl RunFacts<'_> {
         self.metrics.count_notes(QueuedFact::NAME)
     }
 
+    /// Calls that ended without an answer at the timeout that was set for them.
+    fn timed_out(&self) -> u64 {
+        count_of(&self.total, ErrorCategory::Timeout).saturating_sub(self.queued())
+    }
+
     /// Calls that count and were answered late.
     fn late(&self) -> u64 {
         count_of(&self.measured, ErrorCategory::Hang)

@@ -17,13 +17,26 @@ impl RunFacts<'_> {
         ends.map_or(self.ending.duration, |end| end.min(self.ending.duration))
     }
 
-    /// Samples of (time since the start, value) until the load was over.
+    /// When the server had answered for the last time, where calls failed after that: a server that ran out of what it
+    /// keeps of its calls can keep no more.
+    fn served_until(&self) -> Option<Duration> {
+        let seconds = &self.metrics.seconds;
+        let last = |counts: fn(&mcprove_trace::stream::SecondMetrics) -> u64| {
+            let some = seconds.iter().filter(|(_, it)| counts(it) > 0);
+            some.map(|((_, second), _)| *second).max()
+        };
+        let served = last(|it| it.succeeded)?;
+        (last(|it| it.failed)? > served).then(|| Duration::from_secs(served + 1))
+    }
+
+    /// Samples of (time since the start, value) until the load was over, or the server had answered for the last time.
     pub fn samples_of_load(
         &self,
         report: &Report,
         value: impl Fn(&ProcessSample) -> Option<f64>,
     ) -> Vec<(Duration, f64)> {
         let end = self.load_end();
+        let end = self.served_until().map_or(end, |until| until.min(end));
         let mut samples = samples(report, value);
         samples.retain(|(at, _)| *at <= end);
         samples
@@ -77,7 +90,9 @@ impl RunFacts<'_> {
         if !self.is_steady_load() {
             return;
         }
-        let warmup = self.sample_warmup().warmup_of(self.load_duration());
+        let duration = self.load_duration();
+        let duration = self.served_until().map_or(duration, |it| it.min(duration));
+        let warmup = self.sample_warmup().warmup_of(duration);
         let calls = self.calls_ended();
         let concurrent = u64::from(self.header.scenario.kind.concurrent());
         let judge = |resource| {

@@ -29,13 +29,13 @@ impl RunFacts<'_> {
                     is_rate_limited: false,
                 });
             if died.is_some() {
-                attempts.extend(attempt(note, fact.planned, died));
+                attempts.extend(attempt(note, fact.planned, died, None));
             }
             if let Some(number) = fact.planned {
                 let first = opened.entry(number).or_insert(note.at);
                 *first = note.at.min(*first);
             }
-            attempts.extend(attempt(note, fact.planned, None));
+            attempts.extend(attempt(note, fact.planned, None, Some(fact.startup_secs)));
         }
         let mut failed = BTreeSet::new();
         for note in self.metrics.notes_of(ConnectFailedFact::NAME) {
@@ -56,7 +56,7 @@ impl RunFacts<'_> {
                 is_rate_limited: fact.is_rate_limited,
             };
             failed.extend(fact.planned);
-            attempts.extend(attempt(note, fact.planned, Some(failure)));
+            attempts.extend(attempt(note, fact.planned, Some(failure), fact.tried_secs));
         }
         // Notes beyond a limit are counted and not kept: what is not known to have failed did not.
         let kept = self.metrics.notes_of(SessionOpenedFact::NAME).count();
@@ -66,6 +66,7 @@ impl RunFacts<'_> {
             attempts.extend(unknown.map(|number| StartAttempt {
                 number,
                 at: Duration::ZERO,
+                took: None,
                 failure: None,
             }));
         }
@@ -125,23 +126,17 @@ impl RunFacts<'_> {
     pub fn detect_stray_cancels(&self) -> FactResult<Option<Verdict>> {
         let found: Vec<StrayCancelFact> = self.all()?;
         let cancelled = found.iter().map(|fact| fact.cancelled).sum::<u64>();
-        let answered = found.iter().map(|fact| fact.answered).sum::<u64>();
         Ok(found.first().map(|first| {
             let requests = phrase::count(cancelled, "request");
-            let answers = match answered {
-                0 => String::new(),
-                answers => format!(" and answered {} of them all the same", phrase::whole(answers)),
-            };
             let example = &first.example;
             Verdict::warning(
                 "stray_cancel",
-                format!("The server cancelled {requests} of the client{answers} (such as: {example})."),
+                format!("The server cancelled {requests} of the client (such as: {example})."),
                 sentence!(
                     "answer each request of the client with a result or an error; `notifications/cancelled` is for requests that the server made itself"
                 ),
             )
             .number("cancelled", cancelled)
-            .number("answered", answered)
         }))
     }
 }
@@ -150,10 +145,12 @@ fn attempt(
     note: &Note,
     planned: Option<u32>,
     failure: Option<StartFailure>,
+    took_secs: Option<f64>,
 ) -> Option<StartAttempt> {
     Some(StartAttempt {
         number: planned?,
         at: note.at,
+        took: took_secs.and_then(|secs| Duration::try_from_secs_f64(secs).ok()),
         failure,
     })
 }

@@ -8,6 +8,7 @@ use crate::drive::Scenario;
 use crate::drive::scenario::ENTRIES;
 use crate::run::Thresholds;
 use crate::run::report::RunOutcome;
+use crate::run::sample::Sample;
 
 /// A run of which so much is known.
 struct Events {
@@ -306,4 +307,63 @@ fn each_frame_is_reported_once() {
     );
     assert_eq!(found(&[], &[("noise", 3)]), ["stdout_noise"]);
     assert_eq!(found(&[], &[("of_a_later_version", 1)]), ["protocol"]);
+}
+
+/// Descriptors that end with the server, which cannot answer without one.
+#[test]
+fn a_server_that_ran_out_of_what_it_keeps_of_its_calls_is_found() {
+    let scenario = Scenario::soak()
+        .concurrent(4)
+        .duration(Duration::from_mins(1));
+    let mut run = Sample::new(scenario, &["echo"]);
+    run.phase(1, "load", 4, (0.0, 60.0));
+    for second in 0..60_u32 {
+        let at = f64::from(second);
+        run.usage(at, 20.0, 5.0, 4, 6 + 30 * second.min(33));
+        for call in 0..30 {
+            let at = at + f64::from(call) / 31.0;
+            if second <= 33 {
+                run.call(1, "echo", at, 1.0);
+            } else {
+                let why = (ErrorCategory::ServerError, "too many open files");
+                run.fail(1, "echo", at, 1.0, why);
+            }
+        }
+    }
+    let report = run.report(60.0);
+    let mut verdicts = report.verdicts.iter();
+    let found = verdicts.find(|it| it.detector == "descriptor_leak");
+    assert!(found.unwrap().is_failure(), "{found:?}");
+}
+
+#[test]
+fn a_start_that_hung_for_much_longer_than_others_took_failed() {
+    for (tried, failed) in [(4.0, 0), (30.0, 1)] {
+        let mut events = Events::of(Scenario::sustained().sessions(2));
+        let mut note = |second, name, data: serde_json::Value| {
+            let data = &data.to_string();
+            let message = "";
+            let kind = EventKind::ScenarioEvent {
+                name,
+                message,
+                data,
+            };
+            let at = Duration::from_secs(second);
+            events.shard.record(&Event { at, kind }).unwrap();
+        };
+        let opened = |session: u32, planned: u32| json!({ "session": session, "planned": planned, "startup_secs": 1.0 });
+        note(
+            1,
+            "planned_starts",
+            json!({ "unit": "session", "count": 2 }),
+        );
+        note(1, "session_opened", opened(0, 0));
+        let hung = json!({ "category": "Timeout", "planned": 1, "tried_secs": tried });
+        note(31, "connect_failed", hung);
+        note(32, "session_opened", opened(2, 1));
+        events.shard.merge().unwrap();
+        let report = events.report();
+        let starts = report.starts.as_ref().unwrap();
+        assert_eq!((starts.opened, starts.failed), (2, failed), "{starts:?}");
+    }
 }
