@@ -135,12 +135,26 @@ fn in_a_row(count: u32, at_once: u32) -> Vec<ProbedCall> {
 }
 
 #[test]
+fn slow_calls_that_are_no_queue_say_nothing_of_one() {
+    let slow = |time| timed(CallOutcome::Slow, time);
+    let mut tail: Vec<_> = (0..18).map(|_| timed(CallOutcome::Success, 1.0)).collect();
+    tail.extend([slow(6_000.0), slow(6_010.0)]);
+    let tail = probe(tail, None);
+    assert_eq!((tail.capacity, tail.severity), (None, ProbeSeverity::Pass));
+    let all = (0..20).map(|number| slow(6_000.0 + f64::from(number)));
+    assert_eq!(
+        verdict(&probe(all.collect(), None)).sentence,
+        "20 of 20 concurrent calls to `search` took longer than the hang threshold, each about as long."
+    );
+}
+
+#[test]
 fn calls_in_a_row_say_how_many_the_server_handles() {
     let one = probe(in_a_row(20, 1), None);
     assert_eq!(one.severity, ProbeSeverity::Warning);
     assert_eq!(
         verdict(&one).sentence,
-        "Concurrency degrades latency: 17 of 20 concurrent calls to `search` took longer than the hang threshold; the server handles one call at a time (1.3 s each)."
+        "Concurrency degrades latency: 17 of 20 concurrent calls to `search` took longer than the hang threshold; the server handles one call at a time (1.30 s each)."
     );
     assert_eq!(verdict(&one).numbers["service_time_ms"], 1_300.0);
     let four = probe(in_a_row(40, 4), None);
@@ -148,7 +162,7 @@ fn calls_in_a_row_say_how_many_the_server_handles() {
         verdict(&four)
             .sentence
             .rendered()
-            .ends_with("the server handles about 4 calls at a time (1.3 s each)."),
+            .ends_with("the server handles about 4 calls at a time (1.30 s each)."),
         "{:?}",
         verdict(&four)
     );
@@ -168,7 +182,7 @@ fn queued_calls_are_inconclusive_unless_others_are_stuck() {
     assert_eq!(queued.outcome, Outcome::Inconclusive);
     assert_eq!(
         queued.sentence,
-        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.3 s each)."
+        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.30 s each)."
     );
     calls.push(timed(CallOutcome::Deadlock, 15e3));
     assert!(verdict(&probe(calls, Some(DeadlockKind::ToolStuck))).is_failure());

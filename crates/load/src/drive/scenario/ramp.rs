@@ -205,12 +205,15 @@ fn breaking_step(
     let planned = record
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))
         .unwrap_or_default();
+    let calls = facts.tools_in(&phase.name).into_iter().flatten();
+    let refused: u64 = calls.map(|(_, calls)| calls.rate_limited).sum();
     let succeeded = share(phase.count.saturating_sub(phase.failed), phase.count);
     Some(breaking_point::Step {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
-        errors: phase.failed,
+        errors: phase.failed.saturating_sub(refused),
+        is_rate_limited: refused > 0,
         p99_ms: tail_ms(phase),
         throughput_per_s: phase.requests_per_sec * succeeded.unwrap_or_default(),
         begun_per_s: per_second(phase.count, phase.duration),
@@ -235,6 +238,7 @@ fn repeat_suspicious(schedule: &Schedule, ended: &[u64]) -> Schedule {
                 rate_per_s: None,
                 calls: *ended,
                 errors: 0,
+                is_rate_limited: false,
                 p99_ms: None,
                 throughput_per_s: per_s,
                 begun_per_s: per_s,
