@@ -31,7 +31,8 @@ async fn blame(honest: Value) -> Vec<String> {
     let report = Run::new(server, probe).execute().await.unwrap();
     let verdicts = report.verdicts.into_iter();
     let critical = verdicts.filter(|verdict| verdict.severity == Severity::Critical);
-    let named = critical.map(|verdict| format!("{}: {}", honest["name"], verdict.sentence));
+    let named =
+        critical.map(|verdict| format!("{}: {}", honest["name"], verdict.sentence.rendered()));
     named.collect()
 }
 

@@ -59,8 +59,8 @@ pub struct Step {
     pub calls: u64,
     /// Calls that failed, without those that a rate limit refused.
     pub errors: u64,
-    /// Whether a rate limit refused calls: then it decides how many succeed.
-    pub is_rate_limited: bool,
+    /// Calls that a rate limit refused: then it decides how many succeed.
+    pub refused: u64,
     /// p99 in milliseconds, or the maximum where there are too few calls for it.
     pub p99_ms: Option<f64>,
     /// Successful calls per second.
@@ -115,7 +115,7 @@ enum Collapse {
 /// Whether a step collapses; none where its throughput is not that low.
 fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> Option<Collapse> {
     let least = best.throughput_per_s * COLLAPSE_SHARE;
-    if step.is_rate_limited || best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
+    if step.refused > 0 || best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
         return None;
     }
     let again = || {

@@ -72,7 +72,7 @@ impl Neighbour {
                     rate_per_s: None,
                     calls: truncated(throughput * 4.0).max(1),
                     errors: 0,
-                    is_rate_limited: false,
+                    refused: 0,
                     p99_ms: Some(5.0),
                     throughput_per_s: throughput,
                     begun_per_s: throughput,
