@@ -2,6 +2,7 @@
 //! their runs differ, and finds one whose calls take a fifth longer. It takes half an hour; the
 //! tests of `mcprove-score` do the same in virtual time (`compare/tests/simulated.rs`).
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
 
@@ -49,9 +50,9 @@ const SLOWER: &str = "delay_ms=12";
 const MISSES_OF_TWENTY: u32 = 1;
 
 /// One server behind all runs, so that what it counts and when it pauses goes on from one run to the next.
-struct Listening {
+pub struct Listening {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Drop for Listening {
@@ -70,8 +71,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let files = workspace.root().join("target/aa");
     let compare = |settings: &[&str], current: &str| -> Result<(String, Value)> {
         let server = |delay| {
-            let settings = [settings, &[delay]].concat();
-            listen(workspace.command(&program), &settings)
+            let settings = settings.iter().chain([&delay]);
+            let settings = settings.flat_map(|setting| ["--set", setting]);
+            let fixture: Vec<&str> = ["fixture", "intermittent"]
+                .into_iter()
+                .chain(settings)
+                .collect();
+            listen(workspace.command(&program), &fixture)
         };
         let (baseline, current) = (server(USUAL)?, server(current)?);
         let mut command = workspace.command(&program);
@@ -112,12 +118,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     })
 }
 
-/// Starts a server that listens, and reads on what it writes.
-fn listen(mut command: Command, settings: &[&str]) -> Result<Listening> {
-    command.args(["fixture", "intermittent", "--http", "127.0.0.1:0"]);
-    for setting in settings {
-        command.args(["--set", setting]);
-    }
+/// Starts a built-in server that listens, and reads on what it writes.
+pub fn listen(mut command: Command, fixture: &[impl AsRef<OsStr>]) -> Result<Listening> {
+    command.args(fixture).args(["--http", "127.0.0.1:0"]);
     let command = command.stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     let stderr = child.stderr.take().context("no stderr")?;

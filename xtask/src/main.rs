@@ -6,6 +6,7 @@ mod bench;
 mod crates;
 mod docs;
 mod field;
+mod honest;
 mod install;
 mod rules;
 mod schema;
@@ -43,6 +44,8 @@ enum Task {
     Field(field::Options),
     /// Compare servers with themselves and with slower ones: no false alarm, no missed difference
     Aa(aa::Options),
+    /// Run everything on honest servers: no false alarm
+    Honest(honest::Options),
     /// Measure, and compare with the targets
     Bench(bench::Options),
 }
@@ -67,6 +70,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         Task::Test(options) => return test::run(&workspace, &options),
         Task::Field(options) => return field::run(&workspace, &options),
         Task::Aa(options) => return aa::run(&workspace, &options),
+        Task::Honest(options) => return honest::run(&workspace, &options),
         Task::Bench(options) => return bench::run(&workspace, &options),
         Task::Setup => install::run(&workspace)?,
         Task::Schema(options) => schema::run(&workspace, &options)?,

@@ -5,6 +5,8 @@
 
 #[path = "load/growth.rs"]
 mod growth;
+#[path = "load/honest.rs"]
+mod honest;
 #[path = "load/matrix.rs"]
 mod matrix;
 #[path = "load/noise.rs"]

@@ -138,6 +138,32 @@ pub struct CallFailure<'a> {
     pub answer: &'a str,
 }
 
+/// What servers and gateways say, in lower case, when they refuse a call only because there were too many.
+const RATE_LIMITED: [&str; 7] = [
+    "rate limit",
+    "rate-limit",
+    "ratelimit",
+    "too many requests",
+    "throttl",
+    "quota exceeded",
+    "status 429",
+];
+
+impl CallFailure<'_> {
+    /// Whether the server refused the call by a rate limit or a quota.
+    pub fn is_rate_limited(&self) -> bool {
+        let is_answer = matches!(
+            self.category,
+            ErrorCategory::ServerError
+                | ErrorCategory::ProtocolError
+                | ErrorCategory::ToolError
+                | ErrorCategory::Disconnected
+        );
+        let message = self.message.to_lowercase();
+        is_answer && RATE_LIMITED.iter().any(|words| message.contains(words))
+    }
+}
+
 impl EventKind<'_> {
     /// The name in the `kind` field of a trace.
     pub const fn name(&self) -> &'static str {

@@ -93,6 +93,9 @@ impl Attempt {
             (ProtocolChoice::Auto, Transport::Sse { .. }) => {
                 self.initialize(Revision::LATEST_HANDSHAKE).await
             }
+            (ProtocolChoice::Auto, _) if self.core.options.known_era == Some(Era::Handshake) => {
+                self.initialize(Revision::LATEST_HANDSHAKE).await
+            }
             (ProtocolChoice::Auto, _) => match self.find_out().await {
                 // Some servers answer the question they do not know, and end then.
                 Err(Disagreement::Failed(_)) if self.is_child() && self.core.closed().is_some() => {
@@ -122,7 +125,11 @@ impl Attempt {
         self.core
             .set_revision_before_agreement(Revision::LATEST_STATELESS);
         let mut discover = Box::pin(self.start_discovery()?);
-        let answer = tokio::time::timeout(DISCOVER_HEAD_START, &mut discover).await;
+        let head_start = match self.core.options.known_era {
+            Some(_) => self.time_left(),
+            None => DISCOVER_HEAD_START,
+        };
+        let answer = tokio::time::timeout(head_start, &mut discover).await;
         if let Ok(answer) = answer {
             return self.follow_discovery(answer).await;
         }

@@ -92,6 +92,8 @@ pub type ResultCheck = Arc<dyn Fn(&str, &str) -> Option<Failure> + Send + Sync>;
 pub struct SessionOptions {
     /// Which revision to speak.
     pub protocol: ProtocolChoice,
+    /// The era that the server is known to speak: where the choice is ours, no other is tried.
+    pub known_era: Option<Era>,
     /// Whether a revision other than the one asked for is an error rather than a warning.
     pub strict_protocol: bool,
     /// How long a call may take; unless set 30 s, and for a tool call with `hang_limits` as long as they say.
@@ -138,6 +140,7 @@ impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             protocol: ProtocolChoice::Auto,
+            known_era: None,
             strict_protocol: false,
             call_timeout: None,
             hang_limits: None,

@@ -51,6 +51,8 @@ pub struct SharedRun {
     /// The tools that have limits of their own.
     limited_tools: Vec<String>,
     sessions: AtomicU32,
+    /// The era of the first session, where it was ours to choose.
+    era: OnceLock<Era>,
     /// Where the paths of generated arguments lie; made when the first is wanted.
     folder: OnceLock<io::Result<Folder>>,
     /// The sessions that may be open.
@@ -418,11 +420,17 @@ impl RunContext {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         let mut options = self.options.clone();
         options.session_number = number;
+        options.known_era = self.era.get().copied();
         adjust(&mut options);
+        let is_choice_ours = options.protocol == ProtocolChoice::Auto;
         let recorder = Arc::clone(&self.recorder);
         let session = Session::connect_recorded(&self.server, options, recorder).await?;
         if let Some(process) = session.process() {
             lock(&self.processes).insert(number, process);
+        }
+        if is_choice_ours {
+            // A server that speaks both is not to be asked in another way now and then, because it is slow.
+            self.era.get_or_init(|| session.era());
         }
         let facts = session.facts();
         let name = &facts.implementation.name;
@@ -638,6 +646,7 @@ impl SharedRun {
             sampled_replies: Mutex::default(),
             limited_tools: run.thresholds.tools.keys().cloned().collect(),
             sessions: AtomicU32::default(),
+            era: OnceLock::new(),
             folder: OnceLock::new(),
             open: Mutex::default(),
         }

@@ -198,6 +198,27 @@ fn the_table_of_built_in_servers_is_current() {
     assert_current("docs/built-in-servers.md", "modes", &table);
 }
 
+#[test]
+fn the_table_of_honest_servers_is_current() {
+    let servers = include_str!("../../../servers/src/fixture/honest.json");
+    let servers: Vec<serde_json::Value> = serde_json::from_str(servers).unwrap();
+    let mut table =
+        String::from("| honest server | mode | longest call | warnings |\n|---|---|---|---|\n");
+    for server in servers {
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let settings = server["settings"].as_object().into_iter().flatten();
+        let settings = settings.map(|(name, value)| format!(" --set {name}={value}"));
+        let mode = text(&server["mode"]) + &settings.collect::<String>();
+        let warnings = server["warnings"].as_array().unwrap().iter();
+        let warnings: Vec<_> = warnings.map(|name| format!("`{}`", text(name))).collect();
+        let (name, longest) = (text(&server["name"]), &server["longest_ms"]);
+        let warnings = warnings.join(", ");
+        let row = format!("| {name} | `{mode}` | {longest} ms | {warnings} |");
+        writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
+    }
+    assert_current("docs/built-in-servers.md", "honest", &table);
+}
+
 /// The arguments of a tool of the lab: those that must be given in bold.
 fn lab_arguments(schema: &serde_json::Value) -> String {
     let required: Vec<&str> = schema["required"]

@@ -57,8 +57,10 @@ pub struct Step {
     pub rate_per_s: Option<f64>,
     /// Calls made.
     pub calls: u64,
-    /// Calls that failed.
+    /// Calls that failed, without those that a rate limit refused.
     pub errors: u64,
+    /// Calls that a rate limit refused: then it decides how many succeed.
+    pub refused: u64,
     /// p99 in milliseconds, or the maximum where there are too few calls for it.
     pub p99_ms: Option<f64>,
     /// Successful calls per second.
@@ -113,7 +115,7 @@ enum Collapse {
 /// Whether a step collapses; none where its throughput is not that low.
 fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> Option<Collapse> {
     let least = best.throughput_per_s * COLLAPSE_SHARE;
-    if best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
+    if step.refused > 0 || best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
         return None;
     }
     let again = || {

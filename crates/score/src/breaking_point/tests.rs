@@ -9,6 +9,7 @@ fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s:
         concurrent,
         calls,
         errors,
+        refused: 0,
         p99_ms: Some(p99_ms),
         throughput_per_s,
         begun_per_s: throughput_per_s,
@@ -255,7 +256,7 @@ proptest! {
     #[test]
     fn every_number_is_finite(steps in prop::collection::vec((any::<u32>(), 0_u64..1_000, 0_u64..1_000, maybe_floats(), floats()), 0..6)) {
         let steps: Vec<Step> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
-            Step { concurrent, calls, errors, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1, machine: MachineReport::default(), is_repetition: concurrent % 11 == 1 }
+            Step { concurrent, calls, errors, refused: 0, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1, machine: MachineReport::default(), is_repetition: concurrent % 11 == 1 }
         }).collect();
         let point = find(&steps);
         if let Some(point) = &point {

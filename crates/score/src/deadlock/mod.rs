@@ -20,6 +20,8 @@ pub const SLOW_SHARE_MAX: f64 = 0.5;
 const CALLS_FOR_CAPACITY: u64 = 5;
 /// A server that handles fewer calls at once than this handles one at a time.
 const ONE_AT_A_TIME: f64 = 1.5;
+/// When half of the calls of a queue are answered, as a share of the time until all are.
+const EVEN: (f64, f64) = (0.25, 0.75);
 
 /// How one call of the probe ended.
 #[data(open, Copy, Eq, Hash)]
@@ -163,6 +165,14 @@ impl DeadlockReport {
         self.capacity.is_some_and(|it| it.at_once < ONE_AT_A_TIME)
     }
 
+    /// Whether all calls were late, none much more than another: then nothing shows that they waited for each other.
+    fn is_evenly_slow(&self) -> bool {
+        let times = self.calls.iter().map(|call| call.duration_ms);
+        let first = times.clone().min_by(f64::total_cmp).unwrap_or_default();
+        let last = times.max_by(f64::total_cmp).unwrap_or_default();
+        u64::from(self.slow) == self.total() && first >= EVEN.1 * last
+    }
+
     /// How long the calls of this outcome were waited for, at least.
     fn waited(&self, outcome: CallOutcome) -> String {
         let calls = self.calls.iter().filter(|call| call.outcome == outcome);
@@ -176,12 +186,16 @@ impl DeadlockReport {
         let answered =
             |call: &&ProbedCall| matches!(call.outcome, CallOutcome::Success | CallOutcome::Slow);
         let times = self.calls.iter().filter(answered).map(|it| it.duration_ms);
-        let first = times.clone().min_by(f64::total_cmp)?;
-        let last = times.clone().max_by(f64::total_cmp)?;
-        let count = count(times.count());
+        let mut times: Vec<f64> = times.collect();
+        times.sort_by(f64::total_cmp);
+        let (first, last) = (*times.first()?, *times.last()?);
+        let middle = times.get(times.len() / 2)?;
+        let count = count(times.len());
         let capacity = Capacity::of(count, first, float(count) * 1000.0 / last)?;
         // A server that handles all of them at once takes as long for the last as for the first.
         let has_waited = self.slow > 0 && capacity.at_once < float(count) / 2.0;
+        // Where only some were slow, they had another reason than a queue, which is worked off evenly.
+        let has_waited = has_waited && (EVEN.0 * last..EVEN.1 * last).contains(middle);
         has_waited.then_some(capacity)
     }
 }
@@ -311,12 +325,19 @@ fn completed(report: &DeadlockReport) -> Verdict {
             longer_wait(),
         )
     } else if report.is_mostly_slow() || report.is_serial() {
+        let (begin, end) = if report.is_evenly_slow() {
+            ("", ", each about as long".to_owned())
+        } else {
+            (
+                "Concurrency degrades latency: ",
+                of_capacity(report.capacity),
+            )
+        };
         Verdict::warning(
             "deadlock",
             sentence!(
-                "Concurrency degrades latency: {} of {calls} to {tool} took longer than the hang threshold{}.",
+                "{begin}{} of {calls} to {tool} took longer than the hang threshold{end}.",
                 report.slow,
-                of_capacity(report.capacity),
             ),
             "look for a lock held across the call, or raise the hang threshold if the tool may take this long",
         )

@@ -135,6 +135,20 @@ fn in_a_row(count: u32, at_once: u32) -> Vec<ProbedCall> {
 }
 
 #[test]
+fn slow_calls_that_are_no_queue_say_nothing_of_one() {
+    let slow = |time| timed(CallOutcome::Slow, time);
+    let mut tail: Vec<_> = (0..18).map(|_| timed(CallOutcome::Success, 1.0)).collect();
+    tail.extend([slow(6_000.0), slow(6_010.0)]);
+    let tail = probe(tail, None);
+    assert_eq!((tail.capacity, tail.severity), (None, ProbeSeverity::Pass));
+    let all = (0..20).map(|number| slow(6_000.0 + f64::from(number)));
+    assert_eq!(
+        verdict(&probe(all.collect(), None)).sentence,
+        "20 of 20 concurrent calls to `search` took longer than the hang threshold, each about as long."
+    );
+}
+
+#[test]
 fn calls_in_a_row_say_how_many_the_server_handles() {
     let one = probe(in_a_row(20, 1), None);
     assert_eq!(one.severity, ProbeSeverity::Warning);

@@ -100,7 +100,7 @@ pub fn judge(samples: &[MachineSample], range: Range<Duration>) -> MachineReport
         let until = sample.until.min(range.end);
         until.saturating_sub(from).as_secs_f64()
     };
-    let mean = |value: &dyn Fn(&MachineSample) -> Option<f64>| {
+    let mean_of = |samples: &[MachineSample], value: &dyn Fn(&MachineSample) -> Option<f64>| {
         let known = samples
             .iter()
             .filter_map(|sample| Some((overlap(sample), finite(value(sample)?)?)));
@@ -109,7 +109,20 @@ pub fn judge(samples: &[MachineSample], range: Range<Duration>) -> MachineReport
         });
         ratio(sum, time)
     };
-    let noise_share = mean(&|sample| Some(sample.noise()));
+    let mean = |value: &dyn Fn(&MachineSample) -> Option<f64>| mean_of(samples, value);
+    // A wait is counted when it ends, so one that is seen in a sample may have been in the one before it.
+    let next = samples.iter().skip(1).map(|sample| sample.waited);
+    let waiting: Vec<MachineSample> = samples
+        .iter()
+        .zip(next.chain([None]))
+        .map(|(sample, next)| MachineSample {
+            waited: sample
+                .waited
+                .map(|waited| waited.max(next.unwrap_or_default())),
+            ..*sample
+        })
+        .collect();
+    let noise_share = mean_of(&waiting, &|sample| Some(sample.noise()));
     MachineReport {
         busy: noise_share.is_some_and(|noise| noise >= BUSY_SHARE_MIN),
         noise_share,

@@ -72,6 +72,7 @@ impl Neighbour {
                     rate_per_s: None,
                     calls: truncated(throughput * 4.0).max(1),
                     errors: 0,
+                    refused: 0,
                     p99_ms: Some(5.0),
                     throughput_per_s: throughput,
                     begun_per_s: throughput,
@@ -302,4 +303,26 @@ proptest! {
         }
         prop_assert!(report.noise_share.is_none_or(|noise| (0.0..=1.0).contains(&noise)));
     }
+}
+
+#[test]
+fn a_wait_that_is_only_counted_when_it_ends_was_noise_before() {
+    let sample = |number: u32, ours, waited| MachineSample {
+        until: SECOND * number,
+        length: SECOND,
+        cores: 2,
+        busy: Some(2.0),
+        ours: Some(ours),
+        waited: Some(waited),
+        ..MachineSample::default()
+    };
+    // All the second second long, a thread of ours waited for a processor.
+    let samples = [
+        sample(1, 1.0, 0.0),
+        sample(2, 0.0, 0.0),
+        sample(3, 0.5, 1.5),
+    ];
+    let noise = |from, until| judge(&samples, SECOND * from..SECOND * until).noise_share;
+    assert_eq!(noise(0, 1), Some(0.0));
+    assert_eq!(noise(1, 2), Some(1.0));
 }

@@ -79,7 +79,7 @@ pub struct Progress {
     last: AtomicU64,
     /// What was lost until then.
     lost_by_last: AtomicU64,
-    /// The longest time between two answers while a call waited.
+    /// The longest time between two answers, or to the first one, while a call waited.
     longest_gap: AtomicU64,
 }
 
@@ -127,12 +127,10 @@ impl Progress {
     pub fn note_answer(&self, now: Duration, took: Duration) {
         let now = nanoseconds(now).max(1);
         let last = self.last.load(Ordering::Relaxed);
-        if last > 0 {
-            // While nothing was asked, silence says nothing.
-            let gap = now.saturating_sub(last).min(nanoseconds(took));
-            if gap > self.longest_gap.load(Ordering::Relaxed) {
-                self.longest_gap.store(gap, Ordering::Relaxed);
-            }
+        // While nothing was asked, silence says nothing.
+        let gap = now.saturating_sub(last).min(nanoseconds(took));
+        if gap > self.longest_gap.load(Ordering::Relaxed) {
+            self.longest_gap.store(gap, Ordering::Relaxed);
         }
         self.last.store(now, Ordering::Relaxed);
         let starved = nanoseconds(self.lost.total());
@@ -354,6 +352,27 @@ mod tests {
             &HangLimits::default(),
         );
         assert_eq!(state, WaitState::Stuck(SECOND * 16));
+    }
+
+    #[test]
+    fn a_server_that_took_long_for_its_first_answer_may_take_as_long_for_the_next() {
+        let (progress, tool) = (Progress::default(), ToolProgress::default());
+        let call = Unanswered {
+            sent: Duration::ZERO,
+            lost: Duration::ZERO,
+            place: tool.note_sent(),
+            hung: None,
+        };
+        let limits = HangLimits {
+            threshold: SECOND,
+            grace: SECOND,
+            max_wait: SECOND * 60,
+        };
+        let judged = |now| judge_wait(&call, (&progress, &tool, 0), now, &limits);
+        assert_eq!(judged(SECOND * 2), WaitState::Stuck(SECOND * 2));
+        progress.note_answer(SECOND * 3 / 2, SECOND * 3 / 2);
+        assert_eq!(judged(SECOND * 4), WaitState::Waits(SECOND * 9));
+        assert_eq!(judged(SECOND * 9), WaitState::Stuck(SECOND * 9));
     }
 
     #[test]

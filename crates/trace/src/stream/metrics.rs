@@ -33,6 +33,8 @@ pub struct CallMetrics {
     pub failed_ns: Histogram<u64>,
     /// Failures by category.
     pub errors: BTreeMap<ErrorCategory, u64>,
+    /// Of these, how many the server refused by a rate limit.
+    pub rate_limited: u64,
     /// The first failure of each category: when, and its message.
     pub first_errors: BTreeMap<ErrorCategory, (Duration, String)>,
     /// Values that no histogram could hold.
@@ -147,6 +149,7 @@ impl Default for CallMetrics {
             wait_ns: None,
             failed_ns: new_histogram(),
             errors: BTreeMap::new(),
+            rate_limited: 0,
             first_errors: BTreeMap::new(),
             out_of_range: 0,
             lost_to_faults: 0,
@@ -192,6 +195,7 @@ impl CallMetrics {
 
     pub(super) fn fail(&mut self, at: Duration, duration: Duration, failure: &CallFailure<'_>) {
         *self.errors.entry(failure.category).or_default() += 1;
+        self.rate_limited += u64::from(failure.is_rate_limited());
         record(&mut self.failed_ns, &mut self.out_of_range, duration);
         let is_first = self
             .first_errors
@@ -214,6 +218,7 @@ impl CallMetrics {
     pub(super) fn clear(&mut self) {
         self.sent = 0;
         self.out_of_range = 0;
+        self.rate_limited = 0;
         self.lost_to_faults = 0;
         self.latency_ns.reset();
         for histogram in [&mut self.service_ns, &mut self.wait_ns]
@@ -231,6 +236,7 @@ impl CallMetrics {
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.out_of_range += other.out_of_range;
+        self.rate_limited += other.rate_limited;
         self.lost_to_faults += other.lost_to_faults;
         let lost = &mut self.out_of_range;
         if self.service_ns.is_some() || other.service_ns.is_some() {

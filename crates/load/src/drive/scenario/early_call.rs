@@ -207,7 +207,10 @@ impl ScenarioType for EarlyCall {
     }
 
     fn judging(&self) -> Judging {
-        Judging::leaving_calls()
+        Judging {
+            interrupts_calls: true,
+            ..Judging::leaving_calls()
+        }
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

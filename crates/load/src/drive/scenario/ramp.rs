@@ -207,11 +207,14 @@ fn breaking_step(
         .unwrap_or_default();
     let failed = record.map_or(phase.failed, |record| facts.failed_in(record));
     let answered = share(phase.count.saturating_sub(failed), phase.count);
+    let calls = facts.tools_in(&phase.name).into_iter().flatten();
+    let refused: u64 = calls.map(|(_, calls)| calls.rate_limited).sum();
     Some(breaking_point::Step {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
-        errors: failed,
+        errors: failed.saturating_sub(refused),
+        refused,
         p99_ms: tail_ms(phase),
         throughput_per_s: phase.requests_per_sec * answered.unwrap_or_default(),
         begun_per_s: per_second(phase.count, phase.duration),
@@ -236,6 +239,7 @@ fn repeat_suspicious(schedule: &Schedule, ended: &[u64]) -> Schedule {
                 rate_per_s: None,
                 calls: *ended,
                 errors: 0,
+                refused: 0,
                 p99_ms: None,
                 throughput_per_s: per_s,
                 begun_per_s: per_s,

@@ -33,6 +33,7 @@ impl RunFacts<'_> {
         report.verdicts.extend(self.detect_lost_sessions()?);
         report.verdicts.extend(self.detect_stays());
         report.verdicts.extend(self.detect_errors(report));
+        report.verdicts.extend(self.detect_rate_limit(report));
         report.verdicts.extend(self.detect_dropped(report));
         self.detect_faults(report);
         let tools: ToolsFact = self.first()?.unwrap_or_default();
@@ -268,17 +269,23 @@ impl RunFacts<'_> {
     fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // A late answer is an answer, and whether a queued call would have got one is not known. Both have a verdict of
         // their own, and so have starts that failed and frames that are broken.
-        let judged_elsewhere = [self.late(), self.queued(), report.errors.starts]
-            .into_iter()
-            .fold(
-                of_category(report, ErrorCategory::Malformed),
-                u64::saturating_add,
-            );
+        let judged_elsewhere = [
+            self.late(),
+            self.queued(),
+            report.errors.starts,
+            self.measured.rate_limited,
+        ]
+        .into_iter()
+        .fold(
+            of_category(report, ErrorCategory::Malformed),
+            u64::saturating_add,
+        );
         let failed = report.errors.total.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let has_limit = self.header.thresholds.error_rate.is_some();
         let nothing_succeeded = report.throughput.successful_requests == 0;
-        if has_limit || nothing_succeeded || rate < ERROR_SHARE_NOTABLE {
+        let is_provoked = self.judging().interrupts_calls;
+        if has_limit || is_provoked || nothing_succeeded || rate < ERROR_SHARE_NOTABLE {
             return None;
         }
         let verdict = Verdict::finding(
@@ -291,6 +298,29 @@ impl RunFacts<'_> {
             ),
         );
         Some(verdict.number("error_rate", rate))
+    }
+
+    /// Calls that a rate limit or a quota refused: it works, and the calls say nothing else of the server.
+    fn detect_rate_limit(&self, report: &Report) -> Option<Verdict> {
+        let refused = self.measured.rate_limited;
+        let has_limit = self.header.thresholds.error_rate.is_some();
+        if refused == 0 || has_limit {
+            return None;
+        }
+        let verdict = Verdict::warning(
+            "rate_limited",
+            format!(
+                "A rate limit of the server refused {} of {}.",
+                phrase::whole(refused),
+                phrase::count(report.throughput.total_requests, "call"),
+            ),
+            sentence!(
+                "stay below the limit with {}, or set {} to judge refusals as errors",
+                setting("rate_limit"),
+                setting("error_rate")
+            ),
+        );
+        Some(verdict.number("refused", refused))
     }
 
     /// Calls of the open model that could not start because the server did not keep up.

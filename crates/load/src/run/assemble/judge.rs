@@ -63,6 +63,13 @@ impl RunFacts<'_> {
         } else if self.ending.interrupted && (attempted == 0 || !success.is_needed) {
             // An interruption is not the server's fault, but no proof of anything either.
             nothing_yet(report.unanswered)
+        } else if self.measured.rate_limited > 0
+            && self.measured.rate_limited >= self.measured.failures()
+        {
+            let calls = phrase::count(attempted, "call");
+            let sentence =
+                format!("A rate limit refused all {calls}, so nothing is known of the server.");
+            Verdict::inconclusive("success", sentence, "make fewer calls, or raise the limit")
         } else {
             let sentence = match attempted {
                 0 => "No call was completed.".to_owned(),
@@ -109,7 +116,11 @@ impl RunFacts<'_> {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
             attempted: report.attempted() + self.hung_unanswered(),
-            failed: report.errors.total + self.hung_unanswered(),
+            failed: report
+                .errors
+                .total
+                .saturating_sub(self.measured.rate_limited)
+                + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
             breaking_concurrent: breaking.map(|point| point.concurrent),
             failures: failures.chain(violations).collect(),
