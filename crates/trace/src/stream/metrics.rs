@@ -14,6 +14,8 @@ use crate::prelude::*;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// How many of the slowest calls are kept.
 const SLOWEST_MAX: usize = 10;
+/// How many different error codes are counted; the others count by their category.
+const CODES_MAX: usize = 100;
 /// How many notes of one name are kept; all are counted.
 const NOTES_PER_NAME_MAX: u64 = 10_000;
 
@@ -33,6 +35,10 @@ pub struct CallMetrics {
     pub failed_ns: Histogram<u64>,
     /// Failures by category.
     pub errors: BTreeMap<ErrorCategory, u64>,
+    /// The same by category and code.
+    pub codes: BTreeMap<String, u64>,
+    /// Of these, refusals by a rate limit or a quota.
+    pub rate_limited: u64,
     /// The first failure of each category: when, and its message.
     pub first_errors: BTreeMap<ErrorCategory, (Duration, String)>,
     /// Values that no histogram could hold.
@@ -147,6 +153,8 @@ impl Default for CallMetrics {
             wait_ns: None,
             failed_ns: new_histogram(),
             errors: BTreeMap::new(),
+            codes: BTreeMap::new(),
+            rate_limited: 0,
             first_errors: BTreeMap::new(),
             out_of_range: 0,
             lost_to_faults: 0,
@@ -192,6 +200,12 @@ impl CallMetrics {
 
     pub(super) fn fail(&mut self, at: Duration, duration: Duration, failure: &CallFailure<'_>) {
         *self.errors.entry(failure.category).or_default() += 1;
+        let mut name = failure.name();
+        if self.codes.len() >= CODES_MAX && !self.codes.contains_key(&name) {
+            name = failure.category.to_string();
+        }
+        *self.codes.entry(name).or_default() += 1;
+        self.rate_limited += u64::from(failure.is_rate_limited());
         record(&mut self.failed_ns, &mut self.out_of_range, duration);
         let is_first = self
             .first_errors
@@ -224,6 +238,8 @@ impl CallMetrics {
         }
         self.failed_ns.reset();
         self.errors.clear();
+        self.codes.clear();
+        self.rate_limited = 0;
         self.first_errors.clear();
     }
 
@@ -247,6 +263,8 @@ impl CallMetrics {
             add_histogram(grown(&mut self.wait_ns), from, lost);
         }
         add_counts(&mut self.errors, &other.errors);
+        add_counts(&mut self.codes, &other.codes);
+        self.rate_limited += other.rate_limited;
         for (category, first) in &other.first_errors {
             let known = self.first_errors.get(category);
             if known.is_none_or(|known| first < known) {

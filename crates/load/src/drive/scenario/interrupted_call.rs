@@ -213,7 +213,10 @@ impl ScenarioType for InterruptedCall {
     }
 
     fn judging(&self) -> Judging {
-        Judging::leaving_calls()
+        Judging {
+            interrupts_calls: true,
+            ..Judging::leaving_calls()
+        }
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

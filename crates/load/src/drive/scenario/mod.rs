@@ -266,6 +266,8 @@ pub struct Judging {
     pub sends_bad_input: bool,
     /// It judges calls that hang itself.
     pub judges_hangs: bool,
+    /// It cancels calls, or sends notifications in the middle of them.
+    pub interrupts_calls: bool,
     /// It goes on until calls fail.
     pub expects_errors: bool,
     /// It is made to see what grows, and judges memory itself.
