@@ -226,6 +226,7 @@ mod tests {
         assert_eq!(grades.reasons["errors"], "0 of 1,000 calls failed (0%)");
         let grades = grade(&GradeInput {
             deadlocks: 1,
+            failures: vec!["deadlock".to_owned()],
             ..input(1.0, 1000, 1)
         });
         assert_eq!(
@@ -265,7 +266,10 @@ mod tests {
             (nothing.latency, nothing.errors, nothing.overall),
             (None, None, None)
         );
-        let failed = grade(&input(1.0, 5, 5));
+        let failed = grade(&GradeInput {
+            failures: vec!["success".to_owned()],
+            ..input(1.0, 5, 5)
+        });
         assert_eq!(
             (failed.latency, failed.errors, failed.overall),
             (None, Some(Grade::F), Some(Grade::F))

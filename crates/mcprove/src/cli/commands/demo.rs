@@ -1,6 +1,6 @@
 //! `mcprove demo`: a guided half-minute on built-in servers.
 
-use mcprove_document::block::Document;
+use mcprove_document::block::{Document, Screen};
 use mcprove_load::drive::Scenario;
 use mcprove_load::report::document;
 use mcprove_load::run::Thresholds;
@@ -13,6 +13,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 const HANG: Duration = Duration::from_millis(1500);
 /// How long the loads of the demo last.
 const LOAD: Duration = Duration::from_secs(2);
+
+/// What is shown of the score.
+const SCREEN: Screen = Screen { lines: 8, facts: 0 };
 
 /// What is done to a server.
 #[derive(Clone, Copy, Deserialize)]
@@ -118,8 +121,10 @@ fn score_lying_agent(number: usize) -> Result<bool> {
         report: &report,
         gates: Some(&gates),
     };
+    let mut document = score_document(&scored);
+    document.screen = Some(SCREEN);
     show(
-        &in_short(score_document(&scored), style()),
+        &document.terminal(style()),
         "Its calls are recorded, so its claims can be checked without asking a model.",
     );
     Ok(report.passed)
