@@ -124,7 +124,14 @@ fn verdict(report: &ProbeReport) -> Verdict {
     })
     .collect::<Vec<String>>()
     .join(", ");
-    let why = format!("{exercised} of {registered} tools called: {parts}");
+    let mut why = Line::plain(format!("{exercised} of {registered} tools called: {parts}"));
+    let mut violations = report.violations.iter().filter(|it| !it.is_warning);
+    if let Some(first) = violations.next() {
+        why = why.and("; ").and(Line::of(&first.message));
+        if let more @ 1.. = violations.count() {
+            why = why.and(format!(" (and {more} more)"));
+        }
+    }
     Verdict::new(tone, word, why)
 }
 

@@ -57,6 +57,18 @@ pub struct Document {
     pub sections: Vec<Section>,
     /// Where the rows are that a terminal leaves out, as the end of a line.
     pub more_in: String,
+    /// How much there is room for on a terminal that shows no details.
+    pub screen: Option<Screen>,
+    /// The file with all of it, which a terminal names at the end, beside the verdict.
+    pub saved_as: Option<String>,
+}
+
+/// How much a screen shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    pub lines: usize,
+    /// How many of the facts.
+    pub facts: usize,
 }
 
 /// How it ended.
@@ -88,8 +100,10 @@ pub enum Block {
     Bars(Bars),
     /// Lines of another program, as they are.
     Excerpt(Vec<String>),
-    /// What a terminal leaves out.
+    /// What a terminal shows only where details are asked for.
     Detail(Box<Block>),
+    /// What only a terminal without details shows: such details in short.
+    Brief(Box<Block>),
 }
 
 /// A number with its name.
@@ -354,18 +368,32 @@ impl Section {
         self
     }
 
-    /// The same with all of it left out by terminals.
+    /// The same with all of it as a detail.
     pub fn detail(self) -> Self {
         self.detail_if(true)
     }
 
-    /// The same with all of it left out by terminals, if that is wanted.
+    /// The same with all of it as a detail, if that is wanted.
     pub fn detail_if(mut self, is_detail: bool) -> Self {
         if is_detail {
             let blocks = self.blocks.into_iter();
             self.blocks = blocks.map(|block| Block::Detail(Box::new(block))).collect();
         }
         self
+    }
+
+    /// Takes the last item of its lists and findings away, if there is one.
+    pub(crate) fn drop_item(&mut self) -> bool {
+        self.blocks.iter_mut().rev().any(|block| match block {
+            Block::List(items) => items.pop().is_some(),
+            Block::Findings(items) => items.pop().is_some(),
+            _ => false,
+        })
+    }
+
+    /// The same with a line that stands for its details where these are not shown.
+    pub fn brief(self, line: impl Into<Line>) -> Self {
+        self.block(Block::Brief(Box::new(Block::Paragraph(line.into()))))
     }
 
     /// The same with the blocks of another section.
@@ -473,10 +501,13 @@ impl Table {
             .filter_map(move |row| Some(row.get(column)?.text()))
     }
 
-    /// The same without the columns that have nothing in any row.
+    /// The same without the columns that have nothing in any row, or nothing that is known.
     pub fn without_empty_columns(mut self) -> Self {
         for column in (0..self.header.len()).rev() {
-            if self.column(column).all(|cell| cell.is_empty()) {
+            if self
+                .column(column)
+                .all(|cell| cell.is_empty() || cell == figure::UNKNOWN)
+            {
                 self.header.remove(column);
                 for row in self.rows.iter_mut().filter(|row| column < row.len()) {
                     drop(row.remove(column));

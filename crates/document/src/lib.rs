@@ -11,7 +11,7 @@ pub mod terminal;
 /// What every report is made of.
 pub mod prelude {
     pub use crate::block::{
-        Block, Chart, Document, Figure, Finding, Limit, Line, Section, Table, Tone, Verdict,
+        Block, Chart, Document, Figure, Finding, Limit, Line, Screen, Section, Table, Tone, Verdict,
     };
     pub use crate::cells;
     pub use crate::figure::{

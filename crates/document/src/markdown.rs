@@ -88,7 +88,7 @@ fn draw(block: &Block) -> String {
             let fence = fence(&lines, 3);
             format!("{fence}text\n{lines}\n{fence}\n")
         }
-        Block::Chart(_) => String::new(),
+        Block::Chart(_) | Block::Brief(_) => String::new(),
         Block::Detail(block) => draw(block),
     }
 }

@@ -11,6 +11,8 @@ pub struct Style {
     pub color: bool,
     /// Whether bars are drawn with block characters; else with `#`.
     pub unicode: bool,
+    /// Whether details are shown, and no table or list is cut short.
+    pub verbose: bool,
 }
 
 impl Style {
@@ -20,6 +22,7 @@ impl Style {
             width,
             color: false,
             unicode: false,
+            verbose: false,
         }
     }
 

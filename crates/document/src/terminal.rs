@@ -36,20 +36,29 @@ impl Document {
             let first = format!("{word}  {}", words(&verdict.why, style));
             wrap(first.trim_end(), style.width, ("", &indent))
         });
+        let screen = self.screen.filter(|_| !style.verbose);
         let facts = self
             .facts
             .iter()
+            .take(screen.map_or(usize::MAX, |screen| screen.facts))
             .map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
         let facts = lay_out(&facts.collect::<Vec<_>>(), &[], style.width);
         let (top, last) = if self.ends_with_verdict {
             (facts, verdict)
         } else {
-            (verdict + &facts, String::new())
+            (verdict + &facts, self.draw_place(style))
         };
-        let sections = self
-            .sections
-            .iter()
-            .map(|section| draw_section(section, style, &self.more_in));
+        let sections = match screen {
+            Some(screen) => {
+                let taken = height(&top) + height(&last);
+                // The first part has no empty line above it.
+                self.fit_sections(style, (screen.lines + 1).saturating_sub(taken))
+            }
+            None => {
+                let sections = self.sections.iter();
+                sections.map(|it| self.draw(it, style)).collect()
+            }
+        };
         let parts: Vec<String> = [top]
             .into_iter()
             .chain(sections)
@@ -57,6 +66,51 @@ impl Document {
             .filter(|part| !part.is_empty())
             .collect();
         escape_hidden(&parts.join("\n")).into_owned()
+    }
+
+    /// The verdict again, and where all of it is.
+    fn draw_place(&self, style: Style) -> String {
+        let (Some(place), Some(verdict)) = (&self.saved_as, &self.verdict) else {
+            return String::new();
+        };
+        let word = style.paint(verdict.word, verdict.tone);
+        wrap(&format!("{word}  Report: {place}"), style.width, ("", "  "))
+    }
+
+    /// The sections for which there is room, the first ones first. Of a list the first items are shown, and the
+    /// others are counted.
+    fn fit_sections(&self, style: Style, mut room: usize) -> Vec<String> {
+        let mut drawn = Vec::new();
+        for section in &self.sections {
+            let mut text = self.draw(section, style);
+            let mut shorter = section.clone();
+            let mut left_out = 0;
+            while height(&text) > room && shorter.drop_item() {
+                left_out += 1;
+                text = match self.draw(&shorter, style) {
+                    nothing if nothing.is_empty() => format!("{}: {left_out} more", section.title),
+                    some => format!("{some}  and {left_out} more"),
+                };
+                let _ = writeln!(text, "{}", self.more_in);
+            }
+            if height(&text) <= room {
+                room -= height(&text);
+                drawn.push(text);
+            }
+        }
+        drawn
+    }
+
+    fn draw(&self, section: &Section, style: Style) -> String {
+        draw_section(section, style, &self.more_in)
+    }
+}
+
+/// The lines of a part, with the empty one between it and another.
+fn height(part: &str) -> usize {
+    match part.lines().count() {
+        0 => 0,
+        lines => lines + 1,
     }
 }
 
@@ -89,7 +143,9 @@ fn draw(block: &Block, style: Style, more_in: &str) -> String {
             .iter()
             .map(|line| wrapped(line, "  | ", "  | "))
             .collect(),
-        Block::Chart(_) | Block::Detail(_) => String::new(),
+        Block::Detail(block) if style.verbose => draw(block, style, more_in),
+        Block::Brief(block) if !style.verbose => draw(block, style, more_in),
+        Block::Chart(_) | Block::Detail(_) | Block::Brief(_) => String::new(),
     }
 }
 
@@ -133,7 +189,7 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
 /// A table under its header, numbers to the right. A long last column goes below the others where it has no
 /// room beside them. Columns that do not fit follow in a table of their own.
 fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
-    let (shown, left_out) = limited(table);
+    let (shown, left_out) = limited(table, style.verbose);
     let header =
         Some(table.header.clone()).filter(|header| header.iter().any(|name| !name.is_empty()));
     let rows = shown
@@ -150,9 +206,9 @@ fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
 }
 
 /// The rows that are shown, and how many are missing below them.
-fn limited(table: &Table) -> (Vec<&Vec<Line>>, usize) {
+fn limited(table: &Table, is_verbose: bool) -> (Vec<&Vec<Line>>, usize) {
     let all = table.rows.len();
-    let (first, every) = match table.limit {
+    let (first, every) = match table.limit.filter(|_| !is_verbose) {
         Some(Limit::First(most)) => (most, 1),
         Some(Limit::Spread(most)) => (all, all.div_ceil(most.max(1)).max(1)),
         None => (all, 1),
@@ -382,6 +438,52 @@ fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::Screen;
+
+    #[test]
+    fn what_has_no_room_on_a_screen_is_counted_and_details_are_for_those_who_ask() {
+        let finding = |name: &str| Finding::new(Tone::Bad, "finding", name).line("It broke.");
+        let mut document = Document {
+            verdict: Some(Verdict::new(Tone::Bad, "FAIL", "3 findings")),
+            facts: vec![("Server", "s".into()), ("Started", "t".into())],
+            sections: vec![
+                Section::new("Summary")
+                    .brief("in short")
+                    .block(Block::Detail(Box::new(Block::Paragraph(
+                        "at length".into(),
+                    )))),
+                Section::new("Found").findings(["a", "b", "c"].map(finding)),
+            ],
+            more_in: " in report.md".to_owned(),
+            screen: Some(Screen {
+                lines: 11,
+                facts: 1,
+            }),
+            saved_as: Some("report.md".to_owned()),
+            ..Document::default()
+        };
+        let top = "FAIL  3 findings\n  Server  s\n\nSummary\n  in short\n\n";
+        let last = "\nFAIL  Report: report.md\n";
+        let style = Style::plain(40);
+        let text = document.terminal(style);
+        let found = "Found\n  finding  a: It broke.\n  and 2 more in report.md\n";
+        assert_eq!(text, format!("{top}{found}{last}"));
+        document.screen = Some(Screen { lines: 9, facts: 1 });
+        let text = document.terminal(style);
+        assert_eq!(text, format!("{top}Found: 3 more in report.md\n{last}"));
+        let text = document.terminal(Style {
+            verbose: true,
+            ..style
+        });
+        assert!(
+            text.contains("  Started  t\n\nSummary\n  at length\n\nFound"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(&format!("  finding  c: It broke.\n{last}")),
+            "{text}"
+        );
+    }
 
     fn table<const COLUMNS: usize>(rows: &[[&str; COLUMNS]]) -> Table {
         let mut table = Table::new([""; COLUMNS]);

@@ -673,8 +673,8 @@ pub use mcprove_load::{
         RunOutcome, ServerInfo, SlowCall, ThroughputStats, ToolReport,
     },
     run::{
-        ComparisonReport, LoadFault, Progress, Recomputed, Run, RunEntry, RunError, SideBySide,
-        ToolThresholds, list_runs, recompute,
+        ComparisonReport, FailOn, LoadFault, Progress, Recomputed, Run, RunEntry, RunError,
+        SideBySide, ToolThresholds, list_runs, recompute,
     },
 };
 #[doc(inline)]

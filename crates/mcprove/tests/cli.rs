@@ -5,6 +5,8 @@
 
 #[path = "cli/agent_command.rs"]
 mod agent_command;
+#[path = "cli/agreement.rs"]
+mod agreement;
 #[path = "cli/arguments.rs"]
 mod arguments;
 #[path = "cli/compare.rs"]

@@ -7,8 +7,9 @@
 //! | concurrency: clients at the breaking point | ≥ 256 | ≥ 64 | ≥ 16 | ≥ 4 | fewer |
 //!
 //! Latency is graded one call at a time, so the grade does not depend on the concurrency that
-//! somebody picked. The overall grade is the worst one, and D at best for a run that does not pass:
-//! fast answers to the wrong caller are no good answers. What was not measured has no grade.
+//! somebody picked. The overall grade is the worst one, and agrees with the verdict: D at best for a run that fails
+//! (fast answers to the wrong caller are no good answers), D at worst for one that passes, none for one that is
+//! inconclusive. What was not measured has no grade.
 
 use crate::prelude::*;
 
@@ -36,7 +37,7 @@ pub struct Grades {
     pub errors: Option<Grade>,
     /// How many clients it takes; only where a ramp found a breaking point.
     pub concurrency: Option<Grade>,
-    /// The worst of them; D at best where the run does not pass.
+    /// The worst of them; D at best where the run fails, D at worst where it passes, none where it is inconclusive.
     pub overall: Option<Grade>,
     /// Why, by the name of the grade.
     pub reasons: BTreeMap<String, Message>,
@@ -57,10 +58,12 @@ pub struct GradeInput {
     pub breaking_concurrent: Option<u32>,
     /// What makes the run fail: detectors with a critical finding, limits that were not kept.
     pub failures: Vec<String>,
+    /// Whether there is not enough evidence for a verdict.
+    pub is_inconclusive: bool,
 }
 
-/// The best overall grade of a run that does not pass.
-pub const FAILED_BEST: Grade = Grade::D;
+/// The best overall grade of a run that fails, and the worst of one that passes.
+pub const BORDER: Grade = Grade::D;
 
 /// Grades a run.
 pub fn grade(input: &GradeInput) -> Grades {
@@ -105,25 +108,35 @@ pub fn grade(input: &GradeInput) -> Grades {
             _ => Grade::F,
         });
     let worst = latency.max(errors).max(concurrency);
-    let is_capped = !input.failures.is_empty() && worst < Some(FAILED_BEST);
+    let (overall, overall_reason) = match worst {
+        _ if input.is_inconclusive => (None, Some("the run is inconclusive".into())),
+        Some(worst) if !input.failures.is_empty() && worst < BORDER => {
+            let names = quoted_names(&input.failures);
+            (
+                Some(BORDER),
+                Some(sentence!("capped at {BORDER:?} by {names}")),
+            )
+        }
+        Some(worst) if input.failures.is_empty() && worst > BORDER => {
+            let reason = format!("{BORDER:?} at worst, because the run passed");
+            (Some(BORDER), Some(reason.into()))
+        }
+        worst => (worst, None),
+    };
     let breaks = input
         .breaking_concurrent
         .map(|at| format!("it breaks at {at} concurrent"));
-    let capped = sentence!(
-        "capped at {FAILED_BEST:?} by {}",
-        quoted_names(&input.failures)
-    );
     let reasons = [
         ("latency", Some(latency_reason.into())),
         ("errors", Some(errors_reason.into())),
         ("concurrency", breaks.map(Message::from)),
-        ("overall", is_capped.then_some(capped)),
+        ("overall", overall_reason),
     ];
     Grades {
         latency,
         errors,
         concurrency,
-        overall: if is_capped { Some(FAILED_BEST) } else { worst },
+        overall,
         reasons: reasons
             .into_iter()
             .filter_map(|(name, reason)| Some((name.to_owned(), reason?)))
@@ -213,6 +226,7 @@ mod tests {
         assert_eq!(grades.reasons["errors"], "0 of 1,000 calls failed (0%)");
         let grades = grade(&GradeInput {
             deadlocks: 1,
+            failures: vec!["deadlock".to_owned()],
             ..input(1.0, 1000, 1)
         });
         assert_eq!(
@@ -252,7 +266,10 @@ mod tests {
             (nothing.latency, nothing.errors, nothing.overall),
             (None, None, None)
         );
-        let failed = grade(&input(1.0, 5, 5));
+        let failed = grade(&GradeInput {
+            failures: vec!["success".to_owned()],
+            ..input(1.0, 5, 5)
+        });
         assert_eq!(
             (failed.latency, failed.errors, failed.overall),
             (None, Some(Grade::F), Some(Grade::F))
@@ -264,15 +281,34 @@ mod tests {
         );
     }
 
+    #[test]
+    fn it_agrees_with_the_verdict() {
+        let passed = grade(&input(9000.0, 1000, 450));
+        assert_eq!(
+            (passed.latency, passed.errors, passed.overall),
+            (Some(Grade::F), Some(Grade::F), Some(Grade::D))
+        );
+        assert_eq!(
+            passed.reasons["overall"],
+            "D at worst, because the run passed"
+        );
+        let unclear = grade(&GradeInput {
+            is_inconclusive: true,
+            ..input(1.0, 1000, 0)
+        });
+        assert_eq!((unclear.errors, unclear.overall), (Some(Grade::A), None));
+    }
+
     proptest! {
         #[test]
         fn overall_is_never_better_than_a_part(ms in maybe_floats(), attempted in any::<u64>(), failed in any::<u64>(), deadlocks in 0_u64..2, breaking in any::<Option<u32>>(), failures in prop::collection::vec("[a-z]{1,8}", 0..3)) {
-            let grades = grade(&GradeInput { alone_median_ms: ms, attempted, failed, deadlocks, breaking_concurrent: breaking, failures: failures.clone() });
+            let grades = grade(&GradeInput { alone_median_ms: ms, attempted, failed, deadlocks, breaking_concurrent: breaking, failures: failures.clone(), is_inconclusive: false });
             if !failures.is_empty() && attempted > 0 {
-                prop_assert!(grades.overall >= Some(FAILED_BEST));
+                prop_assert!(grades.overall >= Some(BORDER));
             }
             for part in [grades.latency, grades.errors, grades.concurrency] {
-                prop_assert!(part <= grades.overall);
+                let is_capped = failures.is_empty() && grades.overall == Some(BORDER);
+                prop_assert!(part <= grades.overall || is_capped);
             }
         }
     }

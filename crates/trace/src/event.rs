@@ -138,19 +138,38 @@ pub struct CallFailure<'a> {
     pub answer: &'a str,
 }
 
-/// What servers and gateways say, in lower case, when they refuse a call only because there were too many.
-const RATE_LIMITED: [&str; 7] = [
+/// The most of a message that is searched for the words of a rate limit.
+const SEARCHED_CHARACTERS: usize = 500;
+
+/// What servers that refuse a call by a rate limit or a quota say.
+const RATE_LIMIT_WORDS: [&str; 8] = [
     "rate limit",
     "rate-limit",
+    "rate_limit",
     "ratelimit",
     "too many requests",
     "throttl",
-    "quota exceeded",
+    "quota",
     "status 429",
 ];
 
 impl CallFailure<'_> {
-    /// Whether the server refused the call by a rate limit or a quota.
+    /// The HTTP status that the message begins with, if it does.
+    fn http_status(&self) -> Option<&str> {
+        self.message.strip_prefix("HTTP ")?.get(..3)
+    }
+
+    /// The category, with the error code or the HTTP status where there was one: `ServerError -32000`.
+    pub fn name(&self) -> String {
+        let category = self.category;
+        match (self.code, self.http_status()) {
+            (Some(code), _) => format!("{category} {code}"),
+            (None, Some(status)) => format!("{category} HTTP {status}"),
+            (None, None) => category.to_string(),
+        }
+    }
+
+    /// Whether the server refused the call by a rate limit or a quota, as far as its words tell.
     pub fn is_rate_limited(&self) -> bool {
         let is_answer = matches!(
             self.category,
@@ -159,8 +178,12 @@ impl CallFailure<'_> {
                 | ErrorCategory::ToolError
                 | ErrorCategory::Disconnected
         );
-        let message = self.message.to_lowercase();
-        is_answer && RATE_LIMITED.iter().any(|words| message.contains(words))
+        if !is_answer {
+            return false;
+        }
+        let start = self.message.chars().take(SEARCHED_CHARACTERS);
+        let said = start.collect::<String>().to_lowercase();
+        RATE_LIMIT_WORDS.iter().any(|words| said.contains(words))
     }
 }
 

@@ -90,6 +90,7 @@ fn is_seen(block: &Block) -> bool {
         Block::Chart(chart) => chart::has_line(chart),
         Block::Bars(bars) => !bars.rows.is_empty(),
         Block::Detail(block) => is_seen(block),
+        Block::Brief(_) => false,
         _ => true,
     }
 }
@@ -118,6 +119,7 @@ fn draw(block: &Block) -> Markup {
         Block::Bars(bars) => chart::draw_bars(bars),
         Block::Excerpt(lines) => html! { pre { (lines.join("\n")) } },
         Block::Detail(block) => draw(block),
+        Block::Brief(_) => Markup::default(),
     }
 }
 

@@ -21,59 +21,71 @@ pub fn outcome(report: &Report) -> (Tone, &'static str) {
     }
 }
 
-/// How a run ended, and why.
+/// How a run ended, and why: the sentence of what decided it, and how much else there is.
 pub fn verdict(report: &Report) -> Verdict {
     let (tone, word) = outcome(report);
-    // A sentence has its own end.
-    let (mut why, gap) = match lead(report) {
-        Some(verdict) => (Line::of(&verdict.sentence), " "),
-        None => (Line::plain(reasons(report)), "; "),
+    let calls = counted(report.throughput.total_requests, "call");
+    let counts = reasons(report);
+    let all = counts.iter().map(|(number, _)| number).sum::<usize>();
+    let counts = counts
+        .into_iter()
+        .map(|(number, noun)| counted(number::count(number), noun));
+    let counts = counts.collect::<Vec<String>>().join(", ");
+    let mut why = match lead(report) {
+        Some(verdict) if all > 1 => Line::of(&verdict.sentence).and(format!(" ({counts})")),
+        Some(verdict) => Line::of(&verdict.sentence),
+        None if report.outcome() != RunOutcome::Passed => counts.into(),
+        None if all > 0 => format!("No critical finding in {calls}: {counts}.").into(),
+        None => format!("No finding and no violated limit in {calls}.").into(),
     };
-    if why.text().is_empty() && report.outcome() == RunOutcome::Passed {
-        why = "no threshold violated, no finding".into();
-    }
     if report.partial {
-        let partial = Line::plain("partial: the run ended early");
         let said = Some(why).filter(|why| !why.text().is_empty());
-        why = Line::join(said.into_iter().chain([partial]), gap);
+        let partial = Line::plain("Partial: the run ended early.");
+        why = Line::join(said.into_iter().chain([partial]), " ");
     }
     Verdict::new(tone, word, why)
 }
 
-/// What leads in place of a count of findings: a deadlock probe is asked one question.
+/// What the report begins with: what decided how the run ended. A deadlock probe is asked one question.
 pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
     let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
     let mut verdicts = report.verdicts.iter();
-    verdicts.find(|verdict| is_probe && verdict.detector == "deadlock")
+    let answer = verdicts.find(|verdict| is_probe && verdict.detector == "deadlock");
+    let failure = || {
+        let mut findings = report.findings().into_iter();
+        findings.find(|verdict| report.fail_on.is_failure(verdict))
+    };
+    match report.outcome() {
+        RunOutcome::Failed if report.threshold_violations.is_empty() => answer
+            .filter(|verdict| report.fail_on.is_failure(verdict))
+            .or_else(failure),
+        RunOutcome::Failed => None,
+        RunOutcome::Inconclusive => report.inconclusive_gates().next(),
+        RunOutcome::Passed => answer,
+    }
 }
 
-/// Why it ended so: `1 threshold violation, 2 findings`; empty when there is nothing to say.
-fn reasons(report: &Report) -> String {
-    let found = |is_critical: bool| {
-        report
-            .findings()
-            .into_iter()
-            .filter(|verdict| verdict.is_failure() == is_critical)
-            .count()
+/// How much there is of each kind that is worth a word.
+fn reasons(report: &Report) -> Vec<(usize, &'static str)> {
+    let findings = report.findings();
+    let found = |severity| {
+        let found = findings.iter();
+        found.filter(|verdict| verdict.severity == severity).count()
     };
     let unclear = |is_limit: bool| {
-        report
-            .inconclusive_gates()
-            .filter(|gate| gate.limit().is_some() == is_limit)
-            .count()
+        let gates = report.inconclusive_gates();
+        let gates = gates.filter(|gate| gate.limit().is_some() == is_limit);
+        gates.count()
     };
-    [
+    let mut reasons = vec![
         (report.threshold_violations.len(), "threshold violation"),
-        (found(true), "finding"),
-        (found(false), "warning"),
+        (found(Severity::Critical), "finding"),
+        (found(Severity::Warning), "warning"),
         (unclear(true), "unjudged limit"),
         (unclear(false), "unjudged check"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, noun)| counted(number::count(number), noun))
-    .collect::<Vec<String>>()
-    .join(", ")
+    ];
+    reasons.retain(|(number, _)| *number > 0);
+    reasons
 }
 
 /// What was run: `Sustained, closed, 50 concurrent, 60s`.

@@ -28,8 +28,8 @@ pub use side_by_side::side_by_side_document;
 
 use self::prelude::*;
 
-/// How many a terminal lists before the rest is counted.
-const LISTED_MAX: usize = 10;
+/// How many tools are named where details are not shown.
+const NAMED_MAX: usize = 3;
 
 /// Names and reasons, of tools that were skipped in a run.
 fn skipped_section(tools: &[SkippedTool]) -> Section {
@@ -39,15 +39,31 @@ fn skipped_section(tools: &[SkippedTool]) -> Section {
 
 /// Tools that were not called because they may write, with the reason of each and how to call them.
 pub fn not_called<'a>(tools: impl Iterator<Item = (&'a str, impl Into<Line>)>) -> Section {
-    let rows = tools.map(|(name, reason)| [Line::code(name), reason.into()]);
-    let table = Table::new(["", ""]).rows(rows).at_most(LISTED_MAX);
+    let rows: Vec<_> = tools
+        .map(|(name, reason)| [Line::code(name), reason.into()])
+        .collect();
+    let names = rows.iter().take(NAMED_MAX).map(|[name, _]| name.clone());
+    let mut brief = Line::plain(format!("{}: ", counted(number::count(rows.len()), "tool")));
+    brief = brief.and(Line::join(names, ", "));
+    if let Some(more @ 1..) = rows.len().checked_sub(NAMED_MAX) {
+        brief = brief.and(format!(" and {more} more"));
+    }
     let title = sentence!(
         "Not called, as they may write ({} calls them)",
         setting("allow_writes")
     );
-    Section::new(title.rendered()).table(table)
+    let section = Section::new(title.rendered());
+    match rows.as_slice() {
+        [] => section,
+        _ => section
+            .table(Table::new(["", ""]).rows(rows))
+            .detail()
+            .brief(brief),
+    }
 }
 
+#[cfg(test)]
+mod agreement;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]

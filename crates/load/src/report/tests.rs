@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use hdrhistogram::Histogram;
 use mcprove_document::block::{Block, Document, Section};
 use mcprove_document::style::Style;
+use mcprove_score::verdict::Verdict;
 use mcprove_settings::printable::printable;
 use mcprove_trace::stream::new_histogram;
 use unicode_width::UnicodeWidthStr;
@@ -105,10 +106,38 @@ fn every_line_fits_the_width() {
 }
 
 #[test]
-fn an_ordinary_run_fits_a_screen() {
-    let report = samples::healthy();
+fn every_run_fits_a_screen_unless_details_are_asked_for() {
+    let last = "  Report: runs/2026-05-10T07-30-00-ABCDEF/report.md";
+    for (name, report) in samples::all() {
+        let text = load_text(&report, Style::plain(80), Some(&files(&report)));
+        assert!(text.lines().count() <= 24, "{name}: {text}");
+        let word = super::headline::outcome(&report).1;
+        assert!(text.starts_with(word), "{name}: {text}");
+        assert!(text.ends_with(&format!("{word}{last}\n")), "{name}: {text}");
+        let verbose = Style {
+            verbose: true,
+            ..Style::plain(80)
+        };
+        let all = load_text(&report, verbose, Some(&files(&report)));
+        assert!(all.lines().count() > 24, "{name}: {all}");
+    }
+}
+
+#[test]
+fn of_many_findings_the_first_are_shown_and_the_others_counted() {
+    let mut report = samples::failing();
+    for number in 0..40 {
+        let sentence = format!("Finding {number} of many.");
+        let finding = Verdict::critical(format!("detector_{number}"), sentence, "look");
+        report.verdicts.push(finding);
+    }
     let text = load_text(&report, Style::plain(80), Some(&files(&report)));
-    assert!(text.lines().count() <= 50, "{text}");
+    assert!(text.lines().count() <= 24, "{text}");
+    let more = text
+        .lines()
+        .find(|line| line.contains(" more in report.md"));
+    assert!(more.is_some(), "{text}");
+    assert!(text.contains("Total requests"), "{text}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn dashed(name: &str) -> String {
 type FlagTable = (&'static str, &'static str, fn() -> Vec<Flag>);
 
 /// The tables, each at the place that is its number.
-const TABLES: [FlagTable; 7] = [
+const TABLES: [FlagTable; 8] = [
     ("scenario", "Load", scenario_flags),
     ("thresholds", "Thresholds", threshold_flags),
     ("output", "Output", output_flags),
@@ -204,6 +204,7 @@ const TABLES: [FlagTable; 7] = [
         flags_of(SessionSettings::declared())
     }),
     ("server", "Session", || flags_of(TimeLimits::declared())),
+    ("thresholds", "Output", fail_flags),
 ];
 /// `[scenario]`: the settings of every scenario.
 const SCENARIO: usize = 0;
@@ -219,6 +220,8 @@ const PROBE: usize = 4;
 pub const SESSION: usize = 5;
 /// How long a server may take, of `[server]`.
 pub const TIME_LIMITS: usize = 6;
+/// Which findings make a run fail, of `[thresholds]`.
+const FAIL: usize = 7;
 
 /// The values that flags give to the settings of a table.
 #[derive(Debug, Clone, Default)]
@@ -366,6 +369,12 @@ fn hang_flags() -> Vec<Flag> {
     all
 }
 
+fn fail_flags() -> Vec<Flag> {
+    let mut all = threshold_flags();
+    all.retain(|flag| flag.setting.name == "fail_on");
+    all
+}
+
 fn probe_flags() -> Vec<Flag> {
     let flags = find(DEADLOCK_PROBE)
         .map(Entry::all_settings)
@@ -408,6 +417,8 @@ pub struct LoadArguments {
 pub type ThresholdArguments = SettingFlags<THRESHOLDS>;
 /// When calls count as hung.
 pub type HangArguments = SettingFlags<HANG>;
+/// Which findings make a run fail.
+pub type FailArguments = SettingFlags<FAIL>;
 /// What the probe for deadlocks does.
 pub type ProbeArguments = SettingFlags<PROBE>;
 

@@ -71,6 +71,10 @@ pub struct ReportArguments {
     /// Report format: terminal, markdown, html or json; repeatable. With =FILE it is written to a file
     #[arg(long, alias = "reporter", global = true, value_name = "FORMAT[=FILE]")]
     report: Vec<ReportTarget>,
+
+    /// Show all details in the terminal, as in the files
+    #[arg(short, long, global = true)]
+    verbose: bool,
 }
 
 impl ReportArguments {
@@ -94,6 +98,7 @@ impl ReportArguments {
     ) -> Result<Reports> {
         let mut reports = Reports {
             printed: as_json.then_some(ReportFormat::Json),
+            is_verbose: self.verbose,
             ..Reports::default()
         };
         for ReportTarget { format, file } in &self.report {
@@ -132,6 +137,8 @@ const RUN_FILES: [&str; 3] = ["trace.jsonl", "metrics.json", "config.toml"];
 pub struct Reports {
     /// Unless told, the one for people.
     printed: Option<ReportFormat>,
+    /// Whether details are shown too.
+    is_verbose: bool,
     written: Vec<(ReportFormat, PathBuf)>,
     /// Files that are new go away again if nothing is written.
     #[allow(dead_code, reason = "dropped at the end")]
@@ -156,6 +163,22 @@ impl Reports {
             .push(reserved.map_err(Failure::unwritten(file))?);
         self.written.push((format, file.to_owned()));
         Ok(self)
+    }
+
+    /// How to draw for standard output.
+    fn style(&self) -> Style {
+        Style {
+            verbose: self.is_verbose,
+            ..terminal::style()
+        }
+    }
+
+    /// Without files and formats: what people see.
+    pub fn for_people(&self) -> Self {
+        Self {
+            is_verbose: self.is_verbose,
+            ..Self::default()
+        }
     }
 
     /// What goes to standard output, where it was asked for.
@@ -184,7 +207,7 @@ impl Reports {
         self.write(&draw);
         if is_shown {
             let format = self.printed.unwrap_or(ReportFormat::Terminal);
-            terminal::print(&draw(format, terminal::style()));
+            terminal::print(&draw(format, self.style()));
         }
     }
 
@@ -202,7 +225,11 @@ impl Reports {
     /// Writes the files.
     pub fn write(&self, draw: impl Fn(ReportFormat, Style) -> String) {
         for (format, path) in &self.written {
-            let text = draw(*format, Style::plain(FILE_WIDTH));
+            let style = Style {
+                verbose: true,
+                ..Style::plain(FILE_WIDTH)
+            };
+            let text = draw(*format, style);
             losses::replace(path, escape_hidden(&text).as_ref());
         }
     }

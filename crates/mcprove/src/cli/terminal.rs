@@ -21,6 +21,7 @@ pub fn style() -> Style {
         width,
         color,
         unicode: is_terminal && speaks_unicode(),
+        verbose: false,
     }
 }
 

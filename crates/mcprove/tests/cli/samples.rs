@@ -36,6 +36,14 @@ fn entries(folder: &Path, ending: &str) -> Vec<PathBuf> {
     paths
 }
 
+/// What is judged in another way now: more than 5 % of failed calls are critical, those of `interrupted_call` do not
+/// count, and a run that is inconclusive has no overall grade.
+const CHANGED: [(&str, &str); 3] = [
+    ("runs/crash", "/verdicts/4/severity"),
+    ("runs/interrupted_call", "/verdicts"),
+    ("runs/thresholds", "/grades/overall"),
+];
+
 /// JSON without its wording.
 fn figures(text: &str) -> Value {
     fn strip(value: &mut Value) {
@@ -61,10 +69,34 @@ fn figures(text: &str) -> Value {
     value
 }
 
+/// Takes away what earlier versions did not have.
+fn drop_new(value: &mut Value, known: &Value) {
+    match (value, known) {
+        (Value::Object(members), Value::Object(known)) => {
+            members.retain(|name, _| known.contains_key(name));
+            for (name, value) in members {
+                drop_new(value, &known[name]);
+            }
+        }
+        (Value::Array(items), Value::Array(known)) => {
+            let pairs = items.iter_mut().zip(known);
+            pairs.for_each(|(item, known)| drop_new(item, known));
+        }
+        _ => {}
+    }
+}
+
 #[track_caller]
 fn assert_same(what: &Path, output: &Output, expected: &Path) {
     let expected = std::fs::read_to_string(expected).unwrap();
-    let (expected, actual) = (figures(&expected), figures(&output.stdout));
+    let (mut expected, mut actual) = (figures(&expected), figures(&output.stdout));
+    let changed = CHANGED.iter().filter(|(sample, _)| what.ends_with(sample));
+    for (_, place) in changed {
+        for value in [&mut expected, &mut actual] {
+            *value.pointer_mut(place).unwrap() = Value::Null;
+        }
+    }
+    drop_new(&mut actual, &expected);
     if expected != actual {
         let [expected, actual] = [expected, actual].map(|it| format!("{it:#}"));
         let mut lines = expected.lines().zip(actual.lines());

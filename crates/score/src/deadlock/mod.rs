@@ -250,11 +250,11 @@ fn severity(report: &DeadlockReport) -> ProbeSeverity {
     }
 }
 
-/// The verdict `deadlock` of a probe.
+/// The verdict of a probe: `deadlock`, or `startup`, `tools_list` or `success` where no call could show one.
 pub fn verdict(report: &DeadlockReport) -> Verdict {
     let verdict = match report.outcome {
         ProbeOutcome::ServerInitError => Verdict::critical(
-            "deadlock",
+            "startup",
             "SERVER_INIT_ERROR: the server did not answer the handshake, so no call could be made.",
             sentence!(
                 "read the server's stderr{}, or raise the startup timeout",
@@ -262,7 +262,7 @@ pub fn verdict(report: &DeadlockReport) -> Verdict {
             ),
         ),
         ProbeOutcome::ToolsListHang => Verdict::critical(
-            "deadlock",
+            "tools_list",
             "TOOLS_LIST_HANG: the server came up but did not list its tools in time, so no call could be made.",
             "look for blocking work in tools/list, or raise the list timeout",
         ),
@@ -294,7 +294,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
             format!(": {}", phrase::text(message))
         });
         Verdict::critical(
-            "deadlock",
+            "success",
             sentence!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
             sentence!(
                 "give arguments that the tool accepts ({}), or pick another tool",

@@ -18,6 +18,10 @@ const FAIR_MAX: f64 = 1.5;
 /// Share of the time in calls that tools must hold to speak for the server.
 const COMPARED_SHARE_MIN: f64 = 0.9;
 
+/// How long a call takes that is a stall, and in medians.
+const STALL_MS_MIN: f64 = 500.0;
+const STALL_RATIO_MIN: f64 = 10.0;
+
 pub fn generator_was_the_limit(facts: &Facts) -> Option<Message> {
     let change = facts.generator_limited.as_ref()?;
     Some(sentence!(
@@ -169,15 +173,16 @@ pub fn calls_dropped(facts: &Facts) -> Option<Message> {
     ))
 }
 
+/// Only where a call took much longer than the others.
 pub fn closed_model_hides_stalls(facts: &Facts) -> Option<Message> {
-    if facts.model != LoadModel::Closed || facts.succeeded == 0 {
+    let (longest, median) = (usable(facts.max_ms)?, usable(facts.p50_ms)?);
+    let is_stall = longest >= STALL_MS_MIN && longest >= median * STALL_RATIO_MIN;
+    if facts.model != LoadModel::Closed || !is_stall {
         return None;
     }
-    let longest = usable(facts.max_ms).map_or(String::new(), |max| {
-        format!(" (the longest call took {})", milliseconds(max))
-    });
     let what = format!(
-        "In a closed run clients stop calling while the server stalls, so stalls are under-counted{longest}; give a rate ("
+        "In a closed run clients stop calling while the server stalls, so stalls are under-counted (the longest call took {}); give a rate (",
+        milliseconds(longest)
     );
     let rest = ") to see what users on a schedule would see.";
     Some(sentence!("{what}{}{rest}", setting("rate")))

@@ -467,15 +467,21 @@ fn calls_dropped() {
 
 #[test]
 fn closed_model_hides_stalls() {
+    let stalled = |max_ms| Facts {
+        max_ms: Some(max_ms),
+        ..closed(20)
+    };
     says(
-        &closed(20),
-        "stalls are under-counted (the longest call took 90 ms)",
+        &stalled(900.0),
+        "stalls are under-counted (the longest call took 900 ms)",
     );
+    // No stall: it took no longer than others.
+    is_silent(&stalled(90.0), "under-counted");
     is_silent(&facts(), "under-counted");
     is_silent(
         &Facts {
-            succeeded: 0,
-            ..closed(20)
+            p50_ms: None,
+            ..stalled(900.0)
         },
         "under-counted",
     );

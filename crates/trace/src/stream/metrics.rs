@@ -14,6 +14,8 @@ use crate::prelude::*;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// How many of the slowest calls are kept.
 const SLOWEST_MAX: usize = 10;
+/// How many different error codes are counted; the others count by their category.
+const CODES_MAX: usize = 100;
 /// How many notes of one name are kept; all are counted.
 const NOTES_PER_NAME_MAX: u64 = 10_000;
 
@@ -33,7 +35,9 @@ pub struct CallMetrics {
     pub failed_ns: Histogram<u64>,
     /// Failures by category.
     pub errors: BTreeMap<ErrorCategory, u64>,
-    /// Of these, how many the server refused by a rate limit.
+    /// The same by category and code.
+    pub codes: BTreeMap<String, u64>,
+    /// Of these, refusals by a rate limit or a quota.
     pub rate_limited: u64,
     /// The first failure of each category: when, and its message.
     pub first_errors: BTreeMap<ErrorCategory, (Duration, String)>,
@@ -149,6 +153,7 @@ impl Default for CallMetrics {
             wait_ns: None,
             failed_ns: new_histogram(),
             errors: BTreeMap::new(),
+            codes: BTreeMap::new(),
             rate_limited: 0,
             first_errors: BTreeMap::new(),
             out_of_range: 0,
@@ -195,6 +200,11 @@ impl CallMetrics {
 
     pub(super) fn fail(&mut self, at: Duration, duration: Duration, failure: &CallFailure<'_>) {
         *self.errors.entry(failure.category).or_default() += 1;
+        let mut name = failure.name();
+        if self.codes.len() >= CODES_MAX && !self.codes.contains_key(&name) {
+            name = failure.category.to_string();
+        }
+        *self.codes.entry(name).or_default() += 1;
         self.rate_limited += u64::from(failure.is_rate_limited());
         record(&mut self.failed_ns, &mut self.out_of_range, duration);
         let is_first = self
@@ -218,7 +228,6 @@ impl CallMetrics {
     pub(super) fn clear(&mut self) {
         self.sent = 0;
         self.out_of_range = 0;
-        self.rate_limited = 0;
         self.lost_to_faults = 0;
         self.latency_ns.reset();
         for histogram in [&mut self.service_ns, &mut self.wait_ns]
@@ -229,6 +238,8 @@ impl CallMetrics {
         }
         self.failed_ns.reset();
         self.errors.clear();
+        self.codes.clear();
+        self.rate_limited = 0;
         self.first_errors.clear();
     }
 
@@ -236,7 +247,6 @@ impl CallMetrics {
     pub fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.out_of_range += other.out_of_range;
-        self.rate_limited += other.rate_limited;
         self.lost_to_faults += other.lost_to_faults;
         let lost = &mut self.out_of_range;
         if self.service_ns.is_some() || other.service_ns.is_some() {
@@ -253,6 +263,8 @@ impl CallMetrics {
             add_histogram(grown(&mut self.wait_ns), from, lost);
         }
         add_counts(&mut self.errors, &other.errors);
+        add_counts(&mut self.codes, &other.codes);
+        self.rate_limited += other.rate_limited;
         for (category, first) in &other.first_errors {
             let known = self.first_errors.get(category);
             if known.is_none_or(|known| first < known) {

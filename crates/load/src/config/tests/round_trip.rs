@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::run::FailOn;
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::ProtocolChoice;
 use mcprove_fault::FaultSpec;
@@ -334,7 +335,8 @@ fn limits() -> BoxedStrategy<ToolThresholds> {
 
 fn thresholds() -> BoxedStrategy<Thresholds> {
     let tools = btree_map(text(), limits(), 0..3);
-    let more = (option::of(time()), option::of(0.0..=1.0f64));
+    let fail_on = prop_oneof![Just(FailOn::Critical), Just(FailOn::Warning)];
+    let more = (option::of(time()), option::of(0.0..=1.0f64), fail_on);
     (limits(), time(), time(), option::of(number()), more, tools)
         .prop_map(
             |(
@@ -342,7 +344,7 @@ fn thresholds() -> BoxedStrategy<Thresholds> {
                 hang_timeout,
                 grace_period,
                 memory_growth_mb,
-                (startup, min_coverage),
+                (startup, min_coverage, fail_on),
                 tools,
             )| Thresholds {
                 p50_latency: overall.p50_latency,
@@ -356,6 +358,7 @@ fn thresholds() -> BoxedStrategy<Thresholds> {
                 memory_growth_mb,
                 startup,
                 min_coverage,
+                fail_on,
                 tools,
             },
         )

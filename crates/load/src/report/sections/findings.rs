@@ -8,10 +8,11 @@ use mcprove_score::verdict::Verdict;
 
 /// "What this means": the numbers in sentences.
 pub fn meaning(report: &Report) -> Section {
-    Section::new("What this means").list(report.meaning.iter().map(Line::of))
+    let section = Section::new("What this means");
+    section.list(report.meaning.iter().map(Line::of)).detail()
 }
 
-/// What each detector concluded.
+/// Limits that were not kept, and what each detector concluded.
 pub fn verdicts(report: &Report) -> Section {
     let mut verdicts: Vec<&Verdict> = report.verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| rank(verdict));
@@ -23,7 +24,11 @@ pub fn verdicts(report: &Report) -> Section {
         }
         finding
     });
-    Section::new("Verdicts").findings(verdicts)
+    let violations = report.threshold_violations.iter().map(|it| {
+        let finding = Finding::new(Tone::Bad, "violated", Line::default());
+        finding.line(violation(it))
+    });
+    Section::new("Verdicts").findings(violations.chain(verdicts))
 }
 
 /// What a detector concluded.
@@ -74,13 +79,7 @@ pub fn grades(report: &Report) -> Section {
             reason.map_or_else(|| Line::plain(worst), Line::of),
         ]);
     }
-    let is_capped = grades.overall.is_some() && grades.reasons.contains_key("overall");
-    Section::new("Grades").table(table).detail_if(!is_capped)
-}
-
-/// Limits that were not kept.
-pub fn violations(report: &Report) -> Section {
-    Section::new("Threshold violations").list(report.threshold_violations.iter().map(violation))
+    Section::new("Grades").table(table).detail()
 }
 
 /// A limit that was not kept: `≤100ms` as people write it.

@@ -3,6 +3,8 @@
 use mcprove_score::percentile;
 use mcprove_score::threshold::ThresholdKind::{P50Latency, P95Latency, P99Latency, P999Latency};
 
+use mcprove_document::terminal::cut;
+
 use super::charts;
 use crate::report::histogram::histogram;
 use crate::report::prelude::*;
@@ -10,11 +12,15 @@ use crate::report::prelude::*;
 /// Rows of the histogram.
 const LATENCY_ROWS: usize = 10;
 /// Calls below which a histogram says nothing.
-const HISTOGRAM_CALLS_MIN: u64 = 20;
+const HISTOGRAM_CALLS_MIN: u64 = 100;
 /// Rows of a table on a terminal.
 const ROWS_MAX: usize = 10;
-/// How many of the slowest calls a terminal shows.
-const SLOWEST_MAX: usize = 3;
+/// Error codes that are named where details are not shown.
+const CODES_MAX: usize = 4;
+/// Stretches of time in which answered calls are counted.
+const STRETCHES_MAX: usize = 6;
+/// The longest example of an error there.
+const EXAMPLE_MAX: usize = 60;
 
 /// How many calls there were, and what became of them.
 pub fn summary(report: &Report) -> Section {
@@ -33,10 +39,10 @@ pub fn summary(report: &Report) -> Section {
         Figure::new("Hangs", report.hang_count).bad_if(report.hang_count > 0),
     ];
     if latency.count > 0 {
-        let quantiles = headline::QUANTILES.iter();
-        figures.extend(
-            quantiles.map(|(name, at)| Figure::new(name, headline::quantile(latency, *at))),
-        );
+        let known = headline::QUANTILES
+            .iter()
+            .filter(|(_, at)| latency.supported(*at).is_some());
+        figures.extend(known.map(|(name, at)| Figure::new(name, headline::quantile(latency, *at))));
         figures.push(Figure::new("Slowest", headline::slowest(latency)));
     }
     let warmup = report.warmup.as_ref().map_or(0, |warmup| warmup.count);
@@ -48,31 +54,65 @@ pub fn summary(report: &Report) -> Section {
         ),
         ("Sessions replaced", u64::from(report.reconnect_count), true),
         ("Dropped (could not start in time)", report.dropped, true),
+        ("Out of range of the histogram", report.out_of_range, true),
         (
             "In flight when the load ended",
             report.in_flight_at_end,
             false,
         ),
-        ("Out of range of the histogram", report.out_of_range, true),
         ("Warm-up, not counted", warmup, false),
     ]
     .into_iter()
     .filter(|(_, number, _)| *number > 0);
-    figures.extend(
-        further.map(|(name, number, is_bad)| Figure::new(name, count(number)).bad_if(is_bad)),
-    );
+    let figure = |(name, number, is_bad)| Figure::new(name, count(number)).bad_if(is_bad);
+    let (bad, others): (Vec<_>, Vec<_>) = further.partition(|(.., is_bad)| *is_bad);
+    figures.extend(bad.into_iter().map(figure));
+    let others: Vec<Figure> = others.into_iter().map(figure).collect();
     if !report.process.samples.is_empty() {
         figures.push(Figure::new(
             "Peak RSS",
             megabytes(report.process.peak_rss_mb),
         ));
     }
-    if !report.coverage.missing.is_empty() {
+    if !report.coverage.missing.is_empty() && report.skipped_tools.is_empty() {
         figures.push(Figure::new("Coverage", report.coverage.line()));
     }
     let grade = report.grades.overall;
     figures.extend(grade.map(|grade| Figure::new("Grade", format!("{grade:?}"))));
-    Section::new("Summary").block(Block::Figures(figures))
+    let mut section = Section::new("Summary").block(Block::Figures(figures));
+    if !others.is_empty() {
+        section = section.block(Block::Detail(Box::new(Block::Figures(others))));
+    }
+    if let Some(errors) = error_codes(report) {
+        section = section.brief(errors);
+    }
+    if let Some(timeline) = completions(report) {
+        section = section.paragraph(timeline);
+    }
+    section.with(machine(report))
+}
+
+/// When calls were answered, where some never were: `Answered in time: 0–2s 12 · 2–4s 0`.
+fn completions(report: &Report) -> Option<String> {
+    let throughput = &report.throughput;
+    let untils = throughput.timeline.iter().map(|(until, _)| *until);
+    let stretches: Vec<_> = untils.zip(&throughput.intervals).collect();
+    if report.deadlock_count == 0 || stretches.is_empty() {
+        return None;
+    }
+    let width = stretches.len().div_ceil(STRETCHES_MAX);
+    let mut until = report.phases.iter().map(|it| it.from).min()?;
+    let counts = stretches.chunks(width).filter_map(|chunk| {
+        let from = std::mem::replace(&mut until, chunk.last()?.0);
+        let answered = chunk
+            .iter()
+            .map(|(_, it)| it.completed.saturating_sub(it.failed));
+        let answered: u64 = answered.sum();
+        let [from, until] = [from, until].map(|it| it.as_secs());
+        Some(format!("{from}–{until}s {}", count(answered)))
+    });
+    let counts: Vec<String> = counts.collect();
+    Some(format!("Answered in time: {}", counts.join(" · ")))
 }
 
 /// Percentiles and histogram.
@@ -104,13 +144,13 @@ pub fn latency(report: &Report) -> Section {
     table
         .rows
         .push(cells.chain([headline::slowest(stats).into()]).collect());
-    let mut section = Section::new("Latency").table(table).detail();
+    let mut section = Section::new("Latency").table(table);
     if let Some(note) = percentile_note(stats) {
         section = section.paragraph(note);
     }
-    let bars = Block::Bars(histogram(&stats.histogram, LATENCY_ROWS));
-    let bars = Section::default().block(bars);
-    section = section.with(bars.detail_if(stats.count < HISTOGRAM_CALLS_MIN));
+    if stats.count >= HISTOGRAM_CALLS_MIN {
+        section = section.block(Block::Bars(histogram(&stats.histogram, LATENCY_ROWS)));
+    }
     let mut others = Table::new(["Latency of", "count", "p50", "p95", "p99", "max"]);
     for (name, other) in [
         (
@@ -129,7 +169,7 @@ pub fn latency(report: &Report) -> Section {
             others.push(cells![name, count(other.count), p50, p95, p99, max]);
         }
     }
-    section.with(Section::default().table(others).detail())
+    section.table(others).detail()
 }
 
 /// Why some percentiles are not shown.
@@ -160,10 +200,9 @@ pub fn phases(report: &Report) -> Section {
     if report.phases.len() < 2 {
         return Section::default();
     }
-    let measured = report.phases.iter().filter(|phase| phase.measured).count();
     let mut section = Section::new("Phases")
         .table(phase_table(&report.phases))
-        .detail_if(measured < 2);
+        .detail();
     section.blocks.extend(charts::by_concurrency(report));
     section
 }
@@ -215,8 +254,11 @@ pub fn tools(report: &Report) -> Section {
         .detail_if(report.tools.len() <= 1)
 }
 
-/// The slowest calls, to be looked up in the trace.
+/// The slowest calls, to be looked up in the trace. A deadlock probe lists its calls itself.
 pub fn slowest(report: &Report) -> Section {
+    if report.deadlock.is_some() {
+        return Section::default();
+    }
     let rows = report.slowest.iter().map(|call| {
         cells![
             figure::latency(call.duration),
@@ -228,16 +270,16 @@ pub fn slowest(report: &Report) -> Section {
         ]
     });
     let table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"]).rows(rows);
-    let section = Section::new("Slowest calls").table(table.at_most(SLOWEST_MAX));
+    let mut section = Section::new("Slowest calls").table(table);
     let has_trace = !report.trace_path.as_os_str().is_empty();
-    let Some(first) = report.slowest.first().filter(|_| has_trace) else {
-        return section;
-    };
-    let find = Line::plain("To see one: ").and_code(format!(
-        "jq 'select(.session=={} and .request_id=={})' trace.jsonl",
-        first.session, first.request_id
-    ));
-    section.with(Section::default().paragraph(find).detail())
+    if let Some(first) = report.slowest.first().filter(|_| has_trace) {
+        let find = format!(
+            "jq 'select(.session=={} and .request_id=={})' trace.jsonl",
+            first.session, first.request_id
+        );
+        section = section.paragraph(Line::plain("To see one: ").and_code(find));
+    }
+    section.detail()
 }
 
 /// What failed, why, and what to try.
@@ -261,7 +303,50 @@ pub fn errors(report: &Report) -> Section {
             Line::of(&category.hint())
         ]
     });
-    section.table(Table::new(["Category", "Count", "Example", "What to try"]).rows(rows))
+    let section =
+        section.table(Table::new(["Category", "Count", "Example", "What to try"]).rows(rows));
+    let by_code = by_code(errors).into_iter();
+    let by_code = by_code.map(|(code, number)| cells![code, count(number)]);
+    let table = Table::new(["Code", "Count"]).rows(by_code);
+    let has_codes = errors.by_code.keys().any(|code| code.contains(' '));
+    let section = if has_codes {
+        section.table(table)
+    } else {
+        section
+    };
+    section.detail()
+}
+
+/// How many errors there were of each code, the most frequent first.
+fn by_code(errors: &ErrorStats) -> Vec<(&str, u64)> {
+    let codes = errors.by_code.iter();
+    let mut codes: Vec<_> = codes
+        .map(|(code, number)| (code.as_str(), *number))
+        .collect();
+    codes.sort_by_key(|(code, number)| (std::cmp::Reverse(*number), *code));
+    codes
+}
+
+/// The same in a line, with an example of the most frequent.
+fn error_codes(report: &Report) -> Option<Line> {
+    let codes = by_code(&report.errors);
+    let (first, _) = codes.first()?;
+    let mut examples = report.errors.examples.iter();
+    let example = examples.find(|(category, _)| first.starts_with(category.name()));
+    let example = example.map_or_else(String::new, |(_, text)| {
+        format!(" ({})", cut(&printable(text, EXAMPLE_MAX), EXAMPLE_MAX))
+    });
+    let shown = codes.iter().take(CODES_MAX).enumerate();
+    let mut shown: Vec<String> = shown
+        .map(|(place, (code, number))| match place {
+            0 => format!("{code} {}{example}", count(*number)),
+            _ => format!("{code} {}", count(*number)),
+        })
+        .collect();
+    if let Some(more @ 1..) = codes.len().checked_sub(CODES_MAX) {
+        shown.push(counted(number::count(more), "other code"));
+    }
+    Some(format!("Errors: {}", shown.join(" · ")).into())
 }
 
 /// What the server's processes used.
@@ -291,13 +376,13 @@ pub fn process(report: &Report) -> Section {
     .into_iter()
     .flatten()
     .collect();
-    let mut section = section.paragraph(parts.join(" · "));
+    let mut section = section.paragraph(parts.join(" · ")).detail();
     section.blocks.extend(charts::process(report));
     section
 }
 
 /// How busy other work kept the machine: in short where it did.
-pub fn machine(report: &Report) -> Section {
+fn machine(report: &Report) -> Section {
     let described = report.machine.and_then(|it| Some((it, it.describe()?)));
     let Some((machine, words)) = described else {
         return Section::default();

@@ -15,6 +15,12 @@ use crate::report::prelude::*;
 /// The longest command of a server that is shown whole.
 const SERVER_MAX: usize = 200;
 
+/// What a terminal shows without details: server and scenario are all that it says of what was run.
+const SCREEN: Screen = Screen {
+    lines: 24,
+    facts: 2,
+};
+
 /// The files of a run, to be read on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
@@ -41,29 +47,27 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
     let has = |name| files.is_some_and(|files| files.names.contains(&name));
     let seeded = format!("{scenario}, seed {}", report.seed);
     let mut sections = vec![
-        findings::violations(report),
-        findings::verdicts(report),
         measured::summary(report),
+        findings::verdicts(report),
+        measured::errors(report),
         basis::starts(report),
+    ];
+    sections.extend(scenario::all(report));
+    sections.extend([
+        faults::faults(report),
+        skipped_section(&report.skipped_tools),
+        basis::generator(report),
+        basis::trace(report),
+        measured::tools(report),
         findings::meaning(report),
         measured::latency(report),
         charts::over_time(report),
         measured::phases(report),
-        measured::tools(report),
         measured::slowest(report),
-        faults::faults(report),
-    ];
-    sections.extend(scenario::all(report));
-    sections.extend([
-        measured::errors(report),
         measured::process(report),
-        measured::machine(report),
         basis::isolation(report),
         basis::coverage(report),
-        skipped_section(&report.skipped_tools),
-        basis::generator(report),
         findings::grades(report),
-        basis::trace(report),
     ]);
     sections.extend(files.map(|files| list_files(report, files)));
     Document {
@@ -76,6 +80,12 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
             ("Started", figure::time(report.started_at).into()),
         ],
         sections,
+        screen: Some(SCREEN),
+        saved_as: files.and_then(|files| {
+            let mut names = ["report.md"].into_iter().chain(files.names.iter().copied());
+            let name = names.find(|name| has(name))?;
+            Some(files.place.join(name).display().to_string())
+        }),
         more_in: if has("report.md") {
             " in report.md".to_owned()
         } else if has("metrics.json") {
@@ -100,5 +110,7 @@ fn list_files(report: &Report, files: &Files) -> Section {
     if names.is_empty() {
         return Section::default();
     }
-    Section::new(format!("Files in {}", files.place.display())).paragraph(names.join(", "))
+    Section::new(format!("Files in {}", files.place.display()))
+        .paragraph(names.join(", "))
+        .detail()
 }

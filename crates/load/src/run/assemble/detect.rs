@@ -3,14 +3,10 @@
 use mcprove_score::{coverage, deadlock, generator, head_of_line, isolation, starts};
 use mcprove_trace::panic_guard::contain_call;
 
-use super::frames::of_category;
 use super::without_answer;
 use crate::drive::scenario::ProbeFact;
 use crate::prelude::*;
 
-/// The share of failed calls that is worth a word without a limit, and the share that fails a run.
-const ERROR_SHARE_NOTABLE: f64 = 0.05;
-const ERROR_SHARE_CRITICAL: f64 = 0.5;
 /// The share of calls that may fail to start in the open model.
 const DROPPED_SHARE_MAX: f64 = 0.05;
 
@@ -263,64 +259,6 @@ impl RunFacts<'_> {
             "exit when reading stdin returns end of file",
         );
         Some(verdict.number("processes", count))
-    }
-
-    /// Many errors, where nobody said how many are too many.
-    fn detect_errors(&self, report: &Report) -> Option<Verdict> {
-        // A late answer is an answer, and whether a queued call would have got one is not known. Both have a verdict of
-        // their own, and so have starts that failed and frames that are broken.
-        let judged_elsewhere = [
-            self.late(),
-            self.queued(),
-            report.errors.starts,
-            self.measured.rate_limited,
-        ]
-        .into_iter()
-        .fold(
-            of_category(report, ErrorCategory::Malformed),
-            u64::saturating_add,
-        );
-        let failed = report.errors.total.saturating_sub(judged_elsewhere);
-        let rate = share(failed, report.throughput.total_requests)?;
-        let has_limit = self.header.thresholds.error_rate.is_some();
-        let nothing_succeeded = report.throughput.successful_requests == 0;
-        let is_provoked = self.judging().interrupts_calls;
-        if has_limit || is_provoked || nothing_succeeded || rate < ERROR_SHARE_NOTABLE {
-            return None;
-        }
-        let verdict = Verdict::finding(
-            "errors",
-            critical_if(rate >= ERROR_SHARE_CRITICAL),
-            format!("{:.1} % of the calls failed.", rate * 100.0),
-            sentence!(
-                "set {} to change the limit; the errors are listed by category",
-                setting("error_rate")
-            ),
-        );
-        Some(verdict.number("error_rate", rate))
-    }
-
-    /// Calls that a rate limit or a quota refused: it works, and the calls say nothing else of the server.
-    fn detect_rate_limit(&self, report: &Report) -> Option<Verdict> {
-        let refused = self.measured.rate_limited;
-        let has_limit = self.header.thresholds.error_rate.is_some();
-        if refused == 0 || has_limit {
-            return None;
-        }
-        let verdict = Verdict::warning(
-            "rate_limited",
-            format!(
-                "A rate limit of the server refused {} of {}.",
-                phrase::whole(refused),
-                phrase::count(report.throughput.total_requests, "call"),
-            ),
-            sentence!(
-                "stay below the limit with {}, or set {} to judge refusals as errors",
-                setting("rate_limit"),
-                setting("error_rate")
-            ),
-        );
-        Some(verdict.number("refused", refused))
     }
 
     /// Calls of the open model that could not start because the server did not keep up.

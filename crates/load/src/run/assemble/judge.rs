@@ -97,11 +97,7 @@ impl RunFacts<'_> {
 
     /// The letters, once it is known what was found.
     pub fn grade(&self, report: &mut Report) {
-        let failures = report
-            .verdicts
-            .iter()
-            .filter(|verdict| verdict.is_failure())
-            .map(|verdict| verdict.detector.clone());
+        let failures = report.failures().map(|verdict| verdict.detector.clone());
         let violations = report
             .threshold_violations
             .iter()
@@ -116,14 +112,11 @@ impl RunFacts<'_> {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
             attempted: report.attempted() + self.hung_unanswered(),
-            failed: report
-                .errors
-                .total
-                .saturating_sub(self.measured.rate_limited)
-                + self.hung_unanswered(),
+            failed: self.failed(report) + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
             breaking_concurrent: breaking.map(|point| point.concurrent),
             failures: failures.chain(violations).collect(),
+            is_inconclusive: report.outcome() == RunOutcome::Inconclusive,
         });
     }
 }

@@ -96,6 +96,7 @@ impl RunFacts<'_> {
             slowest: metrics.slowest_of(|phase| self.is_measured(phase)),
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),
+            fail_on: self.header.thresholds.fail_on,
             warnings: Vec::new(),
             losses: Vec::new(),
             meaning: Vec::new(),
@@ -246,9 +247,13 @@ fn error_stats(calls: &CallMetrics) -> ErrorStats {
     let mut by_category = calls.errors.clone();
     by_category.remove(&ErrorCategory::Cancelled);
     let examples = calls.first_errors.iter();
+    let mut by_code = calls.codes.clone();
+    by_code.remove(ErrorCategory::Cancelled.name());
     ErrorStats {
         total: calls.failures(),
         starts: 0,
+        by_code,
+        rate_limited: calls.rate_limited,
         examples: examples
             .filter(|(category, _)| by_category.contains_key(category))
             .map(|(category, (_, message))| (*category, message.clone()))

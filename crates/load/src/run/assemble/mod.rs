@@ -2,6 +2,7 @@
 //! the same report.
 
 mod detect;
+mod errors;
 mod faults;
 mod frames;
 mod judge;

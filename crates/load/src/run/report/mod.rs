@@ -167,6 +167,9 @@ pub struct Report {
     pub threshold_violations: Vec<ThresholdViolation>,
     /// What each detector concluded.
     pub verdicts: Vec<Verdict>,
+    /// Which findings make the run fail.
+    #[serde(default)]
+    pub fail_on: FailOn,
     /// What went wrong on our side without ending the run.
     #[sparse]
     pub warnings: Vec<String>,
@@ -258,13 +261,19 @@ impl Report {
 
     /// Passed, failed, or not enough evidence: a failure outweighs missing evidence.
     pub fn outcome(&self) -> RunOutcome {
-        if !self.threshold_violations.is_empty() || self.verdicts.iter().any(Verdict::is_failure) {
+        if !self.threshold_violations.is_empty() || self.failures().next().is_some() {
             return RunOutcome::Failed;
         }
         match self.inconclusive_gates().next() {
             Some(_) => RunOutcome::Inconclusive,
             None => RunOutcome::Passed,
         }
+    }
+
+    /// The findings that make the run fail.
+    pub fn failures(&self) -> impl Iterator<Item = &Verdict> {
+        let verdicts = self.verdicts.iter();
+        verdicts.filter(|verdict| self.fail_on.is_failure(verdict))
     }
 
     /// What a run cannot pass without and for which there is not enough evidence: limits, whether
@@ -457,6 +466,7 @@ impl Report {
             slowest: Vec::new(),
             threshold_violations: Vec::new(),
             verdicts: Vec::new(),
+            fail_on: FailOn::default(),
             warnings: Vec::new(),
             losses: Vec::new(),
             meaning: Vec::new(),

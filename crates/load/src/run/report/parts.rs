@@ -81,6 +81,12 @@ pub struct ErrorStats {
     #[serde(with = "categories")]
     #[schemars(with = "BTreeMap<ErrorCategory, u64>")]
     pub by_category: BTreeMap<ErrorCategory, u64>,
+    /// By category and error code or HTTP status; not known to earlier versions.
+    #[sparse]
+    pub by_code: BTreeMap<String, u64>,
+    /// Calls that the server refused by a rate limit or a quota.
+    #[sparse]
+    pub rate_limited: u64,
     /// The most frequent message of each category.
     #[sparse]
     pub examples: BTreeMap<ErrorCategory, String>,

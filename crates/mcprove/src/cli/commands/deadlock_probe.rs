@@ -1,6 +1,6 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use crate::load_arguments::{DEADLOCK_PROBE, ProbeArguments};
+use crate::load_arguments::{DEADLOCK_PROBE, FailArguments, ProbeArguments};
 use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 
@@ -17,6 +17,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     settings: ProbeArguments,
+
+    #[command(flatten)]
+    fail: FailArguments,
 
     /// Explain what this command does, and do nothing
     #[arg(long = "explain", id = "explain")]
@@ -44,7 +47,11 @@ pub async fn run(arguments: &Arguments) -> Result {
     };
     let flags = LoadFlags {
         load: &load,
-        others: vec![&arguments.settings, &arguments.output.settings],
+        others: vec![
+            &arguments.settings,
+            &arguments.fail,
+            &arguments.output.settings,
+        ],
     };
     let mut config = flags.config(&server)?;
     config.session = arguments.target.settings()?;

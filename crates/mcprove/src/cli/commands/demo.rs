@@ -1,5 +1,6 @@
 //! `mcprove demo`: a guided half-minute on built-in servers.
 
+use mcprove_document::block::{Document, Screen};
 use mcprove_load::drive::Scenario;
 use mcprove_load::report::document;
 use mcprove_load::run::Thresholds;
@@ -12,6 +13,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 const HANG: Duration = Duration::from_millis(1500);
 /// How long the loads of the demo last.
 const LOAD: Duration = Duration::from_secs(2);
+
+/// What is shown of the score.
+const SCREEN: Screen = Screen { lines: 8, facts: 0 };
 
 /// What is done to a server.
 #[derive(Clone, Copy, Deserialize)]
@@ -57,7 +61,7 @@ async fn play() -> Result {
     for (index, act) in acts.iter().enumerate() {
         let command = act.job.command();
         terminal::print(&format!(
-            "{}. {}\n   $ mcprove {command} -- mcprove fixture {}\n\n",
+            "{}. {}\n   $ mcprove {command} -- mcprove fixture {}\n",
             index + 1,
             act.story,
             act.mode
@@ -87,18 +91,27 @@ fn style() -> Style {
     style
 }
 
+/// The verdict alone.
+fn in_short(document: Document, style: Style) -> String {
+    let verdict = Document {
+        verdict: document.verdict,
+        ..Document::default()
+    };
+    verdict.terminal(style)
+}
+
 fn show(text: &str, lesson: &str) {
-    for line in text.lines() {
+    for line in text.lines().chain([lesson]) {
         terminal::print(&format!("{}\n", format!("   {line}").trim_end()));
     }
-    terminal::print(&format!("\n   {lesson}\n\n"));
+    terminal::print("\n");
 }
 
 /// Scores the trace of an agent that lies; whether that passed.
 fn score_lying_agent(number: usize) -> Result<bool> {
     terminal::print(&format!(
         "{number}. An agent that claims work that it did not do.\n   \
-         $ mcprove score lying.json --gates gates.yml   # gates.yml: {LYING_AGENT_GATES}\n\n"
+         $ mcprove score lying.json --gates gates.yml   # gates.yml: {LYING_AGENT_GATES}\n"
     ));
     let mut traces = Traces::default();
     traces.add(Some("lying.json"), LYING_AGENT.as_bytes(), None)?;
@@ -108,8 +121,10 @@ fn score_lying_agent(number: usize) -> Result<bool> {
         report: &report,
         gates: Some(&gates),
     };
+    let mut document = score_document(&scored);
+    document.screen = Some(SCREEN);
     show(
-        &score_document(&scored).terminal(style()),
+        &document.terminal(style()),
         "Its calls are recorded, so its claims can be checked without asking a model.",
     );
     Ok(report.passed)
@@ -142,7 +157,8 @@ impl Job {
             })
             .execute()
             .await?;
-        Ok((report.passed(), document(&report, None).terminal(style)))
+        let text = in_short(document(&report, None), style);
+        Ok((report.passed(), text))
     }
 }
 
@@ -161,5 +177,6 @@ async fn probe_server(server: &Server, style: Style) -> Result<(bool, String)> {
         std::future::pending(),
     )
     .await?;
-    Ok((report.passed(), probe_document(&report).terminal(style)))
+    let text = in_short(probe_document(&report), style);
+    Ok((report.passed(), text))
 }

@@ -158,7 +158,7 @@ fn judge(report: &mut TestReport, found: &Report) {
         .findings()
         .into_iter()
         .filter(|verdict| verdict.limit().is_none())
-        .partition(|verdict| verdict.is_failure());
+        .partition(|verdict| found.fail_on.is_failure(verdict));
     report.failures = violations
         .chain(critical.iter().map(|it| finding(it)))
         .collect();

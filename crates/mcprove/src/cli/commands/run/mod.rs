@@ -160,7 +160,7 @@ async fn run_loads(arguments: &Arguments) -> Result {
                     show(&report, directory.as_ref(), &reports, is_shown);
                 } else if is_shown && reports.is_for_people() {
                     // Of several, the other reports are one document, made at the end.
-                    show(&report, directory.as_ref(), &Reports::default(), true);
+                    show(&report, directory.as_ref(), &reports.for_people(), true);
                 }
                 runs.push(ServerRun::made(name, report, directory.as_ref()));
             }
