@@ -90,7 +90,8 @@ fn they_agree_in_stored_runs_that_are_computed_again() {
 
 #[test]
 fn a_planted_disagreement_is_noticed() {
-    let planted: [(&str, fn(&mut Report)); 5] = [
+    type Change = fn(&mut Report);
+    let planted: [(&str, Change); 5] = [
         ("the grade", |report| report.grades.overall = Some(Grade::F)),
         ("the findings", |report| {
             report.outcome = RunOutcome::Failed;
