@@ -70,6 +70,8 @@ pub struct Driver {
     pub index: u32,
     pub drivers: u32,
     pub make_mixes: Option<MakeMixes>,
+    /// Whether it is known if the first session opens: no other takes a place from it.
+    pub first_tried: watch::Sender<bool>,
     /// How many phases the load has.
     pub phases: u16,
     /// How long it lasts.
@@ -146,10 +148,16 @@ impl Driver {
     async fn open(&mut self, slots: &[Arc<ConnectionSlot>]) -> Ready {
         let context = &self.context;
         let mut mixes = None;
+        if self.index > 0 {
+            let mut first_tried = self.first_tried.subscribe();
+            let waiting = first_tried.wait_for(|is_tried| *is_tried);
+            context.unless(StopLevel::Drain, waiting).await;
+        }
         for (place, slot) in slots.iter().enumerate() {
             let opened = context
                 .unless(StopLevel::Drain, Box::pin(slot.open()))
                 .await;
+            self.first_tried.send_replace(true);
             match opened.ok_or_else(stopped)? {
                 Ok(opened) => {
                     if let Some(make_mixes) = self.make_mixes.take() {

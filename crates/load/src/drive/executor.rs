@@ -66,6 +66,7 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     let drivers = u32::try_from(cores).unwrap_or(1).min(sessions);
     context.plan_starts(StartUnit::Session, sessions);
     let (start, started) = watch::channel(None::<Arc<Job>>);
+    let (first_tried, _) = watch::channel(false);
     let mut make_mixes = Some(plan.mixes);
     // On a schedule the pacer knows all rates from the start.
     let repeat = plan.repeat.filter(|_| load.rate.is_none());
@@ -85,6 +86,7 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
             index,
             drivers,
             make_mixes: make_mixes.take(),
+            first_tried: first_tried.clone(),
             phases,
             duration,
             arrivals: receiver,

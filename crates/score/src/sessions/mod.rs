@@ -218,13 +218,12 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     let memory = memory_kept(&report.memory);
     let leaks_descriptors = report.descriptors.outcome == Outcome::Finding;
     let leaks_memory = report.memory.outcome == LeakOutcome::LeakDetected;
-    let counted_of = |report: &Option<DescriptorReport>, noun| {
-        let growth = report.as_ref()?.growth;
-        Some(format!("{} {noun}", decimal(more(growth), 0)))
+    let counted_of = |report: Option<&DescriptorReport>, noun| {
+        Some(format!("{} {noun}", decimal(more(report?.growth), 0)))
     };
     let kept: Vec<String> = [
-        counted_of(&report.processes, "processes"),
-        counted_of(&report.threads, "threads"),
+        counted_of(report.processes.as_ref(), "processes"),
+        counted_of(report.threads.as_ref(), "threads"),
         leaks_descriptors.then(|| format!("{descriptors} descriptors")),
         leaks_memory.then(|| memory.clone()),
     ]

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::ProtocolChoice;
-
 use serde_json::json;
 
 use super::super::{Format, LoadConfig, SessionSettings, TimeLimits};
