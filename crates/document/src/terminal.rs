@@ -48,16 +48,13 @@ impl Document {
         } else {
             (verdict + &facts, self.draw_place(style))
         };
-        let sections = match screen {
-            Some(screen) => {
-                let taken = height(&top) + height(&last);
-                // The first part has no empty line above it.
-                self.fit_sections(style, (screen.lines + 1).saturating_sub(taken))
-            }
-            None => {
-                let sections = self.sections.iter();
-                sections.map(|it| self.draw(it, style)).collect()
-            }
+        let sections = if let Some(screen) = screen {
+            let taken = height(&top) + height(&last);
+            // The first part has no empty line above it.
+            self.fit_sections(style, (screen.lines + 1).saturating_sub(taken))
+        } else {
+            let sections = self.sections.iter();
+            sections.map(|it| self.draw(it, style)).collect()
         };
         let parts: Vec<String> = [top]
             .into_iter()
