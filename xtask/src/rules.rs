@@ -72,7 +72,7 @@ const READERS: [&str; 6] = [
 ];
 
 /// Other files that read it, each to put it into what is a plain text: a format, an answer, an error.
-const PLAIN_TEXTS_MAX: usize = 17;
+const PLAIN_TEXTS_MAX: usize = 16;
 
 /// Texts outside of the program that name one of its flags.
 const FLAG_TEXTS_MAX: usize = 0;

@@ -119,13 +119,14 @@ pub use mcprove_load::drive::Scenario;
 #[doc(inline)]
 pub use mcprove_load::drive::Stop;
 /// ```
-/// use mcprove::{Thresholds, ToolThresholds};
+/// use mcprove::{FailOn, Thresholds, ToolThresholds};
 /// use std::time::Duration;
 ///
 /// let search = ToolThresholds { p95_latency: Some(Duration::from_secs(2)), ..ToolThresholds::default() };
 /// let limits = Thresholds {
 ///     error_rate: Some(0.01),
 ///     tools: [("search".to_owned(), search)].into(),
+///     fail_on: FailOn::Warning,
 ///     ..Thresholds::default()
 /// };
 /// assert_eq!(limits.tools.len(), 1);

@@ -87,7 +87,7 @@ impl ErrorCategory {
                 "the tool is slow under contention; raise the hang threshold, or look for a lock held across the call".into()
             }
             Self::Deadlock => {
-                "the call never returned; look for blocking work (imports, locks) inside an async handler".into()
+                "the call got no answer; look for blocking work (imports, locks) inside an async handler".into()
             }
             Self::Timeout => sentence!("raise {} if the tool may take this long, or check that the server still reads its input", setting("call_timeout")),
             Self::ServerError => {

@@ -17,7 +17,8 @@ use mcprove_settings::tree::{Document, Wanted};
 
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{
-    ServerSettings, TRANSPORTS, TimeLimits, address, read_alone, read_env, read_headers,
+    ServerSettings, TRANSPORTS, TimeLimits, address, parts_of_url, read_alone, read_env,
+    read_headers,
 };
 pub use settings::read_parts;
 

@@ -253,14 +253,7 @@ pub fn address(
         reader.secret_problem(&field.value.span, message, EXAMPLE_URL);
         return None;
     };
-    if has_credentials(&url) {
-        let message = sentence!("{} must not hold credentials", setting(&field.name));
-        let hint = sentence!(
-            "use {} or {}",
-            assignment("headers", "\"Authorization: …\""),
-            assignment("bearer_env", "NAME")
-        );
-        reader.secret_problem(&field.value.span, message, hint);
+    if !has_usable_host(reader, field, &url) {
         return None;
     }
     let transport = match (transport, is_websocket) {
@@ -279,10 +272,36 @@ pub fn address(
     Some(server)
 }
 
-fn has_credentials(url: &str) -> bool {
-    let (_, rest) = url.split_once("://").unwrap_or_default();
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.contains('@')
+/// What is refused whenever the address is used is refused at once.
+fn has_usable_host(reader: &mut Reader<'_>, field: &Field, url: &str) -> bool {
+    let authority = parts_of_url(url).map_or(url, |(_, authority, _)| authority);
+    if authority.contains('@') {
+        let hint = sentence!(
+            "leave them out, and use {} or {}",
+            assignment("headers", "\"Authorization: …\""),
+            assignment("bearer_env", "NAME")
+        );
+        reader.secret_problem(&field.value.span, "the address holds credentials", hint);
+        return false;
+    }
+    // The address itself may have colons, between brackets.
+    let behind = authority.rsplit(']').next().unwrap_or_default();
+    let port = behind.rsplit_once(':').map(|(_, port)| port);
+    let is_port = |port: &str| port.is_empty() || port.parse::<u16>().is_ok_and(|port| port > 0);
+    let is_usable = port.is_none_or(is_port);
+    if !is_usable {
+        let message = "the port of the address is invalid";
+        reader.problem(&field.value.span, message, "give one between 1 and 65535");
+    }
+    is_usable
+}
+
+/// The scheme of an address, who is spoken to, and all that comes after.
+pub fn parts_of_url(url: &str) -> Option<(&str, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    Some((scheme, authority, path))
 }
 
 /// Whether an address is for WebSocket; none if it is for nothing that we speak.

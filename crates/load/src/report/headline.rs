@@ -201,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_warns_neither_passes_nor_fails_unless_nothing_was_in_time() {
+    fn a_probe_in_which_most_calls_were_late_warns() {
         let cases = [
             (0, "PASS", RunOutcome::Passed),
             (2, "PASS", RunOutcome::Passed),
             (3, "WARN", RunOutcome::Passed),
-            (4, "FAIL", RunOutcome::Failed),
+            (4, "WARN", RunOutcome::Passed),
         ];
         for (slow, expected, outcome) in cases {
             let report = probe(slow);

@@ -52,8 +52,9 @@ impl FromStr for ReportTarget {
                 .map(|it| it.name())
                 .collect();
             let meant = did_you_mean(names.iter().map(String::as_str), name);
-            let names = names.join(", ");
-            return Err(format!("unknown format {name:?} {meant} known: {names}"));
+            let known = format!("known: {}", names.join(", "));
+            let hint = [meant, known].join(" ");
+            return Err(format!("unknown format {name:?}; {}", hint.trim_start()));
         };
         if file == Some("") {
             return Err(format!(

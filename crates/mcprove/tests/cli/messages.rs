@@ -118,7 +118,7 @@ fn what_is_not_asked_for_is_neither_printed_nor_listed() {
             "{output:?}"
         );
     }
-    let output = run_in(folder.path(), &[]);
+    let output = run_in(folder.path(), &["--verbose"]);
     for name in ["report.html", "report.md", "metrics.json", "trace.jsonl"] {
         assert!(output.stdout.contains(name), "{name}: {output:?}");
     }

@@ -64,6 +64,8 @@ const fn row(
     }
 }
 
+/// It answers in another revision than it was asked for.
+const OLD_REVISION: &str = "old_revision";
 const FINE: &str = "echo=ok add=ok";
 const MALFORMED: &str = "echo=Malformed add=Malformed";
 const HANGS: &str = "echo=hang add=hang";
@@ -201,8 +203,8 @@ const HEALTHY: &[Row] = &[
     row(&["unreliable_start"], &[], ALL, 0, FINE, ""),
     row(&["limited_sessions"], &[], ALL, 0, FINE, ""),
     row(&["stray_cancel"], &[], ALL, 0, FINE, ""),
-    // An answer in another revision than the newest is no fault of the server.
-    row(&["old_revision"], &[], IN_HANDSHAKE, 0, FINE, ""),
+    row(&["by_size"], &[], ALL, 0, FINE, ""),
+    row(&["memo"], &[], ALL, 0, FINE, ""),
 ];
 
 const FAULTY: &[Row] = &[
@@ -446,12 +448,33 @@ fn every_fault_is_found_over_every_transport_in_both_eras() {
 }
 
 #[test]
+fn a_revision_that_was_not_asked_for_is_a_warning() {
+    let output = probe(&[
+        "--protocol",
+        HANDSHAKE,
+        "--",
+        MCPROVE,
+        "fixture",
+        OLD_REVISION,
+    ]);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let report = output.report();
+    assert_eq!(report.protocol, "2024-11-05");
+    let warning = &report.warnings[0];
+    assert!(
+        warning.ends_with("the server chose 2024-11-05"),
+        "{warning}"
+    );
+}
+
+#[test]
 fn every_mode_is_in_a_table() {
     let listed = crate::support::run(&["fixture"]).stdout;
     for line in listed.lines() {
         let name = line.split(' ').next().unwrap();
         // Those that never get as far as a call are elsewhere.
-        let is_known = HEALTHY.iter().chain(FAULTY).any(|row| row.mode[0] == name)
+        let is_known = name == OLD_REVISION
+            || HEALTHY.iter().chain(FAULTY).any(|row| row.mode[0] == name)
             || crate::probe_start::MODES.contains(&name);
         assert!(is_known, "no row for {name}");
     }

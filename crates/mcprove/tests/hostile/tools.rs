@@ -193,7 +193,7 @@ fn a_load_is_not_content_with_what_is_no_result() {
             if is_told_always || !strict.is_empty() {
                 outcome
                     .ended(1)
-                    .says(&["20 errors are Malformed", "malformed: 20 calls"]);
+                    .says(&["Malformed 20", "20 calls were answered"]);
             } else {
                 outcome.ended(0);
             }

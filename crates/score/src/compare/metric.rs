@@ -282,9 +282,14 @@ fn ratio_text(comparison: &MetricComparison) -> String {
 }
 
 impl MetricComparison {
+    /// Whether it is the startup, which says nothing of the load.
+    pub fn is_startup(&self) -> bool {
+        self.metric == STARTUP.name
+    }
+
     /// Whether it is the startup, and nothing is known of it.
     pub fn is_open_startup(&self) -> bool {
-        self.metric == STARTUP.name && self.change == Change::Inconclusive
+        self.is_startup() && self.change == Change::Inconclusive
     }
 
     fn is_within_margin(&self) -> bool {

@@ -169,8 +169,9 @@ impl Comparison {
         let counts = [&self.deadlocks, &self.hangs].map(|counts| counts.change);
         let others = [&[self.errors.change], counts.as_slice()].concat();
         let is_open = |change: &Change| *change == Change::Inconclusive;
+        let mut of_load = self.metrics.iter().filter(|metric| !metric.is_startup());
         is_open(&self.change)
-            && self.metrics.iter().all(|metric| is_open(&metric.change))
+            && of_load.all(|metric| is_open(&metric.change))
             && !others.contains(&Change::Improved)
     }
 

@@ -247,30 +247,10 @@ fn read_address(
         // Filled in when the server is reached, as everything in headers is, and kept out of reports.
         headers.insert(AUTHORIZATION.to_owned(), format!("Bearer ${{{name}}}"));
     }
-    let url = reader.text_of(field)?;
+    let url = reader.text_of(field)?.to_owned();
     let transport = given.transport.as_deref();
-    let server = address(reader, field, url.to_owned(), headers, transport)?;
-    check_host(reader, field, url);
+    let server = address(reader, field, url, headers, transport)?;
     Some(Reach::Server(given.limits.apply(server)))
-}
-
-/// What is refused whenever the address is used is refused at once.
-fn check_host(reader: &mut Reader<'_>, field: &Field, url: &str) {
-    let authority = parts_of_url(url).map_or(url, |(_, authority, _)| authority);
-    if authority.contains('@') {
-        let message = "the address holds credentials".to_owned();
-        let hint = sentence!("leave them out, and give an Authorization under `headers`");
-        reader.secret_problem(&field.value.span, message, hint);
-        return;
-    }
-    // The address itself may have colons, between brackets.
-    let behind = authority.rsplit(']').next().unwrap_or_default();
-    let port = behind.rsplit_once(':').map(|(_, port)| port);
-    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-    if port.is_some_and(|port| !port.is_empty() && !is_port(port)) {
-        let message = "the port of the address is invalid";
-        reader.problem(&field.value.span, message, "give one between 1 and 65535");
-    }
 }
 
 /// A mock; the problems of its tools file are told with their own places.

@@ -7,7 +7,8 @@
 mod environment;
 
 pub use environment::{Environment, FillError};
-pub(crate) use environment::{Part, parts, parts_of_url, texts_of};
+pub(crate) use environment::{Part, parts, texts_of};
+pub(crate) use mcprove_load::config::parts_of_url;
 
 use std::net::IpAddr;
 

@@ -198,7 +198,11 @@ async fn what_makes_recorded_runs_less_comparable_is_told() {
         Change::Inconclusive,
         "one run decides nothing"
     );
-    assert!(report.comparison.decides_nothing());
+    assert!(
+        report.comparison.decides_nothing(),
+        "{:?}",
+        report.comparison
+    );
     assert_eq!(report.unlike(), None);
     assert!(report.comparison.single_run);
     let warnings = report.warnings.join("\n");

@@ -204,13 +204,13 @@ fn a_failure_names_the_calls() {
                 Some(1),
                 "loops.detected",
                 "call 1, `a`, was made 4 times in a row with the same arguments (calls 1 to 4), \
-                 and at most 3 are allowed; look at what these calls got back, and why the agent made nothing of it".into()
+                 and at most 3 are allowed; look at what these calls returned, and why the agent did not use it".into()
             ),
             (
                 Some(2),
                 "loops.detected",
                 "calls 1 to 8 go through the same 2 calls (`a` and `b`) 4 times, and at most 3 are allowed; \
-                 look at what these calls got back, and why the agent made nothing of it".into()
+                 look at what these calls returned, and why the agent did not use it".into()
             ),
         ]
     );

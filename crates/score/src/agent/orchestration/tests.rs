@@ -82,7 +82,7 @@ fn the_default_gate_asks_for_all() {
     );
     let card = gated(&["x/a-"]).unwrap();
     assert_eq!(
-        card.found.failures[0].message,
+        card.found.failures[0].with_hint(),
         "1 of 1 failed call was not followed by a success: call 0; look at what the agent does after call 0 (`a` on `x`) fails"
     );
 }

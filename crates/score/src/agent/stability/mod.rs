@@ -239,14 +239,20 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
             looked_past.push(run);
         }
         if weakest < WEAKEST_SCORE_MIN {
+            let why = explain(which, recorded);
             let message = sentence!(
                 "{which} is {}, and at least {WEAKEST_SCORE_MIN} is needed: {}",
                 decimal(weakest, 3),
-                explain(which, recorded),
+                why.message,
             );
             let expected = json!({ "minimum": WEAKEST_SCORE_MIN });
             let mut card = card.run(&Stability::ABOUT, run);
-            card.fail(WEAKEST, expected, weakest, message);
+            card.fail(
+                WEAKEST,
+                expected,
+                weakest,
+                Diagnostic::new(message, why.hint),
+            );
         }
     }
     if !looked_past.is_empty() {

@@ -208,3 +208,21 @@ proptest! {
         prop_assert_eq!(redactor.text(&once), once.as_str());
     }
 }
+
+/// What is measured stays readable, even if a part of its Base64 happens to be a secret.
+#[test]
+fn histograms_of_reports_stay_whole() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    struct Report {
+        histogram: String,
+        sentence: String,
+    }
+    let redactor = Redactor::new(["secret22".to_owned()]);
+    let report = Report {
+        histogram: "HISTFAAAAJ14secret22nC2OwQ==".to_owned(),
+        sentence: "HISTFAAA secret22".to_owned(),
+    };
+    let redacted = redactor.report(&report).unwrap().unwrap();
+    assert_eq!(redacted.histogram, report.histogram);
+    assert_eq!(redacted.sentence, format!("HISTFAAA {REDACTED}"));
+}

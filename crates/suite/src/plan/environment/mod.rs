@@ -117,14 +117,6 @@ fn end_of_nested(text: &str) -> usize {
     text.len()
 }
 
-/// The scheme of an address, who is spoken to, and all that comes after.
-pub fn parts_of_url(url: &str) -> Option<(&str, &str, &str)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    Some((scheme, authority, path))
-}
-
 /// The texts of a server that may name variables: its arguments, its environment, its address and its headers.
 pub fn texts_of(server: &mut Server) -> impl Iterator<Item = &mut String> {
     let (url, headers) = match &mut server.transport {

@@ -212,7 +212,7 @@ fn failures_say_what_happened() {
         (
             completed(&late),
             (CLEAN_TIMEOUT, json!(1), json!(0)),
-            "the agent noticed only after 9,000 ms that call 1 (`fetch`) met the fault wedged, and its timeout budget is 3,000 ms; look at the timeout that it sets",
+            "the agent noticed only after 9,000 ms that call 1 (`fetch`) met the fault wedged, and its timeout budget is 3,000 ms; look at its timeout",
         ),
         (
             run(Some("error"), None, &json!([mark(77, "crash")])),

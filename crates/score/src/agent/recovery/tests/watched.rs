@@ -28,7 +28,7 @@ fn marks_alone_pass_and_fail() {
         (
             live(0, "hang", Some(2_900), None),
             RECOVERED,
-            "the agent did not recover: call 0 (`search`) met the fault hang, and no call that it made after it noticed succeeded; look at what it does after that call, and where it told its user of the failure instead, score its own trace, which has the reply",
+            "the agent did not recover: call 0 (`search`) met the fault hang, and no call that it made after it noticed succeeded; look at what it does after that call; if it reported the failure to its user, score its own trace, which has the reply",
         ),
         (
             live(1, "wedged", Some(9_000), Some(9_100)),
@@ -38,7 +38,7 @@ fn marks_alone_pass_and_fail() {
         (
             live(0, "hang", Some(3_004), Some(3_100)),
             CLEAN_TIMEOUT,
-            "the agent noticed only after 3,004 ms that call 0 (`search`) met the fault hang, and its timeout budget is 3,000 ms; look at the timeout that it sets: a budget must be a little longer than that timeout, because a message takes time too",
+            "the agent noticed only after 3,004 ms that call 0 (`search`) met the fault hang, and its timeout budget is 3,000 ms; look at its timeout: the budget must be a little longer, because a message takes time too",
         ),
     ];
     for (fault, target, message) in cases {

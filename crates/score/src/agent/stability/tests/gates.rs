@@ -88,7 +88,7 @@ fn failures_say_where_to_look() {
         ),
         (
             session("a:1 b:1 b:1 b:1 b:1", &[9, 9], 0),
-            "redundancy is 0.4, and at least 0.5 is needed: only 2 of 5 calls are different; call 1 (`b`) is made 4 times; look at what it returns",
+            "redundancy is 0.4, and at least 0.5 is needed: only 2 of 5 calls are different; call 1 (`b`) is made 4 times; look at what call 1 returns",
         ),
         (
             session("a:1 a:2", &[9, 9], 50_000),
