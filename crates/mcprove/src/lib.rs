@@ -603,7 +603,7 @@ pub mod eval {
 /// std::fs::write(&suite, format!("servers: {{ demo: {{ mock: tools.yml }} }}\n{tests}\n")).unwrap();
 /// // What a suite says, without running it.
 /// let plan: SuitePlan = read(&suite).unwrap();
-/// assert_eq!(plan.tools[0].name, "adds");
+/// assert_eq!(plan.tools[0].head.name, "adds");
 /// let options = SuiteOptions::default().with_output_dir(folder.join("runs"));
 /// let report: SuiteReport = run_suites([&suite], &options).await.unwrap();
 /// assert_eq!(report.counts().passed, 1);

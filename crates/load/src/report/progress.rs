@@ -11,14 +11,12 @@ use unicode_width::UnicodeWidthStr;
 /// use mcprove_load::report::progress_line;
 /// use mcprove_load::run::Progress;
 ///
-/// let progress = Progress {
-///     elapsed: Duration::from_secs(12),
-///     remaining: Some(Duration::from_secs(48)),
-///     completed: 1000,
-///     rate: Some(83.3),
-///     in_flight: 10,
-///     ..Progress::default()
-/// };
+/// let mut progress = Progress::default();
+/// progress.elapsed = Duration::from_secs(12);
+/// progress.remaining = Some(Duration::from_secs(48));
+/// progress.completed = 1000;
+/// progress.rate = Some(83.3);
+/// progress.in_flight = 10;
 /// assert_eq!(progress_line(&progress, 80), "0:12  83.30/s  10 in flight  no errors  0:48 left");
 /// ```
 pub fn progress_line(progress: &Progress, width: usize) -> String {
