@@ -138,7 +138,8 @@ thresholds! {
 }
 
 impl Thresholds {
-    /// When the calls of a scenario count as hung, and as what then: what it says itself goes before what is said for all.
+    /// When the calls of a scenario count as hung, and as what then. Its own limits go before these; an own limit that is the
+    /// default counts as not given.
     pub(crate) fn hang_limits(&self, scenario: &ScenarioKind) -> HangLimits {
         let usual = HangLimits::default();
         let own = scenario.as_type().hang_limits().unwrap_or(usual);
