@@ -1,5 +1,7 @@
 //! What can go wrong while arguments are made.
 
+use mcprove_settings::message::{Message, UserError, sentence};
+
 /// What is made, or why it could not be.
 pub type Result<T, E = ArgumentsError> = std::result::Result<T, E>;
 
@@ -20,7 +22,7 @@ pub enum ArgumentsError {
     #[error("{0} needs the feature `schema` of mcprove, which is not built")]
     NotBuilt(String),
     /// The schema itself exceeds a limit.
-    #[error("the schema has {what} beyond the limit of {limit}; give the arguments by hand")]
+    #[error("the schema has {what} beyond the limit of {limit}")]
     SchemaTooLarge {
         /// What there is too much of.
         what: &'static str,
@@ -29,8 +31,7 @@ pub enum ArgumentsError {
     },
     /// A needed part of the schema is elsewhere, and nothing is ever fetched.
     #[error(
-        "{} needs the remote schema {reference:?}, which is never fetched; \
-         put it under `$defs`, or give the arguments by hand",
+        "{} needs the remote schema {reference:?}, which is never fetched",
         display(place)
     )]
     RemoteReference {
@@ -52,7 +53,7 @@ pub enum ArgumentsError {
     },
     /// The schema asks for more than is ever made.
     #[error(
-        "{} needs {needs} {what}, more than the limit of {limit}; give the arguments by hand",
+        "{} needs {needs} {what}, more than the limit of {limit}",
         display(place)
     )]
     OverLimit {
@@ -66,7 +67,7 @@ pub enum ArgumentsError {
         limit: usize,
     },
     /// Nothing that was tried satisfies the schema.
-    #[error("{} could not be satisfied: {reason}; {hint}", display(place))]
+    #[error("{} could not be satisfied: {reason}", display(place))]
     Unsatisfiable {
         /// The place that failed.
         place: String,
@@ -76,10 +77,7 @@ pub enum ArgumentsError {
         hint: &'static str,
     },
     /// The schema takes too long to satisfy.
-    #[error(
-        "gave up at {} after {limit} steps of {what}; give the arguments by hand",
-        display(place)
-    )]
+    #[error("gave up at {} after {limit} steps of {what}", display(place))]
     TooMuchWork {
         /// Where the work ended.
         place: String,
@@ -90,8 +88,23 @@ pub enum ArgumentsError {
     },
 }
 
-/// What to try is part of its text.
-impl mcprove_settings::message::UserError for ArgumentsError {}
+impl UserError for ArgumentsError {
+    fn hint(&self) -> Message {
+        match self {
+            Self::InvalidSchema { .. } | Self::UnresolvedReference { .. } => {
+                "correct the schema of the tool".into()
+            }
+            Self::NotBuilt(_) => Message::default(),
+            Self::RemoteReference { .. } => {
+                sentence!("put it under `$defs`, or give the arguments by hand")
+            }
+            Self::Unsatisfiable { hint, .. } => (*hint).into(),
+            Self::SchemaTooLarge { .. } | Self::OverLimit { .. } | Self::TooMuchWork { .. } => {
+                "give the arguments by hand".into()
+            }
+        }
+    }
+}
 
 impl ArgumentsError {
     pub fn over_limit(

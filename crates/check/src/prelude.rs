@@ -6,6 +6,7 @@ pub use mcprove_client::session::{
     CallError, ConnectError, Reply, Request, Session, SessionOptions, Violation, ViolationKind,
 };
 pub use mcprove_client::transport::{Detail, Failure};
+pub use mcprove_load::run::FailOn;
 pub use mcprove_settings::reader::meant;
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_trace::prelude::*;

@@ -95,12 +95,29 @@ fn verdict(report: &ProbeReport) -> Verdict {
         HealthOutcome::Inconclusive => (Tone::Unclear, "INCONCLUSIVE"),
         HealthOutcome::Interrupted => (Tone::Unclear, "INTERRUPTED"),
     };
+    let mut why = Line::plain(called(report));
+    let mut violations = report.violations.iter().filter(|it| !it.is_warning);
+    if let Some(first) = violations.next() {
+        why = why.and("; ").and(Line::of(&first.message));
+        if let more @ 1.. = violations.count() {
+            why = why.and(format!(" (and {more} more)"));
+        }
+    }
+    let warnings = report.warning_count();
+    if report.fail_on == FailOn::Warning && warnings > 0 {
+        let warnings = counted(mcprove_settings::number::count(warnings), "warning");
+        why = why.and(format!("; {warnings}"));
+    }
+    Verdict::new(tone, word, why)
+}
+
+/// What was called, and how it went.
+fn called(report: &ProbeReport) -> String {
     let others = report.others().count();
     if others > 0 {
         let answered = report.others().filter(|it| it.outcome == ToolOutcome::Ok);
         let ok = answered.count();
-        let why = format!("{ok} of {others} prompts and resources answered");
-        return Verdict::new(tone, word, why);
+        return format!("{ok} of {others} prompts and resources answered");
     }
     let Coverage {
         registered,
@@ -124,15 +141,7 @@ fn verdict(report: &ProbeReport) -> Verdict {
     })
     .collect::<Vec<String>>()
     .join(", ");
-    let mut why = Line::plain(format!("{exercised} of {registered} tools called: {parts}"));
-    let mut violations = report.violations.iter().filter(|it| !it.is_warning);
-    if let Some(first) = violations.next() {
-        why = why.and("; ").and(Line::of(&first.message));
-        if let more @ 1.. = violations.count() {
-            why = why.and(format!(" (and {more} more)"));
-        }
-    }
-    Verdict::new(tone, word, why)
+    format!("{exercised} of {registered} tools called: {parts}")
 }
 
 /// What to do next: one line for each kind of trouble.

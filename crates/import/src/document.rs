@@ -174,7 +174,7 @@ impl<'a> Document<'a> {
             line: Some(line),
             column: Some(column),
             path: key,
-            hint,
+            hint: hint.into(),
         };
         path.iter().fold(error, |error, path| error.within(path))
     }

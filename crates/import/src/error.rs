@@ -22,7 +22,7 @@ pub struct ImportError {
     /// The path to what is wrong: `runs[1].tool_calls[0]`; from the line on, in a file of lines.
     pub path: Option<String>,
     /// What to try.
-    pub hint: String,
+    pub hint: Message,
 }
 
 impl fmt::Display for ImportError {
@@ -44,13 +44,13 @@ impl std::error::Error for ImportError {}
 
 impl UserError for ImportError {
     fn hint(&self) -> Message {
-        self.hint.clone().into()
+        self.hint.clone()
     }
 }
 
 impl ImportError {
     /// An error about the shape of a value; the callers add where it stands.
-    pub fn shape(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn shape(message: impl Into<String>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -63,7 +63,7 @@ impl ImportError {
 pub type Result<T = (), E = ImportError> = std::result::Result<T, E>;
 
 /// An error about the shape of a value.
-pub fn refuse<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T> {
+pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
     Err(ImportError::shape(message, hint))
 }
 

@@ -643,7 +643,7 @@ pub mod lab {
             ArgumentError, ArgumentFilter, AuditError, AuditList, AuditOptions, AuditReader,
             AuditResult, AuditRow, AuditStore, CATEGORIES, Caller, CallerAnswer, CallerFailure,
             Caps, Cell, Column, Difference, ExportFormat, Filter, LossReason, Order, Replay,
-            ReplayError, RowComparison, Rows, TimeError, format_time, parse_time,
+            ReplayError, RowComparison, Rows, format_time, parse_time,
         };
     }
 }

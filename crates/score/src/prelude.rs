@@ -54,4 +54,4 @@ pub use crate::gate::{
 pub use crate::percentile;
 pub use crate::race::common_chars;
 pub use crate::regression::{SAMPLES_MIN, Trend};
-pub use crate::verdict::{Outcome, Severity, Verdict};
+pub use crate::verdict::{FailOn, Outcome, Severity, Verdict};

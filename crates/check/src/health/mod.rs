@@ -37,6 +37,8 @@ pub struct ProbeOptions {
     pub session: SessionOptions,
     /// What is called beside the tools that only read or compute.
     pub allowance: Allowance,
+    /// Whether warnings make it fail, too.
+    pub fail_on: FailOn,
 }
 
 /// Why a probe could not be done.
@@ -226,6 +228,7 @@ impl<'a> Prober<'a> {
             transport: session.transport().to_owned(),
             startup_ms: (facts.startup.as_secs_f64() * 1e6).round() / 1e3,
             warnings: session.warnings().to_vec(),
+            fail_on: options.fail_on,
             ..ProbeReport::default()
         };
         Ok(Self {
@@ -283,7 +286,10 @@ impl<'a> Prober<'a> {
         };
         let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
             Ok(arguments) => arguments,
-            Err(error) => return skipped(format!("no arguments fit its schema: {error}")),
+            Err(error) => {
+                let hint = error.hint().rendered();
+                return skipped(format!("no arguments fit its schema: {error}; {hint}"));
+            }
         };
         let Some(session) = &self.session else {
             return skipped(UNREACHED.to_owned());

@@ -37,6 +37,9 @@ pub struct ProbeReport {
     /// The last lines of the server's stderr, where a tool hung or broke something.
     #[sparse]
     pub stderr: Vec<String>,
+    /// Which findings make the probe fail; left out where only critical ones do.
+    #[serde(default, skip_serializing_if = "FailOn::is_default")]
+    pub fail_on: FailOn,
     /// Whether the probe was interrupted before its end.
     pub partial: bool,
     /// What the probe comes to.
@@ -158,13 +161,22 @@ impl ProbeReport {
         let has_succeeded = called.any(|health| health.outcome == ToolOutcome::Ok);
         if self.partial {
             HealthOutcome::Interrupted
-        } else if has_failed || self.violations.iter().any(|found| !found.is_warning) {
+        } else if has_failed
+            || self.violations.iter().any(|found| !found.is_warning)
+            || self.fail_on == FailOn::Warning && self.warning_count() > 0
+        {
             HealthOutcome::Failed
         } else if has_succeeded {
             HealthOutcome::Passed
         } else {
             HealthOutcome::Inconclusive
         }
+    }
+
+    /// How much is odd, but no failure by itself.
+    pub fn warning_count(&self) -> usize {
+        let harmless = self.violations.iter().filter(|found| found.is_warning);
+        self.warnings.len() + harmless.count()
     }
 
     /// Whether a call succeeded, no tool hung and the protocol was kept.

@@ -79,7 +79,7 @@ fn parse<'a, Read: Deserialize<'a>>(
             let path = error.path.as_deref();
             if path.is_some_and(|path| path.ends_with("].kind")) {
                 let kinds = fault_names().collect::<Vec<_>>().join(", ");
-                error.hint = format!("kinds of faults are {kinds}");
+                error.hint = format!("kinds of faults are {kinds}").into();
             }
             error
         }),

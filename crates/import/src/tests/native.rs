@@ -215,7 +215,7 @@ fn what_no_value_has_is_refused() {
         let error = import(&text).unwrap_err();
         assert_eq!(error.path.as_deref(), Some("tool_calls[1].args"), "{args}");
         assert_eq!(error.message, message, "{args}");
-        assert!(!error.hint.contains("JSON"), "{}", error.hint);
+        assert!(!error.hint.rendered().contains("JSON"), "{:?}", error.hint);
         let result = format!(r#"{{"call_index": 0, "result": [{args}]}}"#);
         let text = format!(r#"{{"tool_calls": [{{"name": "a"}}], "tool_results": [{result}]}}"#);
         let error = import(&text).unwrap_err();
@@ -223,7 +223,11 @@ fn what_no_value_has_is_refused() {
     }
     let error = import(r#"{"tool_calls": [{"name": "\ud800"}]}"#).unwrap_err();
     assert_eq!(error.path.as_deref(), Some("tool_calls[0].name"));
-    assert!(error.hint.contains("\\ufffd"), "{}", error.hint);
+    assert!(
+        error.hint.rendered().contains("\\ufffd"),
+        "{:?}",
+        error.hint
+    );
     for args in ["1e300", "1E-999", r#""\ud83d\ude00""#, "\"2e9999\""] {
         let text = format!(r#"{{"tool_calls": [{{"name": "a", "args": {args}}}]}}"#);
         assert!(import(&text).is_ok(), "{args}");

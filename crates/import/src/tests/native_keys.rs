@@ -89,7 +89,11 @@ fn slips_in_keys_are_refused() {
         assert_eq!(error.path.as_deref(), Some(path), "{trace}");
         assert_eq!(error.message, meant, "{trace}");
         assert!(error.line.is_some() && error.column.is_some());
-        assert!(error.hint.starts_with("the keys of "), "{}", error.hint);
+        assert!(
+            error.hint.rendered().starts_with("the keys of "),
+            "{:?}",
+            error.hint
+        );
     }
 }
 
@@ -199,6 +203,10 @@ fn a_slip_has_its_own_place_and_a_fault_its_kinds() {
     let fault =
         json!({"tool_calls": [{"name": "a"}], "faults": [{"call_index": 0, "kind": "hnag"}]});
     let error = import(&fault.to_string()).unwrap_err();
-    assert!(error.hint.contains("hang, wedged"), "{}", error.hint);
+    assert!(
+        error.hint.rendered().contains("hang, wedged"),
+        "{:?}",
+        error.hint
+    );
     assert!(error.line.is_some() && error.column.is_some());
 }

@@ -1,16 +1,10 @@
 //! Points in time, as texts that sort as the times do: UTC, to the microsecond.
 
 use chrono::DateTime;
+use mcprove_settings::message::{Diagnostic, DiagnosticResult};
 use mcprove_settings::quantity::parse_duration;
 
 use crate::prelude::*;
-
-/// A text that is no point in time.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not a time: write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago (ms, s, m, h or d)"
-)]
-pub struct TimeError(String);
 
 /// Later than any time that can be written with a year of four digits.
 const END_SECONDS: u64 = 253_402_300_800;
@@ -34,8 +28,12 @@ pub fn format_time(time: SystemTime) -> String {
 /// let earlier = parse_time("10m", noon).unwrap();
 /// assert_eq!(noon.duration_since(earlier).unwrap(), Duration::from_secs(600));
 /// ```
-pub fn parse_time(text: &str, now: SystemTime) -> Result<SystemTime, TimeError> {
-    let error = || TimeError(text.to_owned());
+pub fn parse_time(text: &str, now: SystemTime) -> DiagnosticResult<SystemTime> {
+    let error = || {
+        let message = format!("{text:?} is not a time");
+        let hint = "write 2026-01-31T12:00:00Z, 2026-01-31 for its first moment in UTC, or 10m for ten minutes ago (ms, s, m, h or d)";
+        Diagnostic::new(message, hint)
+    };
     if let Some(age) = parse_age(text) {
         return now.checked_sub(age).ok_or_else(error);
     }

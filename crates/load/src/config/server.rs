@@ -145,14 +145,25 @@ pub fn read_alone(document: &Document) -> Result<(Server, SessionSettings), Conf
     let mut reader = Reader::new(document);
     let node = |name: &str| document.root.get(name).map(|field| &field.value);
     let server = node("server").and_then(|node| read(&mut reader, node));
-    let mut session = SessionSettings::default();
-    if let Some(node) = node("session") {
-        read_section(&mut session, &mut reader, node, "session");
-    }
     reader.finish()?;
+    let mut session: SessionSettings = read_table(document, "session")?;
     let (server, has_transport) = server.unwrap_or_else(|| (Server::http(""), false));
     session.has_transport = has_transport;
     Ok((server, session))
+}
+
+/// One table of such a document.
+pub fn read_table<T: Settings + Default>(
+    document: &Document,
+    name: &'static str,
+) -> Result<T, ConfigErrors> {
+    let mut reader = Reader::new(document);
+    let mut settings = T::default();
+    if let Some(field) = document.root.get(name) {
+        read_section(&mut settings, &mut reader, &field.value, name);
+    }
+    reader.finish()?;
+    Ok(settings)
 }
 
 fn read_command(

@@ -15,6 +15,13 @@ pub fn comparison_document(report: &ComparisonReport) -> Document {
     document
         .subject
         .extend(run.and_then(|run| run.scenario.clone()));
+    let warnings = report.failing_warnings();
+    if warnings > 0 && report.change() != Change::Regressed {
+        let was = document.verdict.map_or("", |verdict| verdict.word);
+        let warnings = counted(mcprove_settings::number::count(warnings), "warning");
+        let why = format!("{warnings}; {}", was.to_lowercase());
+        document.verdict = Some(Verdict::new(Tone::Bad, "FAIL", why));
+    }
     let failed = report.failed_runs.iter().map(failed_run);
     let warnings = report.warnings.iter().map(Line::plain).chain(failed);
     document.push(Section::new("Warnings").list(warnings));

@@ -5,37 +5,7 @@ use mcprove_trace::hang::MAX_WAIT;
 use crate::prelude::*;
 use mcprove_score::threshold::Limits;
 
-/// Which findings make a run fail.
-#[choice(Copy, Default, Eq)]
-pub enum FailOn {
-    /// Critical ones.
-    #[default]
-    Critical,
-    /// Warnings too.
-    Warning,
-}
-
-impl FailOn {
-    /// Whether this makes a run fail.
-    pub fn is_failure(self, verdict: &Verdict) -> bool {
-        let is_warning =
-            verdict.outcome == Outcome::Finding && verdict.severity == Severity::Warning;
-        verdict.is_failure() || self == Self::Warning && is_warning
-    }
-}
-
-impl SettingType for FailOn {
-    const KIND: Kind = Kind::OneOf(&["critical", "warning"]);
-
-    fn from_data(data: Data) -> Option<Self> {
-        serde_json::from_value(Node::new(data).to_json().ok()?).ok()
-    }
-
-    fn write(&self) -> Option<Data> {
-        let name = serde_json::to_value(self).ok()?;
-        Some(Data::Text(name.as_str()?.to_owned()))
-    }
-}
+pub use mcprove_score::verdict::FailOn;
 
 /// Limits with those that a run and a tool have in common.
 macro_rules! thresholds {

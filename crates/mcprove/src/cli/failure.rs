@@ -1,5 +1,7 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
 use crate::prelude::*;
 
 /// The longest message that is shown whole.
@@ -63,6 +65,42 @@ impl Failure {
         Self::plain("interrupted").with_code(ExitCode::Interrupted)
     }
 
+    /// What is wrong with the arguments; none if help was asked for.
+    pub fn of_arguments(error: &clap::Error) -> Option<Self> {
+        if !error.use_stderr() || is_help(error) {
+            return None;
+        }
+        let text = error.to_string();
+        let text = text.strip_prefix("error: ").unwrap_or(&text);
+        // What follows are tips and usage, which the hint stands for.
+        let lines = text.lines().map(str::trim);
+        let lines = lines.take_while(|line| !line.is_empty() && !line.starts_with('['));
+        let message = lines.collect::<Vec<_>>().join(" ");
+        let listed = |kind| match error.get(kind) {
+            Some(ContextValue::String(one)) => vec![one.as_str()],
+            Some(ContextValue::Strings(all)) => all.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let own = std::error::Error::source(error).and_then(|it| it.downcast_ref::<Diagnostic>());
+        if let Some(own) = own {
+            return Some(Self::new(message, own.hint.clone()));
+        }
+        let near = [
+            ContextKind::SuggestedArg,
+            ContextKind::SuggestedSubcommand,
+            ContextKind::SuggestedValue,
+        ];
+        let near = near.into_iter().flat_map(listed).next();
+        let near = near.map(|near| format!("did you mean {near:?}?"));
+        let known = listed(ContextKind::ValidValue);
+        let known = (!known.is_empty()).then(|| format!("known: {}", known.join(", ")));
+        let mut hints: Vec<String> = near.into_iter().chain(known).collect();
+        if hints.is_empty() {
+            hints.push(format!("`{} --help` lists what it takes", command_named()));
+        }
+        Some(Self::new(message, hints.join(" ")))
+    }
+
     /// The same with another hint.
     pub fn with_hint(mut self, hint: String) -> Self {
         self.hint = hint;
@@ -107,6 +145,25 @@ impl Failure {
         terminal::print_error(&text);
         self.code
     }
+}
+
+/// Whether what is printed is the help of a command that was given nothing.
+fn is_help(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+/// The command that was given, as far as it is known.
+fn command_named() -> String {
+    let mut command = crate::arguments::command();
+    let mut path = command.get_name().to_owned();
+    for word in std::env::args_os().skip(1) {
+        let Some(sub) = command.find_subcommand(&word).cloned() else {
+            break;
+        };
+        path = format!("{path} {}", sub.get_name());
+        command = sub;
+    }
+    path
 }
 
 impl<E: UserError> From<E> for Failure {

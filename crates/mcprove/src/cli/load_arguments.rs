@@ -6,9 +6,9 @@
 
 use clap::{Arg, Command, Error, FromArgMatches};
 use mcprove_load::config::sections::{SECTIONS, TOOL_CALL, defaults, owners, scenario_settings};
-use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits};
+use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits, read_table};
 use mcprove_load::drive::scenario::{Entry, find};
-use mcprove_load::run::Thresholds;
+use mcprove_load::run::{FailOn, Thresholds};
 use mcprove_settings::kind::Kind;
 use mcprove_settings::setting::Fallback;
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
@@ -260,6 +260,16 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
         if let Some(flag) = flags.find(|it| it.setting.name == name && !self.has(name)) {
             self.0.push((flag.setting, Data::Text(text.to_owned())));
         }
+    }
+}
+
+impl SettingFlags<FAIL> {
+    /// Which findings make a command fail that has no config.
+    pub fn resolve(&self) -> Result<FailOn> {
+        let mut document = Document::empty(COMMAND_LINE);
+        self.overlay(&mut document);
+        let thresholds: Thresholds = read_table(&document, TABLES[FAIL].0)?;
+        Ok(thresholds.fail_on)
     }
 }
 

@@ -58,6 +58,9 @@ fn main() -> std::process::ExitCode {
 
 /// Prints what is wrong with the arguments, or the help that was asked for, which must arrive whole.
 fn leave(error: &clap::Error) -> ! {
+    if let Some(failure) = Failure::of_arguments(error) {
+        std::process::exit(failure.report().number().into());
+    }
     let printed = error.print().and_then(|()| std::io::stdout().flush());
     let code = match printed {
         Err(lost) if lost.kind() != std::io::ErrorKind::BrokenPipe => {

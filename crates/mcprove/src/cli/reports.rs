@@ -40,7 +40,7 @@ pub struct ReportTarget {
 }
 
 impl FromStr for ReportTarget {
-    type Err = String;
+    type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, file) = text
@@ -53,13 +53,12 @@ impl FromStr for ReportTarget {
                 .collect();
             let meant = did_you_mean(names.iter().map(String::as_str), name);
             let known = format!("known: {}", names.join(", "));
-            let hint = [meant, known].join(" ");
-            return Err(format!("unknown format {name:?}; {}", hint.trim_start()));
+            let hint = [meant, known].join(" ").trim_start().to_owned();
+            return Err(Diagnostic::new(format!("unknown format {name:?}"), hint));
         };
         if file == Some("") {
-            return Err(format!(
-                "the name of the file is missing; write {name}=FILE, or {name} for standard output"
-            ));
+            let hint = format!("write {name}=FILE, or {name} for standard output");
+            return Err(Diagnostic::new("the name of the file is missing", hint));
         }
         let file = file.filter(|file| *file != STDOUT).map(PathBuf::from);
         Ok(Self { format, file })

@@ -79,13 +79,14 @@ impl ListenArguments {
 }
 
 /// An address, `localhost:8080`, or a port alone (`8080`, `:8080`), which is one of this machine.
-pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
+pub fn parse_address(text: &str) -> DiagnosticResult<SocketAddr> {
     let port = text.strip_prefix("localhost:").unwrap_or(text);
     let port = port.strip_prefix(':').unwrap_or(port);
     let local = |_| Ok(SocketAddr::from(([127, 0, 0, 1], port.parse()?)));
-    text.parse()
-        .or_else(local)
-        .map_err(|_: ParseIntError| "write 127.0.0.1:8080, or port 0 for any free one".to_owned())
+    text.parse().or_else(local).map_err(|_: ParseIntError| {
+        let hint = "write 127.0.0.1:8080, or port 0 for any free one";
+        Diagnostic::new("it is not an address", hint)
+    })
 }
 
 /// Says where it listens, and when this process runs out of something; it goes on, and what needs that waits.

@@ -40,6 +40,7 @@ fn server(name: &str, reach: Reach) -> ServerPlan {
         session: SessionSettings::default(),
         parallel: 8,
         is_fresh: false,
+        min_coverage: None,
     }
 }
 

@@ -82,6 +82,9 @@ pub struct CompareLimits {
     /// Whether runs with different loads may be compared.
     #[serde(default)]
     pub unlike: bool,
+    /// Whether warnings make a comparison fail, too; left out where they do not.
+    #[serde(default, skip_serializing_if = "FailOn::is_default")]
+    pub fail_on: FailOn,
 }
 
 /// How the current runs relate to the baseline.

@@ -138,6 +138,7 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
         session: session.clone(),
         parallel: given.parallel,
         is_fresh: given.fresh,
+        min_coverage: given.min_coverage,
         reach: read_reach(reader, &section, given, &field.name, folder)?,
     })
 }

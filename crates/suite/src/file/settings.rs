@@ -209,6 +209,9 @@ pub struct ServerSettings {
     /// Gives every test a server of its own, just started.
     #[setting(default = false)]
     pub fresh: bool,
+    /// Fail when the tool tests and loads call a smaller share of its tools that may be called; 0.8 is 80 %.
+    #[setting(kind = SHARE, otherwise = "none")]
+    pub min_coverage: Option<f64>,
     #[setting(flatten)]
     pub limits: TimeLimits,
     #[setting(flatten)]

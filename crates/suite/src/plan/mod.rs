@@ -52,6 +52,8 @@ pub struct ServerPlan {
     pub parallel: u32,
     /// Whether each test gets a server of its own, just started.
     pub is_fresh: bool,
+    /// The share of its tools that may be called that tests must call.
+    pub min_coverage: Option<f64>,
 }
 
 /// How a server of a suite is reached.

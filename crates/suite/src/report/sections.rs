@@ -39,6 +39,7 @@ pub fn suite_document(report: &SuiteReport) -> Document {
             wrong(report),
             skipped(report),
             notes(report),
+            coverage(report),
             tests(report),
         ],
         more_in: json_has_all(),
@@ -152,6 +153,16 @@ fn notes(report: &SuiteReport) -> Section {
         .take(BAD_MAX)
         .map(|(test, note)| Line::plain(name(test)).and(": ").and(Line::of(note)));
     Section::new("Notes").list(lines)
+}
+
+/// The tools that no test called.
+fn coverage(report: &SuiteReport) -> Section {
+    let missing = report
+        .coverage
+        .iter()
+        .filter(|it| !it.tools.missing.is_empty());
+    let lines = missing.map(|it| Line::code(&it.server).and(": ").and(it.tools.line()));
+    Section::new("Tools called").list(lines)
 }
 
 fn tests(report: &SuiteReport) -> Section {

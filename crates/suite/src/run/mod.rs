@@ -5,6 +5,7 @@
 //! are shared by the tests. [`FailedTests`] are those that did not pass last time.
 
 mod agent;
+mod coverage;
 mod last_failed;
 pub(crate) mod listing;
 mod load;
@@ -24,6 +25,7 @@ use mcprove_load::run::Progress;
 use self::servers::Servers;
 use crate::prelude::*;
 
+pub use coverage::ServerCoverage;
 pub use last_failed::{FailedTests, LAST_FAILED_FILE};
 pub use listing::{ListedTest, SuiteList, TestOf, collect_tests};
 pub use mcprove_trace::panic_guard::is_contained;
@@ -32,7 +34,7 @@ pub use report::{
     TestReport,
 };
 pub use runner::{RunRules, run_suites};
-pub use selection::{Chosen, Filter, Selection, SelectionError, Shard, TagRule};
+pub use selection::{Chosen, Filter, Selection, Shard, TagRule};
 
 /// How suites are run.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use mcprove_score::gate::RunTargets;
 
+use super::ServerCoverage;
 use crate::prelude::*;
 
 /// The name of the format.
@@ -18,6 +19,9 @@ pub struct SuiteReport {
     pub passed: bool,
     /// The tests, in the order of the files.
     pub tests: Vec<TestReport>,
+    /// Which tools of the servers were called.
+    #[sparse]
+    pub coverage: Vec<ServerCoverage>,
     /// Whether the run was broken off, so that tests are missing.
     #[sparse]
     pub partial: bool,
@@ -65,6 +69,8 @@ pub enum TestKind {
     Agent,
     /// A load.
     Load,
+    /// Whether enough tools of a server were called.
+    Check,
 }
 
 /// The outcome of a test.
@@ -154,6 +160,7 @@ impl SuiteReport {
             schema: SUITE_REPORT_FORMAT.to_owned(),
             passed: !partial && tests.iter().all(is_good),
             tests,
+            coverage: Vec::new(),
             partial,
             problems: Vec::new(),
         }
@@ -201,6 +208,7 @@ impl TestKind {
             Self::Tool => "tool",
             Self::Agent => "agent",
             Self::Load => "load",
+            Self::Check => "check",
         }
     }
 }

@@ -71,5 +71,6 @@ pub(crate) fn mock_server(name: &str) -> ServerPlan {
         session: SessionSettings::default(),
         parallel: 8,
         is_fresh: false,
+        min_coverage: None,
     }
 }

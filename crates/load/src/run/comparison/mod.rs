@@ -242,6 +242,14 @@ impl ComparisonReport {
         self.comparison.change
     }
 
+    /// How many warnings it has, where these make it fail.
+    pub fn failing_warnings(&self) -> usize {
+        match self.limits.fail_on {
+            FailOn::Critical => 0,
+            FailOn::Warning => self.warnings.len() + self.failed_runs.len(),
+        }
+    }
+
     /// What has a limit of its own and could not be judged, by name.
     pub fn inconclusive_gates(&self) -> Vec<&'static str> {
         let mut metrics = self.comparison.metrics.iter();

@@ -3,6 +3,7 @@
 use mcprove_check::health::{HealthOutcome, Progress};
 use mcprove_trace::stream::TraceFile;
 
+use crate::load_arguments::FailArguments;
 use crate::prelude::*;
 
 /// Arguments of `mcprove probe`.
@@ -15,6 +16,9 @@ pub struct Arguments {
     /// Print the report as JSON (format probe.v1)
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    fail: FailArguments,
 
     #[command(flatten)]
     report: ReportArguments,
@@ -37,6 +41,7 @@ pub async fn run(arguments: &Arguments) -> Result {
             writes: arguments.allow_writes,
             names: Vec::new(),
         },
+        fail_on: arguments.fail.resolve()?,
     };
     let redactor = options.session.redactor.clone().unwrap_or_default();
     let trace = trace_file(arguments, &redactor)?;

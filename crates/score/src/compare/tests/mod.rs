@@ -461,7 +461,7 @@ proptest! {
         error_rate_increase in maybe_floats(),
         new_deadlocks in any::<u64>(),
     ) {
-        let comparison = compare(&baseline, &current, &CompareLimits { p99_ratio, error_rate_increase, new_deadlocks, unlike: false });
+        let comparison = compare(&baseline, &current, &CompareLimits { p99_ratio, error_rate_increase, new_deadlocks, ..CompareLimits::default() });
         for metric in &comparison.metrics {
             for value in [metric.baseline_median, metric.current_median, metric.ratio, metric.ratio_low, metric.ratio_high, metric.p_value, metric.adjusted_p] {
                 prop_assert!(value.is_none_or(f64::is_finite), "{metric:?}");

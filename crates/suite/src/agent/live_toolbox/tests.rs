@@ -17,6 +17,7 @@ fn plan(name: &str, reach: Reach) -> ServerPlan {
         session: SessionSettings::default(),
         parallel: 8,
         is_fresh: false,
+        min_coverage: None,
     }
 }
 

@@ -63,6 +63,7 @@ async fn execute(
     match ended {
         Ok(found) => {
             judge(report, &found);
+            context.servers.note_load(&test.server, &found);
             let path = directory.map(|directory| directory.path().display().to_string());
             report.details = path.map(|path| path.replace('\\', "/"));
         }

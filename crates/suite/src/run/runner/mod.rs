@@ -1,6 +1,7 @@
 //! Running the chosen tests: as many at once as may be, each by itself, in the order of the files in the
 //! report whatever ended first.
 
+use super::coverage::with_coverage;
 use super::schedule::{Needs, Schedule};
 use super::selection::Selection;
 use super::servers::Servers;
@@ -63,6 +64,7 @@ pub async fn run_suites(
     let shutdown = shutdown_timeout(plans);
     let execute = executor(&servers, options, listener, shutdown);
     let report = run_all(&chosen.tests, options, rules, listener, &execute).await;
+    let report = with_coverage(report, plans, &servers, &chosen.tests);
     join_all(servers.iter().map(|servers| servers.close(shutdown))).await;
     Ok(report)
 }

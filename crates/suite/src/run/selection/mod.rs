@@ -54,15 +54,13 @@ pub struct Shard {
     count: usize,
 }
 
-/// Why a choice cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct SelectionError(String);
-
 /// The text, where it says anything.
-fn given(text: &str) -> Result<&str, SelectionError> {
+fn given(text: &str) -> DiagnosticResult<&str> {
     if text.is_empty() {
-        return Err(SelectionError("it is empty".to_owned()));
+        return Err(Diagnostic::new(
+            "it is empty",
+            "give a part of a name, or a tag",
+        ));
     }
     Ok(text)
 }
@@ -77,7 +75,7 @@ pub struct Chosen<'a> {
 }
 
 impl FromStr for Filter {
-    type Err = SelectionError;
+    type Err = Diagnostic;
 
     /// A part of a name; or, between slashes, a pattern (regular expression).
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -91,7 +89,8 @@ impl FromStr for Filter {
             let reason = error.to_string();
             let last = reason.lines().last().unwrap_or_default().trim();
             let reason = last.strip_prefix("error: ").unwrap_or(last);
-            SelectionError(format!("{text:?} is not a pattern: {reason}"))
+            let message = format!("{text:?} is not a pattern: {reason}");
+            Diagnostic::new(message, "without the slashes it is a part of a name")
         })?;
         Ok(Self {
             text: text.to_owned(),
@@ -117,7 +116,7 @@ impl Filter {
 }
 
 impl FromStr for TagRule {
-    type Err = SelectionError;
+    type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let tag = text.strip_prefix('!');
@@ -129,7 +128,7 @@ impl FromStr for TagRule {
 }
 
 impl FromStr for Shard {
-    type Err = SelectionError;
+    type Err = Diagnostic;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| text.trim().parse::<usize>().ok();
@@ -138,8 +137,8 @@ impl FromStr for Shard {
             .filter(|(index, count)| (1..=*count).contains(index) && *count <= SHARDS_MAX)
             .map(|(index, count)| Self { index, count })
             .ok_or_else(|| {
-                let message = "a share is I/N with I from 1 to N, such as 2/3, not";
-                SelectionError(format!("{message} {text:?}"))
+                let hint = "write I/N with I from 1 to N, such as 2/3";
+                Diagnostic::new(format!("{text:?} is not a share"), hint)
             })
     }
 }

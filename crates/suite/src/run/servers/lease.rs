@@ -76,6 +76,11 @@ impl<'a> Lease<'a> {
         self.began_in_company || lock(&self.connected.company).ever > self.number
     }
 
+    /// A call of this tool succeeded.
+    pub fn succeeded(&self, tool: &str) {
+        lock(&self.pool.seen).succeeded(tool);
+    }
+
     /// The call of this test ended with the session, or hung: nobody shall get it any more.
     pub fn hurt(&self) {
         lock(&self.connected.company).hurt += 1;

@@ -7,9 +7,12 @@
 //! a session to itself. What hung, died or was broken is not given to anybody again.
 
 mod lease;
+use mcprove_load::run::Report;
+use mcprove_score::coverage::CoverageReport;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore, SemaphorePermit};
 
 use self::lease::{Company, Declined, Watching};
+use super::coverage::ToolsSeen;
 use crate::plan;
 use crate::prelude::*;
 
@@ -42,6 +45,8 @@ pub struct Pool {
     idle: Mutex<Vec<Arc<Connected>>>,
     /// What is known of how it answers `ping`.
     pub pulse: Arc<Pulse>,
+    /// Its tools, and which of them were called.
+    pub seen: Mutex<ToolsSeen>,
 }
 
 /// How starting the server went so far.
@@ -97,6 +102,18 @@ impl Servers {
         })
     }
 
+    /// Notes what a load called on the server of this name.
+    pub fn note_load(&self, server: &str, found: &Report) {
+        if let Some(pool) = self.pools.get(server) {
+            lock(&pool.seen).add_load(found);
+        }
+    }
+
+    /// Which tools of the server of this name were called; none if it did not list them.
+    pub fn coverage(&self, server: &str) -> Option<CoverageReport> {
+        lock(&self.pools.get(server)?.seen).coverage()
+    }
+
     /// Ends every server: in an orderly way, all at once. Once the run was asked to stop, they have until
     /// `shutdown` after that.
     pub async fn close(&self, shutdown: Duration) {
@@ -126,6 +143,7 @@ impl Pool {
             past: Mutex::default(),
             idle: Mutex::default(),
             pulse: Arc::default(),
+            seen: Mutex::default(),
         }
     }
 
@@ -201,6 +219,9 @@ impl Pool {
                     message,
                 )))
             });
+        if let Ok(tools) = &tools {
+            lock(&self.seen).list(tools);
+        }
         Ok(Arc::new(Connected {
             remarks: lease::remarks_of_opening(&session, &tools),
             session: Arc::new(session),

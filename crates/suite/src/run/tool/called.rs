@@ -97,6 +97,9 @@ impl Called {
                 is_sent: true,
             });
         }
+        if called.failure.is_none() && called.fault.is_none() {
+            lease.succeeded(&test.tool);
+        }
         called
     }
 

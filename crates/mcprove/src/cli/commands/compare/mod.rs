@@ -8,7 +8,7 @@ use mcprove_load::report::comparison_document;
 use mcprove_load::run::{SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits, RUNS_DEFAULT};
 
-use crate::load_arguments::{HangArguments, SUSTAINED};
+use crate::load_arguments::{FailArguments, HangArguments, SUSTAINED};
 use crate::prelude::*;
 
 /// How long each run lasts, unless told otherwise.
@@ -80,6 +80,9 @@ struct LimitArguments {
     /// Exit with 2 when any figure is inconclusive [default: when all are]
     #[arg(long)]
     require_conclusive: bool,
+
+    #[command(flatten)]
+    fail: FailArguments,
 }
 
 /// Runs the command.
@@ -96,20 +99,21 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
         return servers::run(arguments, matches, reports).await;
     }
     let (baseline, current) = directories(arguments)?;
-    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve())?;
+    let report = compare_recorded(&baseline, &current, &arguments.limits.resolve()?)?;
     let report = super::report::redacted(report)?;
     show(&report, None, reports);
     Ok(code(&report, arguments))
 }
 
 impl LimitArguments {
-    fn resolve(&self) -> CompareLimits {
-        CompareLimits {
+    fn resolve(&self) -> Result<CompareLimits> {
+        Ok(CompareLimits {
             p99_ratio: self.max_p99_ratio,
             error_rate_increase: self.max_error_rate_increase,
             new_deadlocks: self.max_new_deadlocks.unwrap_or_default(),
             unlike: self.unlike,
-        }
+            fail_on: self.fail.resolve()?,
+        })
     }
 }
 
@@ -200,7 +204,10 @@ fn show(report: &ComparisonReport, directory: Option<&PathBuf>, reports: &Report
 fn code(report: &ComparisonReport, arguments: &Arguments) -> ExitCode {
     let code = ExitCode::worst([
         (report.partial, ExitCode::Interrupted),
-        (report.change() == Change::Regressed, ExitCode::Finding),
+        (
+            report.change() == Change::Regressed || report.failing_warnings() > 0,
+            ExitCode::Finding,
+        ),
     ]);
     match undecided(report, arguments) {
         Some(why) if code < ExitCode::Finding => why.with_code(ExitCode::Inconclusive).report(),

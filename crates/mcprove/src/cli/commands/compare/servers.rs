@@ -32,7 +32,7 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports)
         template(&config, current, session, &live),
     )
     .with_runs(arguments.runs.map_or(RUNS_DEFAULT, usize::from))
-    .with_limits(arguments.limits.resolve())
+    .with_limits(arguments.limits.resolve()?)
     .with_output_dir(config.output.report_dir.clone())
     .with_trace(arguments.trace)
     .with_stop(stop.clone())

@@ -103,6 +103,7 @@ fn changed_tools_of_a_mock_are_told() {
             session: mcprove_load::config::SessionSettings::default(),
             parallel: 8,
             is_fresh: false,
+            min_coverage: None,
         };
         plan.servers.insert("api".to_owned(), server);
         plan.clone()
@@ -174,6 +175,7 @@ fn what_a_mock_answers_and_its_faults_are_compared() {
             session: mcprove_load::config::SessionSettings::default(),
             parallel: 8,
             is_fresh: false,
+            min_coverage: None,
         };
         plan.servers.insert("api".to_owned(), server);
         plan

@@ -100,6 +100,7 @@ pub fn mock(name: &str, faults: &[&str]) -> ServerPlan {
         session: SessionSettings::default(),
         parallel: 8,
         is_fresh: false,
+        min_coverage: None,
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn mock(name: &str) -> ServerPlan {
         session: SessionSettings::default(),
         parallel: 4,
         is_fresh: false,
+        min_coverage: None,
     }
 }
 

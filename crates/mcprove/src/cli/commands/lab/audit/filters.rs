@@ -92,6 +92,6 @@ impl FilterArguments {
     }
 }
 
-fn parse_moment(text: &str) -> Result<SystemTime, String> {
-    parse_time(text, SystemTime::now()).map_err(|error| error.to_string())
+fn parse_moment(text: &str) -> DiagnosticResult<SystemTime> {
+    parse_time(text, SystemTime::now())
 }
