@@ -287,8 +287,8 @@ impl<'a> Prober<'a> {
         let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
             Ok(arguments) => arguments,
             Err(error) => {
-                let hint = error.hint().rendered();
-                return skipped(format!("no arguments fit its schema: {error}; {hint}"));
+                let why = error.in_one_line();
+                return skipped(format!("no arguments fit its schema: {why}"));
             }
         };
         let Some(session) = &self.session else {
