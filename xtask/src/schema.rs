@@ -52,7 +52,7 @@ fn compare_or_write(workspace: &Workspace, options: &Options) -> Result<()> {
         }
         files.push((format!("schema/{name}{SUFFIX}"), printed));
     }
-    let words: String = words.iter().map(|word| format!("{word}\n")).collect();
+    let words: String = words.iter().flat_map(|word| [word, "\n"]).collect();
     files.push((WORDS.to_owned(), words.into_bytes()));
     let mut stale = Vec::new();
     for (name, text) in files {

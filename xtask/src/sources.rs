@@ -41,8 +41,8 @@ pub fn read(root: &Path) -> Result<BTreeMap<String, syn::File>> {
     let mut sources = BTreeMap::new();
     let mut dropped = BTreeSet::new();
     for path in workspace::files(root, "crates")? {
-        let is_source = path.ends_with(".rs") && !is_test(&path);
-        if !is_source || !root.join(&path).is_file() {
+        let is_source = Path::new(&path).extension().is_some_and(|it| it == "rs");
+        if !is_source || is_test(&path) {
             continue;
         }
         let text = std::fs::read_to_string(root.join(&path))

@@ -148,7 +148,9 @@ impl Searches {
         if let Ok(all) = expressions.parse2(tokens.clone()) {
             all.iter().for_each(|it| self.visit_expr(it));
         } else if let Ok(all) = syn::Block::parse_within.parse2(tokens.clone()) {
-            all.iter().for_each(|it| self.visit_stmt(it));
+            for statement in &all {
+                self.visit_stmt(statement);
+            }
         } else {
             self.visit_pieces(tokens);
         }
@@ -384,7 +386,7 @@ mod tests {
             r#"b.error.texts().0.contains("x");"#,
             r#"Message::rendered(&b).contains("x");"#,
             r#"str::contains(&b.rendered(), "x");"#,
-            r#"pattern.is_match(&b.rendered());"#,
+            r"pattern.is_match(&b.rendered());",
             "for line in b.rendered().lines() {}",
         ] {
             assert_search(body, true);
@@ -447,6 +449,6 @@ mod tests {
             assert_search(body, true);
         }
         assert_search(r#"json!({ "a": b.rendered() });"#, false);
-        assert_search(r#"html! { p { (b.rendered()) } };"#, false);
+        assert_search(r"html! { p { (b.rendered()) } };", false);
     }
 }
