@@ -31,7 +31,7 @@ const NAME_SHOWN_MAX: usize = 60;
 const UNREACHED: &str = "the server could not be reached again";
 
 /// What to call and how long to wait.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ProbeOptions {
     /// How the session behaves; its call timeout holds for every tool.
     pub session: SessionOptions,
