@@ -2,6 +2,7 @@
 //! they share is `workspace` (where things are) and `step` (running and reporting).
 
 mod aa;
+mod additions;
 mod bench;
 mod crates;
 mod docs;
@@ -11,6 +12,7 @@ mod install;
 mod rules;
 mod schema;
 mod small_build;
+mod sources;
 mod step;
 mod test;
 mod workspace;
@@ -40,6 +42,8 @@ enum Task {
     Schema(schema::Options),
     /// Check the links of the documents, and that no file names a machine
     Docs,
+    /// Build the changes that CONTRIBUTING.md shows whole, in a copy of the workspace
+    Additions,
     /// Check on public servers that no default command changes or kills anything
     Field(field::Options),
     /// Compare servers with themselves and with slower ones: no false alarm, no missed difference
@@ -75,6 +79,7 @@ fn run(arguments: Arguments) -> Result<ExitCode> {
         Task::Setup => install::run(&workspace)?,
         Task::Schema(options) => schema::run(&workspace, &options)?,
         Task::Docs => docs::run(&workspace)?,
+        Task::Additions => additions::run(&workspace)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::crates::Crates;
 use crate::step::{advise, announce, describe, run_step, succeeds};
 use crate::workspace::Workspace;
-use crate::{docs, install, schema, small_build};
+use crate::{additions, docs, install, schema, small_build};
 
 #[derive(Args)]
 pub struct Options {
@@ -50,6 +50,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     check_windows(workspace, in_ci)?;
     schema::run(workspace, &schema::Options::default())?;
     docs::run(workspace)?;
+    additions::run(workspace)?;
     let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
         run_step(
             "doctests",

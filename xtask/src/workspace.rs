@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use harness::Layout;
 
 /// This checkout.
@@ -40,8 +40,29 @@ impl Workspace {
     /// The path of a program of this workspace, as a profile other than `dev` builds it.
     pub fn built(&self, name: &str, profile: &str) -> PathBuf {
         let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-        let target = self.binaries.parent().unwrap_or(&self.root);
-        target.join(profile).join(file)
+        self.target().join(profile).join(file)
+    }
+
+    /// Where cargo builds.
+    pub fn target(&self) -> &Path {
+        self.binaries.parent().unwrap_or(&self.root)
+    }
+
+    /// The files that git has or would take.
+    pub fn listed(&self) -> Result<Vec<String>> {
+        let mut list = self.command("git");
+        list.args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]);
+        let output = list.output().context("cannot start git")?;
+        ensure!(output.status.success(), "not a git checkout");
+        let names = String::from_utf8(output.stdout)?;
+        let names = names.split('\0').filter(|name| !name.is_empty());
+        Ok(names.map(str::to_owned).collect())
     }
 
     /// Where the real servers are installed.
@@ -77,4 +98,27 @@ impl Workspace {
         command.args(arguments);
         command
     }
+}
+
+/// Every file in a folder of `root`, with `/` in its path, sorted.
+pub fn files(root: &Path, folder: &str) -> Result<Vec<String>> {
+    let mut open = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        let entries = std::fs::read_dir(root.join(&folder))
+            .with_context(|| format!("cannot read {folder}"))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = [folder.as_str(), &name].join("/");
+            let path = path.trim_start_matches('/').to_owned();
+            if entry.file_type()?.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
 }

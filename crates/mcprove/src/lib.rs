@@ -145,10 +145,8 @@ pub use mcprove_load::run::Thresholds;
 /// assert!(matches!(scenario.kind, ScenarioKind::SlowMix(_)));
 /// ```
 pub mod scenario {
-    pub use mcprove_load::drive::scenario::{
-        Churn, ColdStart, DeadlockProbe, EarlyCall, Fuzzer, InterruptedCall, Patterns, RaceCheck,
-        Ramp, Reconnect, SlowMix, Soak, Spike, Sustained,
-    };
+    #[doc(inline)]
+    pub use mcprove_load::drive::scenario::types::*;
     pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall};
     pub use mcprove_load::run::report::Detail;
     pub use mcprove_load::run::{RunFacts, recompute_with};

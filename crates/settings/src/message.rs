@@ -451,6 +451,14 @@ pub trait UserError: fmt::Display {
     fn hint(&self) -> Message {
         self.inner().map(UserError::hint).unwrap_or_default()
     }
+    /// The error and its hint as one text.
+    fn in_one_line(&self) -> String {
+        let hint = self.hint();
+        if hint.is_empty() {
+            return self.to_string();
+        }
+        format!("{self}; {}", hint.rendered())
+    }
     /// The exit code: 2, unless it is a finding about a server or an interrupt.
     fn exit_code(&self) -> u8 {
         self.inner().map_or(2, UserError::exit_code)

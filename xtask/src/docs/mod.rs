@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: links, paths and diffs of the documents are true, the table of crates is right, and no committed file
 //! names the machine or the registry it was written with.
 
-mod diffs;
+pub mod diffs;
 mod layers;
 mod links;
 mod markdown;

@@ -31,7 +31,7 @@ const NAME_SHOWN_MAX: usize = 60;
 const UNREACHED: &str = "the server could not be reached again";
 
 /// What to call and how long to wait.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ProbeOptions {
     /// How the session behaves; its call timeout holds for every tool.
     pub session: SessionOptions,
@@ -287,8 +287,8 @@ impl<'a> Prober<'a> {
         let arguments = match arguments::from_schema(&tool.input_schema, &choice) {
             Ok(arguments) => arguments,
             Err(error) => {
-                let hint = error.hint().rendered();
-                return skipped(format!("no arguments fit its schema: {error}; {hint}"));
+                let why = error.in_one_line();
+                return skipped(format!("no arguments fit its schema: {why}"));
             }
         };
         let Some(session) = &self.session else {

@@ -140,8 +140,7 @@ pub fn make_arguments(context: &SharedRun, tool: &Tool, token: &str) -> Result<V
         seed: 0,
         folder: Some(folder.to_owned()),
     };
-    arguments::from_schema(&tool.input_schema, &choice)
-        .map_err(|error| format!("{error}; {}", error.hint().rendered()))
+    arguments::from_schema(&tool.input_schema, &choice).map_err(|error| error.in_one_line())
 }
 
 /// The tool of that name.

@@ -1,4 +1,4 @@
-//! The scenarios: one file each, with its lines here: `mod`, `pub use`, and an entry in `scenarios!`.
+//! The scenarios: one file each, with two lines here: `mod`, and an entry in `scenarios!`.
 //!
 //! A scenario is either a load ([`ScenarioType::plan`]): a shape over time and something to call, carried out by the
 //! executor; or steps of its own ([`ScenarioType::drive`]). Either way it emits events; what they mean it says in
@@ -30,22 +30,14 @@ use self::prelude::*;
 use mcprove_settings::setting;
 use mcprove_settings::tree::Document;
 
-pub use churn::Churn;
-pub use cold_start::ColdStart;
 pub use custom::{CloneScenario, CustomScenario};
-pub use deadlock_probe::DeadlockProbe;
 pub(crate) use deadlock_probe::ProbeFact;
-pub use early_call::EarlyCall;
-pub use fuzzer::{Fuzzer, payload_names};
-pub use interrupted_call::InterruptedCall;
-pub use pattern::{Patterns, preset};
-pub use race_check::RaceCheck;
-pub use ramp::Ramp;
-pub use reconnect::Reconnect;
-pub use slow_mix::{FAST_ALONE, MIXED, SlowMix};
-pub use soak::{Soak, sample_interval};
-pub use spike::{BASELINE, RECOVERY, SPIKE, Spike};
-pub use sustained::Sustained;
+pub use fuzzer::payload_names;
+pub use pattern::preset;
+pub use slow_mix::{FAST_ALONE, MIXED};
+pub use soak::sample_interval;
+pub use spike::{BASELINE, RECOVERY, SPIKE};
+pub use types::*;
 
 /// What a scenario is written with.
 mod prelude {
@@ -73,10 +65,15 @@ pub struct Entry {
     pub(crate) initial: fn() -> ScenarioKind,
 }
 
-/// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, the constructor
-/// of [`Scenario`] with its defaults, and what it finds.
+/// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, the constructor of
+/// [`Scenario`] with its defaults, and what it finds.
 macro_rules! scenarios {
-    ($($variant:ident($type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
+    ($($variant:ident($module:ident::$type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
+        /// The settings of each scenario.
+        pub mod types {
+            $(pub use super::$module::$type;)*
+        }
+
         /// A scenario and its settings.
         #[data]
         #[serde(tag = "kind")]
@@ -149,20 +146,20 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    ColdStart(ColdStart) = "cold_start" as cold_start: "a fresh process each time, first and second call compared: lazy initialisation";
-    Sustained(Sustained) = "sustained" as sustained: "constant load for a fixed time: latency, throughput, errors, isolation of replies";
-    Spike(Spike) = "spike" as spike: "a steady load with a burst in it: overflowing queues, recovery afterwards";
-    Ramp(Ramp) = "ramp" as ramp: "more and more calls in flight: the breaking point";
-    Soak(Soak) = "soak" | "leak" as soak: "a long steady load: memory leaks, latency that creeps up";
-    Pattern(Patterns) = "pattern": "sequences of calls with pauses, as agents make them: realistic mixed loads";
-    DeadlockProbe(DeadlockProbe) = "deadlock_probe" as deadlock_probe: "many first calls at the same instant on a fresh server: deadlocks";
-    RaceCheck(RaceCheck) = "race_check" as race_check: "the same call alone and many times concurrently: do the answers differ?";
-    Fuzzer(Fuzzer) = "fuzzer" as fuzzer: "malformed messages, one by one: crashes, hangs, requests left without an answer";
-    SlowMix(SlowMix) = "slow_mix" as slow_mix: "a slow tool among a fast one: does the slow one hold up the fast one?";
-    Reconnect(Reconnect) = "reconnect" as reconnect: "connections dropped in the middle of calls: leftover state and processes";
-    Churn(Churn) = "churn" as churn: "sessions opened and abandoned: sessions that are never released, processes that remain";
-    EarlyCall(EarlyCall) = "early_call" as early_call: "calls before the tool list is complete and before initialization is: hangs, crashes";
-    InterruptedCall(InterruptedCall) = "interrupted_call" as interrupted_call: "calls cancelled in progress, notifications in mid-call: does the server survive it?";
+    ColdStart(cold_start::ColdStart) = "cold_start" as cold_start: "a fresh process each time, first and second call compared: lazy initialisation";
+    Sustained(sustained::Sustained) = "sustained" as sustained: "constant load for a fixed time: latency, throughput, errors, isolation of replies";
+    Spike(spike::Spike) = "spike" as spike: "a steady load with a burst in it: overflowing queues, recovery afterwards";
+    Ramp(ramp::Ramp) = "ramp" as ramp: "more and more calls in flight: the breaking point";
+    Soak(soak::Soak) = "soak" | "leak" as soak: "a long steady load: memory leaks, latency that creeps up";
+    Pattern(pattern::Patterns) = "pattern": "sequences of calls with pauses, as agents make them: realistic mixed loads";
+    DeadlockProbe(deadlock_probe::DeadlockProbe) = "deadlock_probe" as deadlock_probe: "many first calls at the same instant on a fresh server: deadlocks";
+    RaceCheck(race_check::RaceCheck) = "race_check" as race_check: "the same call alone and many times concurrently: do the answers differ?";
+    Fuzzer(fuzzer::Fuzzer) = "fuzzer" as fuzzer: "malformed messages, one by one: crashes, hangs, requests left without an answer";
+    SlowMix(slow_mix::SlowMix) = "slow_mix" as slow_mix: "a slow tool among a fast one: does the slow one hold up the fast one?";
+    Reconnect(reconnect::Reconnect) = "reconnect" as reconnect: "connections dropped in the middle of calls: leftover state and processes";
+    Churn(churn::Churn) = "churn" as churn: "sessions opened and abandoned: sessions that are never released, processes that remain";
+    EarlyCall(early_call::EarlyCall) = "early_call" as early_call: "calls before the tool list is complete and before initialization is: hangs, crashes";
+    InterruptedCall(interrupted_call::InterruptedCall) = "interrupted_call" as interrupted_call: "calls cancelled in progress, notifications in mid-call: does the server survive it?";
 }
 
 impl From<CustomScenario> for ScenarioKind {

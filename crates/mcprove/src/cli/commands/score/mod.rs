@@ -162,7 +162,7 @@ fn parse_half_width(text: &str) -> Result<f64, String> {
         .map_err(|_| "must be a number between 0 and 1, such as 0.05 for 5 %".to_owned())?;
     match recommend_runs(half_width, CONFIDENCE) {
         Ok(_) => Ok(half_width),
-        Err(error) => Err(format!("{error}; {}", error.hint().rendered())),
+        Err(error) => Err(error.in_one_line()),
     }
 }
 
