@@ -8,6 +8,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "starts";
+
 /// The share of planned starts that may fail without a limit.
 pub const FAILED_SHARE_MAX: f64 = 0.05;
 /// A start without an answer for so many times as long as the slowest that worked is not slow.
@@ -194,7 +196,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
             Severity::Warning
         };
         Verdict::finding(
-            "starts",
+            ID,
             severity,
             failed_sentence(report),
             sentence!(
@@ -206,7 +208,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
     } else if report.opened_late > 0 {
         let (late, why) = (whole(report.opened_late), reasons(report));
         Verdict::warning(
-            "starts",
+            ID,
             format!("{late} of {all} opened only at a further try ({why})."),
             sentence!(
                 "look at what the server does when several sessions open at once, or raise {}",
@@ -216,7 +218,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
     } else if report.not_begun > 0 {
         let made = whole(made);
         Verdict::inconclusive(
-            "starts",
+            ID,
             format!(
                 "{made} of {all} were made before the run was interrupted; none of them failed."
             ),
@@ -229,7 +231,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
                 format!("{} of {all} reached the list of tools.", whole(made))
             }
         };
-        Verdict::pass("starts", sentence)
+        Verdict::pass(ID, sentence)
     } else {
         return None;
     };

@@ -27,6 +27,8 @@
 use crate::machine::{self, MachineReport};
 use crate::prelude::*;
 
+pub const ID: &str = "breaking_point";
+
 /// Share of failed calls that a step may have.
 pub const ERROR_SHARE_MAX: f64 = 0.05;
 /// Failed calls below which a share says nothing.
@@ -308,7 +310,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), planned) else {
         if steps.iter().any(|step| step.met_fault) {
             let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is inconclusive.";
-            return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT);
+            return Verdict::inconclusive(ID, sentence, FAULTS_HINT);
         }
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
     };
@@ -328,7 +330,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
             "The server handles up to {}; an injected fault was on in the steps after that, so where it breaks is inconclusive.",
             last.load()
         );
-        return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT)
+        return Verdict::inconclusive(ID, sentence, FAULTS_HINT)
             .number("last_good_concurrent", last.concurrent)
             .number("steps_left_out", left_out);
     }
@@ -351,7 +353,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
         "the ramp found no breaking point".to_owned()
     };
     let sentence = format!("The server handles up to {}; {end}.", last.load());
-    let verdict = Verdict::pass("breaking_point", sentence)
+    let verdict = Verdict::pass(ID, sentence)
         .number("concurrent", None::<u32>)
         .number("last_good_concurrent", last.concurrent)
         .number("p99_ms", last.p99_ms);
@@ -369,7 +371,7 @@ fn unknown(sentence: impl Into<Message>) -> Verdict {
         "let the ramp go to its end: with more time, and without {} or with more",
         setting("calls")
     );
-    Verdict::inconclusive("breaking_point", sentence, hint)
+    Verdict::inconclusive(ID, sentence, hint)
 }
 
 /// Calls fail whatever the number of clients: that is told elsewhere, and hides where more of them
@@ -386,7 +388,7 @@ fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
         "leave out the tools that fail, or correct their arguments; or start lower with {}",
         setting("ramp_from")
     );
-    Verdict::inconclusive("breaking_point", sentence, hint)
+    Verdict::inconclusive(ID, sentence, hint)
         .number("first_error_share", error_share(first))
         .number("error_share", error_share(last))
 }
@@ -396,7 +398,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
     let load = point.load();
     let verdict = match point.kind {
         BreakingKind::Errors => Verdict::critical(
-            "breaking_point",
+            ID,
             format!(
                 "The server starts to fail at {load}: {} of them end in an error.",
                 percent(point.error_share)
@@ -404,7 +406,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
             "look at the categories of the errors, and for limits that are reached: connections, threads, files, timeouts",
         ),
         BreakingKind::Collapse => Verdict::warning(
-            "breaking_point",
+            ID,
             format!(
                 "Throughput collapses at {load}: from {} to {} calls per second.",
                 decimal(point.best_throughput_per_s.unwrap_or_default(), 1),
@@ -422,7 +424,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
                 milliseconds(point.p99_ms.unwrap_or_default()),
                 milliseconds(point.first_p99_ms.unwrap_or_default())
             );
-            Verdict::pass("breaking_point", sentence)
+            Verdict::pass(ID, sentence)
         }
     };
     verdict.numbers_in(point)
@@ -437,7 +439,7 @@ fn doubtful(steps: &[Step], repetitions: &[Step]) -> Option<Verdict> {
         decimal(step.throughput_per_s, 1),
         step.load()
     );
-    let verdict = Verdict::inconclusive("breaking_point", sentence, machine::quiet_hint());
+    let verdict = Verdict::inconclusive(ID, sentence, machine::quiet_hint());
     Some(
         verdict
             .number("suspicious_concurrent", step.concurrent)
