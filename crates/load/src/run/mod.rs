@@ -163,7 +163,9 @@ impl Run {
         self
     }
 
-    /// Sets how sessions behave; their hang limits come from the thresholds.
+    /// Sets how sessions behave. A run refuses the options that it sets itself: `hang_limits` (they come from the
+    /// thresholds), `known_era`, `session_number`, and `layer` beside faults. What `losses` would get is in
+    /// [`Report::losses`].
     pub fn with_session(mut self, session: SessionOptions) -> Self {
         self.session = session;
         self

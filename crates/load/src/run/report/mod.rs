@@ -402,7 +402,6 @@ impl Report {
     }
 
     /// A report of nothing yet.
-    #[cfg(test)]
     pub(crate) fn empty(scenario_kind: ScenarioKind) -> Self {
         Self {
             schema: crate::run::format::METRICS.to_owned(),
