@@ -173,7 +173,7 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
         LeakOutcome::Indeterminate => Verdict::inconclusive(
             ID,
             format!(
-                "{} of the server's memory after the warm-up {} too few to tell whether it leaks.",
+                "{} of the server's memory after the warm-up {} not enough to detect a leak.",
                 counted(samples, "usable sample"),
                 are(samples)
             ),

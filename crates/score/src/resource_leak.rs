@@ -129,7 +129,7 @@ pub fn verdict(resource: Resource, report: &ResourceReport) -> Verdict {
                     decimal(since, 0)
                 ),
                 None => format!(
-                    "The server went from {first} to {last} {noun}: too few for one per call."
+                    "The server went from {first} to {last} {noun}: fewer than one more per call."
                 ),
             },
         ),

@@ -124,7 +124,7 @@ impl UnknownKeys {
                 line: Some(line),
                 column: Some(column),
                 ..ImportError::shape(
-                    format!("{key} is no key of {noun}; did you mean {meant}?"),
+                    format!("{key} is not a key of {noun}; did you mean {meant}?"),
                     format!("the keys of {noun} are {}", known.join(", ")),
                 )
             };

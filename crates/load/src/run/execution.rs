@@ -317,7 +317,10 @@ fn check_session(run: &Run) -> RunResult {
     ];
     match own.into_iter().find(|(_, is_given, _)| *is_given) {
         Some((option, _, hint)) => Err(RunError::Config(Diagnostic::new(
-            sentence!("the session option {} has no effect in a run", quoted(option)),
+            sentence!(
+                "the session option {} has no effect in a run",
+                quoted(option)
+            ),
             hint,
         ))),
         None => Ok(()),

@@ -169,7 +169,7 @@ impl Hub {
         let session = if known.named.len() < SESSIONS_MAX {
             self.new_session()
         } else {
-            let remark = "there were too many sessions to tell apart: further ones count as one";
+            let remark = "there were too many sessions: further ones count as one";
             self.watch.journal.remark(remark);
             known
                 .overflow

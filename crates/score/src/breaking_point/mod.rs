@@ -378,7 +378,7 @@ fn unknown(sentence: impl Into<Message>) -> Verdict {
 /// would make calls fail.
 fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
     let sentence = format!(
-        "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be determined.",
+        "{} of the calls already fail at {}, and {} at {}: where the server breaks under load cannot be determined.",
         percent(error_share(first)),
         first.load(),
         percent(error_share(last)),

@@ -177,7 +177,7 @@ fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
     let verdict = judged(&[step(1, 275, 138, 10.0, 50.0), step(9, 100, 50, 10.0, 50.0)]);
     assert_eq!(
         verdict.sentence,
-        "50.18% of the calls fail at 1 concurrent call already, and 50% at 9 concurrent calls: where the server breaks under load cannot be determined."
+        "50.18% of the calls already fail at 1 concurrent call, and 50% at 9 concurrent calls: where the server breaks under load cannot be determined."
     );
 }
 

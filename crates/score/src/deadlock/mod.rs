@@ -320,7 +320,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
         Verdict::inconclusive(
             ID,
             sentence!(
-                "{} of {calls} to {tool} had no answer after {}, while others were answered: queued or stuck, which is not known{}.",
+                "{} of {calls} to {tool} had no answer after {}, while others were answered: queued or stuck, it is not known which{}.",
                 report.queued,
                 report.waited(CallOutcome::Queued),
                 of_capacity(report.capacity),
@@ -418,7 +418,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         Verdict::inconclusive(
             ID,
             sentence!(
-                "{}{to_tools} had no answer after {}, while others were answered: queued or stuck, which is not known.",
+                "{}{to_tools} had no answer after {}, while others were answered: queued or stuck, it is not known which.",
                 counted(calls.queued, "call"),
                 describe_duration(calls.limits.given_up_after()),
             ),
@@ -428,7 +428,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         Verdict::inconclusive(
             ID,
             sentence!(
-                "{}{to_tools} had no answer within {}: slow or stuck, which is not known.",
+                "{}{to_tools} had no answer within {}: slow or stuck, it is not known which.",
                 counted(calls.timed_out, "call"),
                 setting("call_timeout"),
             ),
@@ -480,7 +480,7 @@ fn interrupted(calls: &LoadCalls, to_tools: &Message) -> Verdict {
     Verdict::inconclusive(
         ID,
         sentence!(
-            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, which is not known{late}."
+            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, it is not known which{late}."
         ),
         "let the run go on for the hang threshold and the grace period",
     )

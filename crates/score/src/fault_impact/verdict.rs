@@ -88,7 +88,7 @@ fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
 
 fn passed(impact: &FaultImpact) -> Verdict {
     let others = if impact.tool.is_none() {
-        "It was aimed at every tool, so none could suffer for another"
+        "It was aimed at every tool, so there are no other tools to compare"
     } else if impact.tools.iter().all(|tool| tool.is_aimed_at) {
         "No other tool was called"
     } else {

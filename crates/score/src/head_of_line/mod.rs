@@ -149,7 +149,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
         Outcome::Inconclusive if report.samples < SAMPLES_MIN => Verdict::inconclusive(
             ID,
             format!(
-                "Only {} of some kind of call succeeded, too few to tell whether fast calls wait for slow ones.",
+                "Of one kind of call only {} succeeded, not enough to see whether fast calls wait for slow ones.",
                 report.samples
             ),
             format!("run longer: at least {SAMPLES_MIN} calls of each kind are needed"),

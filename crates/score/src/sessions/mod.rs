@@ -279,7 +279,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     } else if report.memory.growth_mb.is_none() && report.descriptors.growth.is_none() {
         Verdict::inconclusive(
             SESSION_LEAK,
-            "The server's memory and descriptors were sampled too rarely to tell whether sessions leak.",
+            "The server's memory and descriptors were not sampled often enough to detect a leak of sessions.",
             "run longer, against a server that mcprove starts itself",
         )
     } else {

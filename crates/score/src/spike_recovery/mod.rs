@@ -305,7 +305,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
         return Verdict::inconclusive(
             ID,
             format!(
-                "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
+                "Calls take longer after the burst, but {} s of them are not enough to distinguish a slow server from a busy machine.",
                 decimal(report.recovery.duration_secs, 2)
             ),
             sentence!(
@@ -330,7 +330,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     Verdict::warning(
         ID,
         sentence!(
-            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server is well again ({medians})."
+            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server recovers ({medians})."
         ),
         "let calls wait in a longer queue, or send clients a time to retry",
     )

@@ -129,7 +129,7 @@ impl Entry {
             self.answer(bytes);
         } else {
             let id = message.get("id").unwrap_or(&Value::Null);
-            session.remark(&format!("a reply to {id}, which nobody asked"));
+            session.remark(&format!("a reply to {id}, which was not asked"));
             if is_last {
                 self.remember();
             }

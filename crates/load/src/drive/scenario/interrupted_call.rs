@@ -185,7 +185,7 @@ async fn examine(
                 (if is_alive { stuck } else { wedged }.to_owned(), true)
             }
             _ => {
-                let what = format!("the same call fails that succeeded before: {error}");
+                let what = format!("the same call, which succeeded before, now fails: {error}");
                 (what, false)
             }
         },

@@ -339,7 +339,7 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
         (record.failed_opens > 0).then(|| format!("{} could not be opened", record.failed_opens));
     let calls = (record.failed_calls > 0).then(|| {
         let count = record.failed_calls;
-        format!("on {count} a call failed that had succeeded before")
+        format!("on {count} a call failed that succeeded before")
     });
     let failures: Vec<String> = opens.into_iter().chain(calls).collect();
     let verdict = if !failures.is_empty() {

@@ -132,7 +132,7 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
             continue;
         }
         let sentence = format!(
-            "{} without an answer, but the server also wrote {} that no call can be found for, so that no answer need be missing.",
+            "{} had no answer, but the server also wrote {} that match no call and may be the missing answers.",
             phrase::count(unanswered, "call"),
             phrase::count(unattributed, "message"),
         );

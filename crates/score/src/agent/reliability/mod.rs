@@ -194,7 +194,7 @@ impl Metric for Reliability {
                 "high end of the pass rate's 95 % interval",
             ),
         ],
-        default_gate: "none; every run must tell whether it `passed`",
+        default_gate: "none; every run needs `passed`, true or false",
         has_default_gate: false,
         over_all_runs: true,
         ..About::PLAIN

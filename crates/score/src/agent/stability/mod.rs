@@ -257,7 +257,7 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
     }
     if !looked_past.is_empty() {
         card.default_gate.note(format!(
-            "The default gate of stability looks past {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
+            "The default gate of stability ignores {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
             named_places("run", &looked_past)
         ));
     }

@@ -233,7 +233,7 @@ fn no_key(key: &str, before: &str, is: &Message, found: &[&Value]) -> (Message, 
 fn no_element(index: usize, before: &str, is: &Message, first: &Value) -> (Message, Message) {
     let message = sentence!("there is no element {index}: {is}");
     let Value::Array(items) = first else {
-        let hint = "an index needs a list; to a key a path leads as .key or [\"key\"]";
+        let hint = "an index needs a list; write a key as .key or [\"key\"]";
         return (sentence!("{message}, not a list"), hint.into());
     };
     let hint = match items.len() {

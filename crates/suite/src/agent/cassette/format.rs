@@ -184,7 +184,9 @@ pub fn check(cassette: &Cassette, text: &str) -> Result<(), String> {
     }
     let runs = cassette.runs.len();
     if runs > RUNS_MAX {
-        return Err(format!("it has {runs} runs, and {RUNS_MAX} is the most"));
+        return Err(format!(
+            "it has {runs} runs, and at most {RUNS_MAX} are allowed"
+        ));
     }
     let told = cassette.fits.runs;
     if runs != told as usize {

@@ -135,8 +135,8 @@ pub fn gather(
     let record = || {
         let inputs = CassetteInputs::of(task, &tools.unwrap_or_default()).with_mocks(suite);
         let fits = redactor.of_json(&inputs).ok_or_else(|| {
-            let message = "what the test is cannot be redacted, so nothing is recorded";
-            let hint = "give its variables values that are no words of the suite";
+            let message = "the test itself cannot be redacted, so nothing is recorded";
+            let hint = "give its variables values that do not occur in the suite otherwise";
             ScoreError::from(Diagnostic::new(message, hint))
         })?;
         let is_process = matches!(task.driver, Driver::Command(_));

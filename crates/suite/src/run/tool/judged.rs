@@ -27,7 +27,7 @@ pub fn may_be_asked_badly(test: &ToolTestPlan, called: &Called, report: &mut Tes
                  server that rejects everything would pass, but it ended with {}",
                 called.describe()
             ),
-            sentence!("give `args` with which the call succeeds, and expect the error in a test of its own"),
+            sentence!("give `args` with which the call succeeds, and expect the error in a separate test"),
         ).inconclusive());
     }
     false

@@ -288,8 +288,8 @@ fn in_company(called: &Called, stop: &Stop) -> End {
 
 fn declines(method: &str, called: &Called) -> End {
     let message = format!(
-        "the server asked its client for {method}, which mcprove declines, so that what \
-         came of the call ({}) says nothing of the tool",
+        "the server asked its client for {method}, which mcprove declines, so the \
+             result of the call ({}) says nothing about the tool",
         called.describe()
     );
     let hint = sentence!(
@@ -301,7 +301,7 @@ fn declines(method: &str, called: &Called) -> End {
 
 fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
     let known = context.plan.servers.keys().map(String::as_str);
-    let otherwise = sentence!("name one that stands under `servers:`");
+    let otherwise = sentence!("name one of those under `servers:`");
     let hint = meant(nearest(known, &test.server), otherwise);
     let message = format!("the suite has no server {:?}", test.server);
     ScoreError::new("server", message, hint)
