@@ -26,7 +26,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Descriptors, Self::Threads, Self::Processes];
 
     /// The detector that looks for it.

@@ -467,16 +467,24 @@ mod tests {
     fn options_of_sessions_that_a_run_sets_itself_are_refused() {
         let server = || Server::http("http://127.0.0.1:1/mcp");
         let run = || Run::new(server(), crate::drive::Scenario::sustained());
-        let cases: [(&str, fn(&mut SessionOptions)); 3] = [
-            ("hang_limits", |it| {
-                it.hang_limits = Some(HangLimits::default());
-            }),
-            ("known_era", |it| it.known_era = Some(Era::Stateless)),
-            ("session_number", |it| it.session_number = 3),
+        let hung = SessionOptions {
+            hang_limits: Some(HangLimits::default()),
+            ..SessionOptions::default()
+        };
+        let of_era = SessionOptions {
+            known_era: Some(Era::Stateless),
+            ..SessionOptions::default()
+        };
+        let numbered = SessionOptions {
+            session_number: 3,
+            ..SessionOptions::default()
+        };
+        let cases = [
+            ("hang_limits", hung),
+            ("known_era", of_era),
+            ("session_number", numbered),
         ];
-        for (option, set) in cases {
-            let mut session = SessionOptions::default();
-            set(&mut session);
+        for (option, session) in cases {
             let error = check(&run().with_session(session)).unwrap_err();
             let expected = format!("the session option `{option}` has no effect in a run");
             assert!(error.to_string().contains(&expected), "{error}");

@@ -73,7 +73,7 @@ fn to_json(report: &impl Serialize) -> String {
 /// use mcprove_servers::fixture;
 /// use serde_json::json;
 ///
-/// # let listening = fixture::listen("normal", fixture::Kind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::Options::default()).await.unwrap();
+/// # let listening = fixture::listen("normal", fixture::ListenerKind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::FixtureOptions::default()).await.unwrap();
 /// # let server = Server::http(listening.url());
 /// // let server = Server::stdio("python").args(["-m", "my_mcp"]);
 /// let scenario = Scenario::sustained()

@@ -160,7 +160,6 @@ impl Hub {
         }
     }
 
-    /// The session of this name.
     pub fn named_session(&self, name: &str) -> Session {
         let mut known = lock(&self.sessions);
         if let Some(session) = known.named.get(name) {

@@ -204,7 +204,6 @@ pub struct ScoreDocument<'a> {
 }
 
 impl<'a> ScoreDocument<'a> {
-    /// Of a report.
     pub fn new(report: &'a ScoreReport) -> Self {
         Self {
             schema: SCHEMA.to_owned(),

@@ -188,7 +188,7 @@ fn write_tool(
     for finding in &tool.findings {
         let message = comment(&given.masked(&finding.message), FINDING_CHARACTERS_MAX);
         let _ = writeln!(out, "      # not kept when this was written: {message}");
-        draft.findings.push(super::Finding {
+        draft.findings.push(super::UnrejectedRequest {
             message,
             ..finding.clone()
         });

@@ -321,7 +321,6 @@ pub enum Focus {
     Recovery,
 }
 
-/// The verdicts on sessions.
 fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
     let mut verdicts = sessions::verdicts(judged);
     verdicts.retain(|verdict| match verdict.detector.as_str() {

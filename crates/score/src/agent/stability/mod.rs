@@ -47,9 +47,7 @@ const REDUNDANCY: &str = "stability.redundancy";
 /// The runs' weakest scores, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Their mean.
     pub mean: f64,
-    /// The lowest.
     pub lowest: f64,
     /// Their population variance.
     pub variance: f64,

@@ -4,7 +4,7 @@
 //! stands in the trace, and those before the first that broke are judged.
 
 use super::{AgentRuns, AgentTest, error};
-use crate::agent::cassette::{Take, Variables, Verdict};
+use crate::agent::cassette::{RecordedVerdict, Take, Variables};
 use crate::prelude::*;
 use crate::run::masking::{mask, mask_message};
 
@@ -160,7 +160,7 @@ pub fn gather(
             fits,
             seed: options.seed,
             variables: variables.redacted(&redactor),
-            verdict: Verdict {
+            verdict: RecordedVerdict {
                 outcome: RecordedOutcome::Error,
                 failures: Vec::new(),
             },

@@ -56,7 +56,6 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// The session.
     pub fn session(&self) -> &Arc<Session> {
         &self.connected.session
     }

@@ -1,6 +1,6 @@
 //! What came back, held against what must.
 
-use mcprove_score::gate::{Path, Step, judge as hold};
+use mcprove_score::gate::{Path, PathStep, judge as hold};
 
 use super::called::{Called, FailedCall};
 use crate::prelude::*;
@@ -163,7 +163,8 @@ fn advice(failure: &FailedCall) -> Message {
 pub fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
     let path = Path::parse(&expectation.target);
     let steps = path.as_ref().map(Path::steps).unwrap_or_default();
-    let is_key = |(step, wanted): (&Step, &&str)| matches!(step, Step::Key(key) if key == wanted);
+    let is_key =
+        |(step, wanted): (&PathStep, &&str)| matches!(step, PathStep::Key(key) if key == wanted);
     steps.len() >= wanted.len() && steps.iter().zip(wanted).all(is_key)
 }
 

@@ -106,7 +106,6 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
 
 /// What a server says of the tool of a test.
 enum Listed {
-    /// The tool.
     Tool(Tool),
     /// There is none of this name; one of these may have been meant.
     Missing(Option<String>),

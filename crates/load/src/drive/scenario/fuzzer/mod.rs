@@ -24,7 +24,6 @@ const UNDUE_WAIT: Duration = Duration::from_millis(200);
 /// The tool that is called where the server has none that can be.
 const NO_TOOL: &str = "mcprove_no_such_tool";
 
-/// The names of the payloads.
 pub fn payload_names() -> Vec<&'static str> {
     payloads::all()
         .map(|payload| payload.name.as_str())

@@ -16,7 +16,7 @@ fn cassette() -> Cassette {
         fits: CassetteInputs::of(&test, &[a_tool("search")]),
         seed: 7,
         variables: [("A".to_owned(), None)].into(),
-        verdict: Verdict {
+        verdict: RecordedVerdict {
             outcome: RecordedOutcome::Failed,
             failures: vec!["narrative.gate_passed".to_owned()],
         },
