@@ -107,9 +107,9 @@ fn other_unknown_keys_are_told_once_for_each_kind() {
     let imported = import(&trace.to_string()).unwrap();
     let expected = [
         "`note` is not a key of a trace and was not read: at note",
-        "`a`, `b`, `c`, `cost`, `d` and 1 more are no keys of a run and were not read: in 6 places, first at runs[1].a",
+        "`a`, `b`, `c`, `cost`, `d` and 1 more are not keys of a run and were not read: in 6 places, first at runs[1].a",
         "`at` is not a key of a turn and was not read: at runs[1].conversation.turns[0].at",
-        "`id` and `type` are no keys of a call and were not read: in 4 places, first at runs[1].tool_calls[1].id",
+        "`id` and `type` are not keys of a call and were not read: in 4 places, first at runs[1].tool_calls[1].id",
     ];
     for note in expected {
         assert!(

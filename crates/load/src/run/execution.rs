@@ -292,36 +292,16 @@ fn check(run: &Run) -> RunResult {
 /// Refuses the options of sessions that a run would replace by its own.
 fn check_session(run: &Run) -> RunResult {
     let session = &run.session;
-    let limits = sentence!(
-        "set {} and {} of the run",
-        setting_name("hang_threshold"),
-        setting_name("hang_grace")
-    );
     let own = [
-        ("hang_limits", session.hang_limits.is_some(), limits),
-        (
-            "known_era",
-            session.known_era.is_some(),
-            sentence!("choose a revision with {}", setting_name("protocol")),
-        ),
-        (
-            "session_number",
-            session.session_number != 0,
-            "a run numbers its sessions itself".into(),
-        ),
-        (
-            "layer",
-            session.layer.is_some() && !run.faults.is_empty(),
-            "give the run either a layer or faults".into(),
-        ),
+        ("hang_limits", session.hang_limits.is_some()),
+        ("known_era", session.known_era.is_some()),
+        ("session_number", session.session_number != 0),
+        ("layer", session.layer.is_some() && !run.faults.is_empty()),
     ];
-    match own.into_iter().find(|(_, is_given, _)| *is_given) {
-        Some((option, _, hint)) => Err(RunError::Config(Diagnostic::new(
-            sentence!(
-                "the session option {} has no effect in a run",
-                quoted(option)
-            ),
-            hint,
+    match own.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(RunError::Config(Diagnostic::new(
+            sentence!("a run sets the session option {} itself", quoted(option)),
+            "leave it out: the run takes it from its thresholds, its faults or the server",
         ))),
         None => Ok(()),
     }
@@ -467,26 +447,22 @@ mod tests {
     fn options_of_sessions_that_a_run_sets_itself_are_refused() {
         let server = || Server::http("http://127.0.0.1:1/mcp");
         let run = || Run::new(server(), crate::drive::Scenario::sustained());
-        let hung = SessionOptions {
-            hang_limits: Some(HangLimits::default()),
-            ..SessionOptions::default()
-        };
-        let of_era = SessionOptions {
-            known_era: Some(Era::Stateless),
-            ..SessionOptions::default()
-        };
-        let numbered = SessionOptions {
-            session_number: 3,
-            ..SessionOptions::default()
+        let with = |set: fn(&mut SessionOptions)| {
+            let mut session = SessionOptions::default();
+            set(&mut session);
+            session
         };
         let cases = [
-            ("hang_limits", hung),
-            ("known_era", of_era),
-            ("session_number", numbered),
+            (
+                "hang_limits",
+                with(|it| it.hang_limits = Some(HangLimits::default())),
+            ),
+            ("known_era", with(|it| it.known_era = Some(Era::Stateless))),
+            ("session_number", with(|it| it.session_number = 3)),
         ];
         for (option, session) in cases {
             let error = check(&run().with_session(session)).unwrap_err();
-            let expected = format!("the session option `{option}` has no effect in a run");
+            let expected = format!("a run sets the session option `{option}` itself");
             assert!(error.to_string().contains(&expected), "{error}");
         }
         let spec = || "slow:20".parse::<FaultSpec>().unwrap();

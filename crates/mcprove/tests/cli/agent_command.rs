@@ -19,7 +19,7 @@ use mcprove_trace::StopReason;
 
 use crate::support::{MCPROVE, TRANSCRIPT_FILTERS, assert_snapshot};
 
-const PLACE: SourcePlace = Place { line: 1, column: 1 };
+const PLACE: SourcePlace = SourcePlace { line: 1, column: 1 };
 
 fn repository() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
