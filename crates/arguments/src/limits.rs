@@ -8,7 +8,6 @@ pub const SCHEMA_VALUES_MAX: usize = 50_000;
 pub const ARGUMENTS_DEPTH_MAX: usize = 32;
 /// Size of the arguments as JSON text.
 pub const ARGUMENTS_BYTES_MAX: usize = 256 * 1024;
-/// Characters in one text.
 pub const TEXT_CHARACTERS_MAX: usize = 16 * 1024;
 /// Items in one array.
 pub const ITEMS_MAX: usize = 1_000;

@@ -29,7 +29,6 @@ const SAFEGUARDS: &str =
 pub enum Meaning {
     /// The number of a process.
     Process,
-    /// A folder.
     Folder,
     /// A file, or any path.
     File,
@@ -37,7 +36,6 @@ pub enum Meaning {
     Address,
     /// A host or its address.
     Host,
-    /// A command.
     Command,
     /// Anything else.
     Other,

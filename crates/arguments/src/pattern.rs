@@ -10,7 +10,6 @@ use crate::prelude::*;
 
 /// Nesting of a pattern.
 const NESTING_MAX: u32 = 64;
-/// Length of a pattern.
 const PATTERN_LENGTH_MAX: usize = 4_096;
 /// Parts of a pattern, repetitions counted, that one text is written from.
 const PARTS_MAX: usize = 4 * TEXT_CHARACTERS_MAX;

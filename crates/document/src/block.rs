@@ -255,7 +255,6 @@ impl Line {
     }
 }
 
-/// A text as it is shown.
 fn shown(text: impl Display) -> String {
     printable(&text.to_string(), TEXT_MAX)
 }
@@ -320,7 +319,6 @@ impl Section {
         }
     }
 
-    /// The same with a paragraph.
     pub fn paragraph(self, line: impl Into<Line>) -> Self {
         self.block(Block::Paragraph(line.into()))
     }
@@ -477,7 +475,6 @@ impl Table {
         self.rows.push(row.map(Into::into).into());
     }
 
-    /// The same with rows.
     pub fn rows<Cell: Into<Line>, const COLUMNS: usize>(
         mut self,
         rows: impl IntoIterator<Item = [Cell; COLUMNS]>,

@@ -42,7 +42,6 @@ pub fn maybe_milliseconds(value: Option<f64>) -> String {
     known(value, milliseconds)
 }
 
-/// A latency.
 pub fn latency(value: Duration) -> String {
     milliseconds(as_milliseconds(value))
 }

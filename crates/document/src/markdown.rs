@@ -22,7 +22,6 @@ const COLUMN_MAX: usize = 40;
 const BARS_WIDTH: usize = 78;
 
 impl Document {
-    /// As Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!("# {}\n", escape(&self.heading()));
         let status = self.verdict.as_ref().map(|verdict| {
@@ -140,7 +139,6 @@ fn draw_line(line: &Line) -> String {
     draw_spans(line, false)
 }
 
-/// A line with its spans.
 fn draw_spans(line: &Line, in_table: bool) -> String {
     let mut text = String::new();
     for span in &line.0 {

@@ -28,7 +28,6 @@ const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '�
 const NO_BREAK: &str = "\u{a0}";
 
 impl Document {
-    /// For a terminal.
     pub fn terminal(&self, style: Style) -> String {
         let verdict = self.verdict.as_ref().map_or(String::new(), |verdict| {
             let indent = " ".repeat(verdict.word.len() + 2);

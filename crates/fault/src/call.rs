@@ -25,7 +25,6 @@ pub trait FaultedCall: Send + Sync {
     /// The id of the request, as JSON.
     fn id(&self) -> &str;
 
-    /// The tool that is called.
     fn tool(&self) -> &str;
 
     /// The token under which the client wants progress, if it wants any.

@@ -382,7 +382,6 @@ impl Armed {
 }
 
 impl Injection {
-    /// The fault.
     pub fn fault(&self) -> &FaultSpec {
         &self.armed.spec
     }

@@ -14,4 +14,4 @@ pub use tokio::time::sleep;
 
 pub use crate::call::{FaultExchange, FaultedCall};
 pub use crate::kind::{DELAY, Effect, kinds, millis, settings_of};
-pub use crate::spec::{FaultSpec, Target, setting_of};
+pub use crate::spec::{FaultSpec, FaultTarget, setting_of};

@@ -41,14 +41,14 @@ impl UserError for FaultError {
 /// Which calls a fault is aimed at. Neither tool nor server means all calls.
 #[sparse]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Target {
+pub struct FaultTarget {
     /// Only calls of this tool.
     pub tool: Option<String>,
     /// Only calls to this server.
     pub server: Option<String>,
 }
 
-impl Target {
+impl FaultTarget {
     /// Whether a call of this tool of this server is meant.
     pub fn matches(&self, server: &str, tool: &str) -> bool {
         self.tool.as_deref().is_none_or(|wanted| wanted == tool)
@@ -67,7 +67,7 @@ pub struct FaultSpec {
     pub name: String,
     /// Which calls it is aimed at.
     #[serde(flatten)]
-    pub target: Target,
+    pub target: FaultTarget,
     /// Which of these calls it strikes, by order of arrival; `None` for all.
     pub calls: Option<Ordinals>,
     /// What share of these calls it strikes, from 0 to 1; `None` for all.
@@ -85,7 +85,7 @@ impl FaultSpec {
         Self {
             kind,
             name: kind.name().to_owned(),
-            target: Target::default(),
+            target: FaultTarget::default(),
             calls: None,
             rate: None,
             seed: None,

@@ -80,7 +80,7 @@ impl TimedInjector {
     }
 
     /// What faults are aimed at by name.
-    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+    pub fn targets(&self) -> impl Iterator<Item = &FaultTarget> {
         self.faults.iter().map(|fault| &fault.spec.target)
     }
 

@@ -113,7 +113,6 @@ impl RunBuilder {
         }
     }
 
-    /// A tool is called.
     pub fn call(&mut self, id: &str, call: ToolCall) {
         let place = self.calls.len();
         self.asked
@@ -231,7 +230,6 @@ impl RunBuilder {
         self.model = self.model.take().or(earlier.model);
     }
 
-    /// The run.
     pub fn finish(mut self) -> ImportedRun {
         let own: Vec<&OpenTurn> = self.own_turns().collect();
         // Why the last reply ended, if nothing came after it.

@@ -42,7 +42,6 @@ pub fn certain_format(document: &Document<'_>) -> Option<Format> {
     format.filter(|_| weight == SURE)
 }
 
-/// The format of a document.
 pub fn format(document: &Document<'_>) -> Option<Format> {
     look_at_document(document).1
 }

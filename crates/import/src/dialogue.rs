@@ -43,7 +43,6 @@ struct Transcripts {
     all: Vec<RunBuilder>,
     /// The one that messages continue.
     current: usize,
-    /// The transcript of each response.
     responses: BTreeMap<String, usize>,
     /// Requests that a later one repeats.
     repeated: usize,

@@ -33,7 +33,7 @@ pub fn of_types(reason: &str) -> Words {
     }
     if let Some(key) = reason.strip_prefix("duplicate field ") {
         return (
-            format!("the key {key} stands here twice"),
+            format!("the key {key} is given twice"),
             "keep the one that is meant".to_owned(),
         );
     }
@@ -122,7 +122,7 @@ mod tests {
             (said::<ToolCall>("{}"), "the key `name` is missing"),
             (
                 said::<ToolCall>(r#"{"name":"a","name":"b"}"#),
-                "the key `name` stands here twice",
+                "the key `name` is given twice",
             ),
             (
                 said::<ToolCall>(r#"{"name":5}"#),

@@ -4,19 +4,17 @@
 use super::catalogue::text;
 use crate::prelude::*;
 
-/// One question.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Question {
     /// Its name among the questions of a call.
     pub key: String,
     /// What the client is asked to do.
     pub method: String,
-    /// With what.
     pub params: Value,
 }
 
 /// The questions of a tool, with the arguments of a call in their places.
-pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
+pub fn questions(call: Call<'_>, tool: &LabTool) -> Vec<Question> {
     tool.asks
         .iter()
         .cloned()
@@ -28,7 +26,7 @@ pub fn questions(call: Call<'_>, tool: &Entry) -> Vec<Question> {
 }
 
 /// Answers with what a tool says of the answers to these questions.
-pub async fn answer(call: Call<'_>, tool: &Entry, questions: &[Question]) -> Answered {
+pub async fn answer(call: Call<'_>, tool: &LabTool, questions: &[Question]) -> Answered {
     let state = tool.state.then(|| tool.name());
     let mut answers = ask(call, questions, state).await?;
     for fields in answers.values_mut().filter_map(Value::as_object_mut) {

@@ -24,18 +24,18 @@ pub struct Lab {
 
 /// A tool, made ready.
 struct Tool {
-    entry: &'static Entry,
+    entry: &'static LabTool,
     /// None only if its schema were not one.
     check: Option<SchemaCheck>,
 }
 
 impl Lab {
     /// A lab as the options say.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &LabOptions) -> Self {
         let fixtures = options.conformance_fixtures.then_some(&*CONFORMANCE);
         let catalogues: Vec<&Catalogue> = [&*LAB].into_iter().chain(fixtures).collect();
         let entries = catalogues.iter().flat_map(|catalogue| &catalogue.tools);
-        let tool = |entry: &'static Entry| Tool {
+        let tool = |entry: &'static LabTool| Tool {
             entry,
             check: SchemaCheck::new(entry.input()).ok(),
         };
@@ -60,7 +60,6 @@ impl Lab {
             .flat_map(move |catalogue| of(catalogue))
     }
 
-    /// The tool with this name.
     fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.iter().find(|tool| tool.entry.name() == name)
     }

@@ -8,11 +8,11 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! use mcprove_trace::stream::EventStream;
 //! use mcprove_lab as lab;
-//! use mcprove_lab::Options;
+//! use mcprove_lab::LabOptions;
 //! use mcprove_client::session::{Session, SessionOptions};
 //! use serde_json::json;
 //!
-//! let (output, input) = lab::spawn_in_memory(&Options::default());
+//! let (output, input) = lab::spawn_in_memory(&LabOptions::default());
 //! let recorder = EventStream::unobserved().recorder();
 //! let options = SessionOptions::default();
 //! let session = Session::connect_streams(output, input, options, recorder).await.unwrap();
@@ -49,13 +49,13 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use catalogue::Entry;
+pub use catalogue::LabTool;
 pub use keys::{ApiKeys, KeyError, KeyLineError};
-pub use mcprove_servers::hosting::{Eras, Kind, ListenError, Listening, PublicHost};
+pub use mcprove_servers::hosting::{Eras, ListenError, ListenerKind, Listening, PublicHost};
 
 /// How a lab is set up.
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct LabOptions {
     /// The eras that it speaks.
     pub eras: Eras,
     /// How many tools, resources or prompts a page of their list has; all of them without it.
@@ -71,21 +71,21 @@ pub struct Options {
 }
 
 /// Every tool, except what only the conformance suite wants.
-pub fn tools() -> &'static [Entry] {
+pub fn tools() -> &'static [LabTool] {
     &catalogue::LAB.tools
 }
 
 /// Serves on the stdin and stdout of this process until the client leaves or `stop` is done, and returns
 /// the status with which the process is to exit. By then every request has its row in the audit. The caller
 /// then has to exit at once, without waiting for the runtime: a read of stdin may still be under way.
-pub async fn serve(options: &Options, stop: impl Future<Output = ()>) -> u8 {
+pub async fn serve(options: &LabOptions, stop: impl Future<Output = ()>) -> u8 {
     hosting::serve_until(host(options, Stderr::Process), stop).await
 }
 
 /// Serves over the network, on the current runtime. The address may have port 0.
 pub async fn listen(
-    options: &Options,
-    kind: Kind,
+    options: &LabOptions,
+    kind: ListenerKind,
     addr: SocketAddr,
 ) -> Result<Listening, ListenError> {
     hosting::listen(host(options, Stderr::Discard), kind, addr).await
@@ -93,11 +93,11 @@ pub async fn listen(
 
 /// Serves over a pipe in memory, on the current runtime, as over stdio: the server's stdout to read from
 /// and its stdin to write to.
-pub fn spawn_in_memory(options: &Options) -> (impl AsyncRead + use<>, impl AsyncWrite + use<>) {
+pub fn spawn_in_memory(options: &LabOptions) -> (impl AsyncRead + use<>, impl AsyncWrite + use<>) {
     hosting::spawn_in_memory(host(options, Stderr::Discard))
 }
 
-fn host(options: &Options, stderr: Stderr) -> Arc<Host> {
+fn host(options: &LabOptions, stderr: Stderr) -> Arc<Host> {
     Host::new(Arc::new(Lab::new(options)), options.eras, stderr)
         .public_hosts(options.public_hosts.clone())
 }

@@ -26,10 +26,10 @@ pub use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params_fro
 pub use serde::{Deserialize, Serialize};
 pub use serde_json::{Map, Value, json};
 
-pub use crate::Options;
+pub use crate::LabOptions;
 pub use crate::ask::{Question, ask};
 pub use crate::audit::*;
 pub use crate::behaviour::Lab;
 pub use crate::call::{Answered, Call, Reply, failed, invalid, problem, said, structured};
-pub use crate::catalogue::{Entry, render};
+pub use crate::catalogue::{LabTool, render};
 pub(crate) use crate::category;

@@ -48,11 +48,14 @@ impl InMemory {
 
     /// The built-in server of this name.
     pub fn fixture(name: &str) -> Result<Server, FixtureError> {
-        Self::fixture_with(name, &fixture::Options::default())
+        Self::fixture_with(name, &fixture::FixtureOptions::default())
     }
 
     /// The built-in server of this name, with settings.
-    pub fn fixture_with(name: &str, options: &fixture::Options) -> Result<Server, FixtureError> {
+    pub fn fixture_with(
+        name: &str,
+        options: &fixture::FixtureOptions,
+    ) -> Result<Server, FixtureError> {
         let behaviour = fixture::behaviour(name, options)?;
         Ok(Self::serve(name, behaviour, options.eras))
     }

@@ -57,7 +57,8 @@ pub use mcprove_client::server::Server;
 /// one as a [`Server`].
 pub mod fixture {
     pub use mcprove_servers::fixture::{
-        ENTRIES, Entry, Eras, FixtureError, Kind, Options, find, listen, serve, spawn_in_memory,
+        ENTRIES, Eras, FixtureEntry, FixtureError, FixtureOptions, ListenerKind, find, listen,
+        serve, spawn_in_memory,
     };
 }
 
@@ -502,7 +503,7 @@ pub use mcprove_servers::hosting::Behaviour;
 /// let mock = Mock::new(MockSpec::new("demo").with_tool(search), MockOptions::default()).unwrap();
 /// // On a port, for agents and gateways; `InMemory::mock` needs none.
 /// let address = "127.0.0.1:0".parse().unwrap();
-/// let listening: Listening = mock.listen(fixture::Kind::Http, address).await.unwrap();
+/// let listening: Listening = mock.listen(fixture::ListenerKind::Http, address).await.unwrap();
 /// let session = Session::connect(&Server::http(listening.url())).await.unwrap();
 /// session.call_tool("search", &json!({ "query": "x" })).await.unwrap();
 /// let summary: MockSummary = mock.summary();
@@ -519,7 +520,7 @@ pub use mcprove_check::negative_path::NegativePathReport;
 
 /// What the reports of [`probe`] and [`negative_path`] are made of.
 pub mod checks {
-    pub use mcprove_check::health::{Coverage, Finding, ServerName, ToolHealth, ToolOutcome};
+    pub use mcprove_check::health::{Coverage, ProbeFinding, ServerName, ToolHealth, ToolOutcome};
     pub use mcprove_check::negative_path::{Breach, Probe, RequestOutcome, RequestReport};
 }
 
@@ -629,8 +630,8 @@ mod session_caller;
 #[cfg(feature = "lab")]
 pub mod lab {
     pub use mcprove_lab::{
-        ApiKeys, Entry, Eras, KeyError, KeyLineError, Kind, ListenError, Listening, Options,
-        PublicHost, listen, serve, spawn_in_memory, tools,
+        ApiKeys, Eras, KeyError, KeyLineError, LabOptions, LabTool, ListenError, ListenerKind,
+        Listening, PublicHost, listen, serve, spawn_in_memory, tools,
     };
 
     pub use crate::session_caller::SessionCaller;
@@ -694,7 +695,7 @@ pub use mcprove_score::{
 #[doc(inline)]
 pub use mcprove_servers::{
     hosting::{Exchange, async_trait},
-    mock::{Mock, MockSpec, MockSummary, Options as MockOptions, ToolSpec},
+    mock::{Mock, MockOptions, MockSpec, MockSummary, ToolSpec},
 };
 #[doc(inline)]
 pub use mcprove_settings::message::{Diagnostic, Message, UserError};

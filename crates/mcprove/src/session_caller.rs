@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    async fn session_with(lab: &mcprove_lab::Options) -> Session {
+    async fn session_with(lab: &mcprove_lab::LabOptions) -> Session {
         let (output, input) = mcprove_lab::spawn_in_memory(lab);
         let recorder = EventStream::unobserved().recorder();
         let options = SessionOptions::default();
@@ -96,7 +96,7 @@ mod tests {
     #[tokio::test]
     async fn a_replay_names_errors_as_the_row_does() {
         let store = Arc::new(AuditStore::in_memory().unwrap());
-        let audited = mcprove_lab::Options {
+        let audited = mcprove_lab::LabOptions {
             audit: Some(Arc::clone(&store)),
             ..Default::default()
         };
@@ -127,7 +127,7 @@ mod tests {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         };
         assert_eq!(rows.len(), 12);
-        let again = session_with(&mcprove_lab::Options::default()).await;
+        let again = session_with(&mcprove_lab::LabOptions::default()).await;
         for row in rows {
             let replay = Replay::new(row).unwrap();
             let compared = replay.send(&SessionCaller(&again), &[]).await;
@@ -140,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_was_cancelled_is_not_one_that_took_too_long() {
-        let (output, input) = mcprove_lab::spawn_in_memory(&mcprove_lab::Options::default());
+        let (output, input) = mcprove_lab::spawn_in_memory(&mcprove_lab::LabOptions::default());
         let recorder = mcprove_trace::stream::EventStream::unobserved().recorder();
         let options = mcprove_client::session::SessionOptions::default()
             .with_call_timeout(std::time::Duration::from_millis(300));
@@ -165,7 +165,7 @@ mod tests {
     async fn a_replay_finds_what_changed_and_what_did_not() {
         let (output, input) = mcprove_servers::fixture::spawn_in_memory(
             "normal",
-            &mcprove_servers::fixture::Options::default(),
+            &mcprove_servers::fixture::FixtureOptions::default(),
         )
         .unwrap();
         let recorder = mcprove_trace::stream::EventStream::unobserved().recorder();

@@ -13,7 +13,7 @@ use mcprove_load::drive::{Scenario, ScenarioKind, Stop, ToolCall};
 use mcprove_load::run::report::{Model, RunOutcome};
 use mcprove_load::run::{Report, Run, RunDirectory, RunError, Thresholds, ToolThresholds};
 use mcprove_score::grade::Grade;
-use mcprove_servers::fixture::{self, Kind, Listening, Options};
+use mcprove_servers::fixture::{self, FixtureOptions, ListenerKind, Listening};
 use mcprove_trace::{ErrorCategory, TraceRecord};
 use serde_json::{Value, json};
 
@@ -25,11 +25,11 @@ async fn listen(mode: &str) -> Listening {
 
 async fn listen_with(mode: &str, settings: Value) -> Listening {
     let address = "127.0.0.1:0".parse().unwrap();
-    let options = Options {
+    let options = FixtureOptions {
         settings: settings.as_object().unwrap().clone(),
-        ..Options::default()
+        ..FixtureOptions::default()
     };
-    fixture::listen(mode, Kind::Http, address, &options)
+    fixture::listen(mode, ListenerKind::Http, address, &options)
         .await
         .unwrap()
 }

@@ -29,4 +29,4 @@ pub use crate::faulted_calls::{GRACE, PendingCall};
 pub use crate::message::{IdKey, Seen};
 pub use crate::report::{CRASHED, Count, Ended, ProxySummary};
 pub use crate::summary::SeenCalls;
-pub use crate::watch::{Decision, Session, Settings, Verdict, Watch};
+pub use crate::watch::{Decision, Passage, Session, Settings, Watch};

@@ -132,7 +132,6 @@ impl ProxySummary {
     }
 }
 
-/// The summary as a document.
 pub fn summary_document(summary: &ProxySummary) -> Document {
     let traffic = &summary.traffic;
     let duration = from_milliseconds(summary.duration_ms).unwrap_or_default();

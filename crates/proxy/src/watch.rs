@@ -17,7 +17,6 @@ use crate::prelude::*;
 pub struct Settings {
     /// The name under which faults are aimed at the server.
     pub server_name: String,
-    /// The faults.
     pub faults: Vec<FaultSpec>,
     /// What decides for faults that have no seed of their own.
     pub seed: u64,
@@ -61,7 +60,7 @@ pub enum Decision {
 }
 
 /// What becomes of a message on its way.
-pub enum Verdict {
+pub enum Passage {
     /// It goes on as it is.
     Pass,
     /// It does not go on.
@@ -278,16 +277,16 @@ impl Watch {
     }
 
     /// A server says something on a stream on which answers come.
-    pub fn hear(&self, session: &Session, answers: &Answers, message: &[u8]) -> Verdict {
+    pub fn hear(&self, session: &Session, answers: &Answers, message: &[u8]) -> Passage {
         let seen = Seen::of(message);
         seen.note(Peer::Server, session);
         match seen {
             Seen::Answer { id } => match answers.answer(&IdKey::new(id), message) {
-                Expected::Taken => return Verdict::Hold,
+                Expected::Taken => return Passage::Hold,
                 Expected::Unknown => {}
                 Expected::Observed(look) => {
                     if let Some(changed) = look.answer(self, message) {
-                        return Verdict::Replace(changed);
+                        return Passage::Replace(changed);
                     }
                 }
             },
@@ -304,7 +303,7 @@ impl Watch {
             }
             _ => {}
         }
-        Verdict::Pass
+        Passage::Pass
     }
 
     fn known<'a>(&'a self, call: &'a ToolCall<'_>) -> KnownCall<'a> {

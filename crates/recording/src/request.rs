@@ -52,7 +52,6 @@ impl RecordedRequest {
         self.0.tool.as_deref()
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         self.0.has_ended.load(Ordering::Relaxed)
     }

@@ -23,9 +23,7 @@ const ID_BYTES_MAX: usize = 256;
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// The client.
     Client,
-    /// The server.
     Server,
 }
 

@@ -6,6 +6,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "cold_start";
+
 /// The first call must take this many times the second one.
 pub const RATIO_MIN: f64 = 10.0;
 
@@ -72,7 +74,7 @@ pub fn judge(samples: &[ColdStartSample]) -> ColdStartReport {
 pub fn verdict(report: &ColdStartReport) -> Verdict {
     let verdict = match report.first_call_ms.zip(report.second_call_ms) {
         None => Verdict::inconclusive(
-            "cold_start",
+            ID,
             "No start of the server reached two answered calls.",
             sentence!(
                 "read the server's stderr{}, or give arguments that the tool accepts ({})",
@@ -84,7 +86,7 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
             let (first, second) = (milliseconds(first), milliseconds(second));
             if report.is_lazy {
                 Verdict::critical(
-                    "cold_start",
+                    ID,
                     format!(
                         "The first call after a start takes {first}, the second {second}: the first user waits for work that belongs in the start."
                     ),
@@ -92,7 +94,7 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
                 )
             } else {
                 Verdict::pass(
-                    "cold_start",
+                    ID,
                     format!("The first call after a start takes {first}, the second {second}."),
                 )
             }

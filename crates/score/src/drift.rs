@@ -10,6 +10,8 @@ use crate::machine::Machine;
 use crate::prelude::*;
 use crate::throughput_drift::{is_gradual, quarters};
 
+pub const ID: &str = "latency_drift";
+
 /// The mean latency over a run.
 #[data(open)]
 pub struct DriftReport {
@@ -79,27 +81,27 @@ pub fn verdict(report: &DriftReport) -> Verdict {
     let limit = decimal(report.limit_ms_per_s.unwrap_or_default(), 3);
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
-            "latency_drift",
+            ID,
             format!(
                 "Calls stay as fast as they were: the mean latency changes by {slope} ms per second, and {limit} are allowed."
             ),
         ),
         Outcome::Finding => Verdict::critical(
-            "latency_drift",
+            ID,
             format!(
                 "Calls get slower the longer the server runs: the mean latency grows by {slope} ms per second, and {limit} are allowed."
             ),
             "look for work that grows with the number of calls served: lists searched from the start, logs kept in memory, tables without an index",
         ),
         Outcome::Inconclusive if report.slope_ms_per_s.is_some() => Verdict::inconclusive(
-            "latency_drift",
+            ID,
             format!(
                 "Calls seem to get slower by {slope} ms per second, but too unevenly to be sure, or on a machine that did other work."
             ),
             "run longer, and on a machine that does nothing else",
         ),
         Outcome::Inconclusive => Verdict::inconclusive(
-            "latency_drift",
+            ID,
             format!(
                 "{} after the warm-up {} not enough to see whether calls get slower.",
                 counted(points, "interval"),

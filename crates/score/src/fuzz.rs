@@ -11,6 +11,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "fuzz";
+
 /// What came back for a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
@@ -135,7 +137,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
         .collect();
     let verdict = if !parts.is_empty() {
         Verdict::critical(
-            "fuzz",
+            ID,
             sentence!(
                 "Bad input takes the whole server down: it {}.",
                 Message::join(parts, ", and it ")
@@ -144,7 +146,7 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
         )
     } else if !unanswered.is_empty() {
         Verdict::warning(
-            "fuzz",
+            ID,
             sentence!(
                 "The server survives all bad input but leaves some without an answer: {}.",
                 quoted_names(&unanswered)
@@ -152,18 +154,14 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
             "answer a request that cannot be handled with a JSON-RPC error; a client waits for silence until it times out",
         )
     } else if report.cases.is_empty() {
-        Verdict::inconclusive(
-            "fuzz",
-            "No bad input was sent.",
-            "send at least one payload",
-        )
+        Verdict::inconclusive(ID, "No bad input was sent.", "send at least one payload")
     } else {
         let dropped = match report.unanswered {
             0 => String::new(),
             count => format!(", {count} ignored"),
         };
         Verdict::pass(
-            "fuzz",
+            ID,
             format!(
                 "The server survives all bad input: {} rejected, {} accepted{dropped}.",
                 report.rejected, report.accepted

@@ -118,7 +118,7 @@ pub fn grade(input: &GradeInput) -> Grades {
             )
         }
         Some(worst) if input.failures.is_empty() && worst > BORDER => {
-            let reason = format!("{BORDER:?} at worst, because the run passed");
+            let reason = format!("no lower than {BORDER:?}, because the run passed");
             (Some(BORDER), Some(reason.into()))
         }
         worst => (worst, None),
@@ -290,7 +290,7 @@ mod tests {
         );
         assert_eq!(
             passed.reasons["overall"],
-            "D at worst, because the run passed"
+            "no lower than D, because the run passed"
         );
         let unclear = grade(&GradeInput {
             is_inconclusive: true,

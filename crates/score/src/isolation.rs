@@ -11,6 +11,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "isolation";
+
 /// Examples worth keeping: more say nothing new.
 pub const EXAMPLES_MAX: usize = 5;
 
@@ -187,7 +189,7 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
     });
     let verdict = if report.crossed > 0 {
         Verdict::critical(
-            "isolation",
+            ID,
             format!(
                 "{} reached the wrong call.{example}",
                 replies(report.crossed)
@@ -196,7 +198,7 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
         )
     } else if report.lost > 0 {
         Verdict::critical(
-            "isolation",
+            ID,
             format!(
                 "{} got no answer though {} session lived.{example}",
                 counted(report.lost, "call"),
@@ -205,9 +207,9 @@ pub fn verdict(report: &IsolationReport) -> Verdict {
             "look for replies that are dropped under load: writes that are not awaited, full queues, tasks that end silently",
         )
     } else if let Some((sentence, hint)) = report.unknown() {
-        Verdict::inconclusive("isolation", sentence, hint)
+        Verdict::inconclusive(ID, sentence, hint)
     } else {
-        Verdict::pass("isolation", report.passed())
+        Verdict::pass(ID, report.passed())
     };
     verdict.numbers_in(report)
 }

@@ -11,6 +11,8 @@ use crate::growth::{Ending, Growth, Progress};
 use crate::prelude::*;
 use crate::regression::R_SQUARED_MIN;
 
+pub const ID: &str = "leak";
+
 /// The longest warm-up that is taken when none is given.
 pub const WARMUP_MAX: Duration = Duration::from_secs(30);
 
@@ -142,36 +144,36 @@ pub fn verdict(report: &LeakReport, settings: &LeakSettings) -> Verdict {
     let is_over = growth_mb > settings.threshold_mb;
     let verdict = match report.outcome {
         LeakOutcome::NoLeak if is_over => Verdict::pass(
-            "leak",
+            ID,
             format!(
                 "The server's memory grew by {growth}, and has stayed flat since {} s: no leak.",
                 decimal(report.flat_since_secs.unwrap_or_default(), 0)
             ),
         ),
         LeakOutcome::NoLeak => Verdict::pass(
-            "leak",
+            ID,
             format!(
                 "The server's memory changed by {growth} while it was sampled, within the allowed {threshold} MB."
             ),
         ),
         LeakOutcome::LeakDetected => Verdict::critical(
-            "leak",
+            ID,
             format!(
                 "The server's memory grows steadily and still did at the end: by {growth} while it was sampled, and {threshold} MB are allowed."
             ),
             "look for what every call adds and nothing removes: caches without a limit, global lists, listeners, sessions",
         ),
         LeakOutcome::Indeterminate if report.growth_mb.is_some() => Verdict::inconclusive(
-            "leak",
+            ID,
             format!(
                 "The server's memory grew by {growth} while it was sampled, but too unevenly to call it a leak."
             ),
             "run longer, or with a longer warm-up, to see whether it goes on growing",
         ),
         LeakOutcome::Indeterminate => Verdict::inconclusive(
-            "leak",
+            ID,
             format!(
-                "{} of the server's memory after the warm-up {} too few to tell whether it leaks.",
+                "{} of the server's memory after the warm-up {} not enough to detect a leak.",
                 counted(samples, "usable sample"),
                 are(samples)
             ),

@@ -48,8 +48,8 @@ pub(crate) use crate::agent::{
 pub use crate::compare::proportion::{rise_at_least, wilson};
 #[cfg(feature = "eval")]
 pub use crate::gate::{
-    Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, Path, RunCard,
-    RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard, Step,
+    Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, Path, PathStep, RunCard,
+    RunTargets, ScoreError, ScoreReport, ScoreResult, Scorecard,
 };
 pub use crate::percentile;
 pub use crate::race::common_chars;

@@ -26,7 +26,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Descriptors, Self::Threads, Self::Processes];
 
     /// The detector that looks for it.
@@ -129,7 +128,7 @@ pub fn verdict(resource: Resource, report: &ResourceReport) -> Verdict {
                     decimal(since, 0)
                 ),
                 None => format!(
-                    "The server went from {first} to {last} {noun}: too few for one per call."
+                    "The server went from {first} to {last} {noun}: fewer than one more per call."
                 ),
             },
         ),

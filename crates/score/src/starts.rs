@@ -3,10 +3,12 @@
 //! A planned start has failed when it was not open at the end, or when a try before it opened ended the server, broke
 //! the protocol, or went without an answer for five times as long as any start that worked took: waiting explains a
 //! shorter timeout or a refusal, but none of these. Each that failed is an error of the run. It is critical when the share of planned starts that failed is over the limit: 5 %, or the error rate
-//! that is allowed. One that opened only at a further try is a warning. So are refusals by a rate limit (HTTP 429),
+//! that is allowed. One that opened only on a retry is a warning. So are refusals by a rate limit (HTTP 429),
 //! unless an error rate is given: a quota is the server's right.
 
 use crate::prelude::*;
+
+pub const ID: &str = "starts";
 
 /// The share of planned starts that may fail without a limit.
 pub const FAILED_SHARE_MAX: f64 = 0.05;
@@ -65,7 +67,7 @@ pub struct StartsReport {
     pub planned: u64,
     /// How many were open at the end of the load; of fresh starts, those that listed their tools.
     pub opened: u64,
-    /// Of these, how many opened only at a further try.
+    /// Of these, how many opened only on a retry.
     #[sparse]
     pub opened_late: u64,
     /// How many failed. Each is an error of the run.
@@ -194,7 +196,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
             Severity::Warning
         };
         Verdict::finding(
-            "starts",
+            ID,
             severity,
             failed_sentence(report),
             sentence!(
@@ -206,8 +208,8 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
     } else if report.opened_late > 0 {
         let (late, why) = (whole(report.opened_late), reasons(report));
         Verdict::warning(
-            "starts",
-            format!("{late} of {all} opened only at a further try ({why})."),
+            ID,
+            format!("{late} of {all} opened only on a retry ({why})."),
             sentence!(
                 "look at what the server does when several sessions open at once, or raise {}",
                 setting("startup_timeout")
@@ -216,7 +218,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
     } else if report.not_begun > 0 {
         let made = whole(made);
         Verdict::inconclusive(
-            "starts",
+            ID,
             format!(
                 "{made} of {all} were made before the run was interrupted; none of them failed."
             ),
@@ -229,7 +231,7 @@ pub fn verdict(report: &StartsReport, limit: Option<f64>) -> Option<Verdict> {
                 format!("{} of {all} reached the list of tools.", whole(made))
             }
         };
-        Verdict::pass("starts", sentence)
+        Verdict::pass(ID, sentence)
     } else {
         return None;
     };
@@ -249,12 +251,12 @@ fn failed_sentence(report: &StartsReport) -> String {
     let (opened, are) = (whole(report.opened), were(report.opened));
     let what = match report.unit {
         StartUnit::Start => return format!("{failed} of {all} failed ({why})."),
-        StartUnit::Session if report.opened_late > 0 => "did not open at the first try",
+        StartUnit::Session if report.opened_late > 0 => "did not open on the first try",
         StartUnit::Session => "did not open",
     };
     let late = match report.opened_late {
         0 => String::new(),
-        late => format!(", {} only after a further try", whole(late)),
+        late => format!(", {} only on a retry", whole(late)),
     };
     let opening = match report.still_opening {
         0 => String::new(),

@@ -17,6 +17,8 @@ use crate::growth::{Progress, amount_until};
 use crate::machine::Machine;
 use crate::prelude::*;
 
+pub const ID: &str = "throughput_drift";
+
 /// Share of the first quarter's speed below which the last is a finding, and a warning.
 pub const CRITICAL_SHARE: f64 = 0.5;
 pub const WARNING_SHARE: f64 = 0.7;
@@ -218,18 +220,17 @@ pub fn verdict(report: &ThroughputDriftReport) -> Verdict {
         format!("{first} calls per second at the start, {last} at the end")
     };
     let verdict = match report.outcome {
-        Outcome::Pass => Verdict::pass(
-            "throughput_drift",
-            format!("The server stays as fast as it was: {change}."),
-        ),
+        Outcome::Pass => {
+            Verdict::pass(ID, format!("The server stays as fast as it was: {change}."))
+        }
         Outcome::Finding => Verdict::finding(
-            "throughput_drift",
+            ID,
             report.severity,
             format!("The server gets slower as it runs and does not recover: {change}."),
             "look for work that grows with the number of calls served: lists searched from the start, logs kept in memory, tables without an index",
         ),
         Outcome::Inconclusive => Verdict::inconclusive(
-            "throughput_drift",
+            ID,
             format!(
                 "The server was slower at the end, but other work on this machine can explain that: {change}."
             ),

@@ -7,6 +7,9 @@
 
 use crate::prelude::*;
 
+/// The name of what says whether any call succeeded.
+pub const SUCCESS: &str = "success";
+
 /// How a detector ended.
 #[choice(Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {

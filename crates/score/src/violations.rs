@@ -10,6 +10,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "protocol";
+
 /// What stands behind a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -123,7 +125,7 @@ fn protocol(counts: &[&ViolationCount], is_harmless: bool) -> Verdict {
         ""
     };
     Verdict::finding(
-        "protocol",
+        ID,
         severity,
         format!("The server broke the protocol: {list}.{but}"),
         sentence!(

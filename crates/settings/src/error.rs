@@ -28,7 +28,7 @@ pub struct ConfigError {
     /// The file.
     pub file: String,
     /// Where in it; none when the whole file is meant.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     /// The line, with what is meant.
     pub excerpt: Option<Excerpt>,
     /// What is wrong.
@@ -45,7 +45,7 @@ pub struct ConfigError {
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePlace {
     /// The line, from one.
     pub line: usize,
     /// The character in the line, from one.
@@ -238,7 +238,7 @@ fn visible(text: &str) -> String {
         .collect()
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.line, self.column)
     }

@@ -2,7 +2,6 @@
 
 /// The beginning of FNV-1a with 64 bits.
 const START: u64 = 0xcbf2_9ce4_8422_2325;
-/// Its prime.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a with 64 bits.

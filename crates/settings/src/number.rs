@@ -15,7 +15,6 @@ pub const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A length as a count.
 pub fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -14,7 +14,6 @@ const LITTLE_MEMORY_BYTES: u64 = 512 * 1024 * 1024;
 /// Something that this process ran out of, or lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLimit {
-    /// What.
     pub resource: LimitedResource,
     /// How much of it this process may have, where that is known.
     pub limit: Option<u64>,

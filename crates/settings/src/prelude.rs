@@ -12,7 +12,7 @@ pub use std::time::Duration;
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::{Map, Value, json};
 
-pub use crate::error::{ConfigError, ConfigErrors, Place};
+pub use crate::error::{ConfigError, ConfigErrors, SourcePlace};
 pub use crate::kind::Kind;
 pub use crate::message::{Message, Part, UserError, assignment, command, sentence, setting};
 pub use crate::private_file;

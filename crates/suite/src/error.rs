@@ -26,7 +26,6 @@ impl From<FillError> for Diagnostic {
     }
 }
 
-/// The last lines of a text.
 pub fn last_lines(text: &str, most: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let first = lines.len().saturating_sub(most);

@@ -22,7 +22,7 @@ pub use mcprove_load::drive::{Stop, StopLevel};
 pub use mcprove_score::agent::recovery::max_detection_ms;
 pub use mcprove_score::gate::{Expectation, GateFailure, Gates, ScoreError};
 pub use mcprove_servers::mock::{Listening, Mock, MockSpec};
-pub use mcprove_settings::error::{ConfigError, ConfigErrors, Place};
+pub use mcprove_settings::error::{ConfigError, ConfigErrors, SourcePlace};
 pub use mcprove_settings::hash::fnv_1a;
 pub use mcprove_settings::message::{Spelling, assignment};
 pub use mcprove_settings::number::count;

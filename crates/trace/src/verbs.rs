@@ -56,7 +56,6 @@ pub struct Verb {
     pub lemma: &'static str,
     /// What it says.
     pub effect: Effect,
-    /// How it is used.
     pub used: Use,
     /// The inflection found.
     pub form: Form,

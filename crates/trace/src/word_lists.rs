@@ -38,7 +38,6 @@ impl WordLists {
         Self { lines, words }
     }
 
-    /// The names of the lists.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.lines.keys().copied()
     }
@@ -55,7 +54,6 @@ impl WordLists {
             .flat_map(|line| line.split_whitespace())
     }
 
-    /// Whether a list has a word.
     pub fn has(&self, list: &str, word: &str) -> bool {
         self.words.contains(&(list, word))
     }

@@ -14,7 +14,7 @@ mod others;
 mod report;
 
 pub use report::{
-    Coverage, Finding, HealthOutcome, ProbeReport, ServerName, ToolHealth, ToolOutcome,
+    Coverage, HealthOutcome, ProbeFinding, ProbeReport, ServerName, ToolHealth, ToolOutcome,
 };
 
 /// How long a server that left a call unanswered may take to show that it lives.
@@ -203,7 +203,7 @@ struct Prober<'a> {
     first: ProbeReport,
     violations: Vec<Violation>,
     /// What else breaks the protocol.
-    findings: Vec<Finding>,
+    findings: Vec<ProbeFinding>,
     /// Where the paths of generated arguments lie.
     folder: Folder,
 }
@@ -261,7 +261,7 @@ impl<'a> Prober<'a> {
                 if session.facts().capabilities.get("tools").is_some() {
                     let message = "declares tools, and does not know tools/list";
                     self.findings
-                        .push(Finding::new("tools_not_listed", message));
+                        .push(ProbeFinding::new("tools_not_listed", message));
                 }
                 Ok(Vec::new())
             }
@@ -396,7 +396,8 @@ impl<'a> Prober<'a> {
                     && !has_failed
                 {
                     let message = format!("does not answer any more after the last call: {error}");
-                    self.findings.push(Finding::new("unresponsive", message));
+                    self.findings
+                        .push(ProbeFinding::new("unresponsive", message));
                     self.first.note_stderr(&session.stderr_tail());
                 }
             }
@@ -417,7 +418,7 @@ impl<'a> Prober<'a> {
         let has_failed = report.called().any(ToolHealth::is_failure);
         let violations = self.violations.iter();
         report.violations = violations
-            .map(|violation| Finding {
+            .map(|violation| ProbeFinding {
                 is_warning: violation.kind.is_harmless() && !has_failed,
                 ..finding(violation)
             })
@@ -450,8 +451,8 @@ fn repeated_names(tools: &[Tool]) -> Option<String> {
     ))
 }
 
-fn finding(violation: &Violation) -> Finding {
+fn finding(violation: &Violation) -> ProbeFinding {
     let kind = json!(violation.kind);
     let message = sentence!("{}: {}", violation.kind.explanation(), violation.message);
-    Finding::new(kind.as_str().unwrap_or_default(), message)
+    ProbeFinding::new(kind.as_str().unwrap_or_default(), message)
 }

@@ -31,7 +31,7 @@ pub struct ProbeReport {
     /// How many tools there are and how many were called.
     pub coverage: Coverage,
     /// What the server did that the protocol does not allow.
-    pub violations: Vec<Finding>,
+    pub violations: Vec<ProbeFinding>,
     /// What is odd, but no failure.
     pub warnings: Vec<String>,
     /// The last lines of the server's stderr, where a tool hung or broke something.
@@ -108,7 +108,8 @@ pub struct Coverage {
 /// A violation of the protocol.
 #[sparse(marked)]
 #[data(open, Eq)]
-pub struct Finding {
+#[schemars(rename = "Finding")]
+pub struct ProbeFinding {
     /// What kind, in `snake_case`.
     pub kind: String,
     /// What exactly.
@@ -203,7 +204,7 @@ impl ProbeReport {
     }
 }
 
-impl Finding {
+impl ProbeFinding {
     pub fn new(kind: &str, message: impl Into<Message>) -> Self {
         Self {
             kind: kind.to_owned(),

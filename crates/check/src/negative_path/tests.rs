@@ -248,9 +248,9 @@ impl Local {
     fn fixture(mode: &'static str, settings: &Value) -> Self {
         let settings: Map<String, Value> = settings.as_object().cloned().unwrap();
         Self::new(move || {
-            let options = fixture::Options {
+            let options = fixture::FixtureOptions {
                 settings: settings.clone(),
-                ..fixture::Options::default()
+                ..fixture::FixtureOptions::default()
             };
             Box::pin(async move {
                 let (output, input) = fixture::spawn_in_memory(mode, &options).unwrap();
@@ -262,7 +262,7 @@ impl Local {
     fn mock(tool: ToolSpec) -> Self {
         Self::new(move || {
             let spec = MockSpec::new("mock").with_tool(tool.clone());
-            let mock = Mock::new(spec, mock::Options::default()).unwrap();
+            let mock = Mock::new(spec, mock::MockOptions::default()).unwrap();
             Box::pin(async move {
                 let (output, input) = mock.spawn_in_memory();
                 connect(output, input).await

@@ -70,17 +70,11 @@ pub enum Reason {
     Write {
         /// `name`, `title` or `description`.
         place: &'static str,
-        /// The word.
         word: String,
     },
     /// A value that an argument can have names a write.
     #[error("may write: {argument} can be \"{value}\"")]
-    Act {
-        /// The argument.
-        argument: String,
-        /// The value.
-        value: String,
-    },
+    Act { argument: String, value: String },
     /// An argument is a program to run.
     #[error("runs what {0} says")]
     Program(String),

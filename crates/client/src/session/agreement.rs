@@ -29,7 +29,6 @@ pub type Agreed = (ServerFacts, Option<RevisionMismatch>);
 pub enum Disagreement {
     /// The process ended when it was asked something it did not know.
     Died,
-    /// A call failed.
     Failed(CallError),
     /// The address does not take POST: perhaps an HTTP+SSE server.
     NotStreamable(CallError),

@@ -19,9 +19,9 @@ async fn connect_with(
     eras: Eras,
     options: SessionOptions,
 ) -> Result<Session, ConnectError> {
-    let fixture_options = fixture::Options {
+    let fixture_options = fixture::FixtureOptions {
         eras,
-        ..fixture::Options::default()
+        ..fixture::FixtureOptions::default()
     };
     let (output, input) = fixture::spawn_in_memory(mode, &fixture_options).unwrap();
     Session::connect_streams(output, input, options, EventStream::unobserved().recorder()).await
@@ -297,7 +297,8 @@ async fn dropping_a_call_cancels_it_and_a_late_answer_is_no_violation() {
     let metrics = Arc::new(MetricsSink::new());
     let stream = EventStream::new(vec![metrics.clone()]);
     let recorder = stream.recorder();
-    let (output, input) = fixture::spawn_in_memory("slow", &fixture::Options::default()).unwrap();
+    let (output, input) =
+        fixture::spawn_in_memory("slow", &fixture::FixtureOptions::default()).unwrap();
     let session = Session::connect_streams(
         output,
         input,
@@ -325,7 +326,8 @@ async fn events_and_metrics_agree_with_the_calls() {
     let metrics = Arc::new(MetricsSink::new());
     let stream = EventStream::new(vec![metrics.clone()]);
     let recorder = stream.recorder();
-    let (output, input) = fixture::spawn_in_memory("normal", &fixture::Options::default()).unwrap();
+    let (output, input) =
+        fixture::spawn_in_memory("normal", &fixture::FixtureOptions::default()).unwrap();
     let session = Session::connect_streams(
         output,
         input,

@@ -246,7 +246,6 @@ pub trait LayeredConnection: Send {
     /// What the channel delivers to.
     fn inbox(&self) -> Arc<dyn Inbox>;
 
-    /// The channel with the layer around it.
     fn around(self: Box<Self>, channel: Arc<dyn Channel>) -> Arc<dyn Channel>;
 }
 

@@ -8,7 +8,6 @@ use crate::process::Child;
 /// How long a process whose stdout ended may take to exit, before it counts as still running.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
 
-/// A channel of lines.
 pub struct LineChannel {
     process: Option<Process>,
     outbox: Arc<Outbox>,

@@ -68,7 +68,6 @@ impl Axis {
         Self::around(0.0, if high > 0.0 { high } else { 1.0 })
     }
 
-    /// The ticks.
     pub fn ticks(&self) -> &[f64] {
         &self.ticks
     }

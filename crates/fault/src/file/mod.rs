@@ -33,7 +33,6 @@ type Extra = &'static [&'static str];
 
 /// A fault and where it stands.
 pub struct Item {
-    /// The fault.
     pub spec: FaultSpec,
     /// Where it is named; else where it stands.
     pub name_span: Range<usize>,

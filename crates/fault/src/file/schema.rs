@@ -7,7 +7,6 @@ use mcprove_settings::table::spellings;
 use super::FAULTS_MAX;
 use crate::prelude::*;
 
-/// The schema.
 pub fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

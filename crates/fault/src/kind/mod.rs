@@ -110,7 +110,6 @@ pub fn kinds() -> impl Iterator<Item = FaultKind> {
     FaultKind::ALL.into_iter().map(|(_, kind)| kind)
 }
 
-/// The settings of a kind.
 pub fn settings_of(kind: FaultKind) -> &'static [Setting] {
     (entry(kind).settings)()
 }

@@ -124,7 +124,7 @@ impl UnknownKeys {
                 line: Some(line),
                 column: Some(column),
                 ..ImportError::shape(
-                    format!("{key} is no key of {noun}; did you mean {meant}?"),
+                    format!("{key} is not a key of {noun}; did you mean {meant}?"),
                     format!("the keys of {noun} are {}", known.join(", ")),
                 )
             };
@@ -150,8 +150,8 @@ impl UnknownKeys {
         let note = |of_kind: UnknownKeysOf| {
             let names: Vec<String> = of_kind.names.into_iter().collect();
             let (are, were) = match names.len() {
-                1 => ("is no key", "was"),
-                _ => ("are no keys", "were"),
+                1 => ("is not a key", "was"),
+                _ => ("are not keys", "were"),
             };
             let places = match of_kind.count {
                 1 => "at".to_owned(),

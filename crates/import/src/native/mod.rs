@@ -50,7 +50,7 @@ fn read_value<'a>(
     }
     if head.tool_calls.is_some() {
         return refuse(
-            "both `runs` and `tool_calls` stand here",
+            "both `runs` and `tool_calls` are given",
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
         );
     }

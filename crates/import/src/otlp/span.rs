@@ -10,7 +10,6 @@ const ARGUMENT_PREFIX: &str = "mcp.request.argument.";
 /// What stands on a span, by its name.
 type Details = BTreeMap<String, Value>;
 
-/// One span.
 #[derive(Deserialize)]
 #[serde(from = "Written")]
 pub struct Span {

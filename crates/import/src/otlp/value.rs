@@ -36,7 +36,6 @@ pub fn list<Read: DeserializeOwned>(list: Value) -> Vec<Read> {
         .collect()
 }
 
-/// A text.
 pub fn text(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),

@@ -132,7 +132,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (
             json!({"runs": [], "tool_calls": []}).to_string(),
             None,
-            "both `runs` and `tool_calls` stand here",
+            "both `runs` and `tool_calls` are given",
         ),
     ] {
         let error = import(&text).unwrap_err();

@@ -13,17 +13,17 @@ fn slips_in_keys_are_refused() {
         (
             call(json!({"name": "pay", "arguments": {"x": 1}})),
             "runs[0].tool_calls[0].arguments",
-            "`arguments` is no key of a call; did you mean `args`?",
+            "`arguments` is not a key of a call; did you mean `args`?",
         ),
         (
             call(json!({"name": "pay", "input": {}})),
             "runs[0].tool_calls[0].input",
-            "`input` is no key of a call; did you mean `args`?",
+            "`input` is not a key of a call; did you mean `args`?",
         ),
         (
             call(json!({"toolName": "pay"})),
             "runs[0].tool_calls[0].toolName",
-            "`toolName` is no key of a call; did you mean `name`?",
+            "`toolName` is not a key of a call; did you mean `name`?",
         ),
         (
             run(
@@ -31,17 +31,17 @@ fn slips_in_keys_are_refused() {
                 json!([{"call_index": 0}, {"call_index": 1, "isError": true}]),
             ),
             "runs[1].tool_results[1].isError",
-            "`isError` is no key of a result; did you mean `is_error`?",
+            "`isError` is not a key of a result; did you mean `is_error`?",
         ),
         (
             run("tool_results", json!([{"callIndex": 0}])),
             "runs[1].tool_results[0].callIndex",
-            "`callIndex` is no key of a result; did you mean `call_index`?",
+            "`callIndex` is not a key of a result; did you mean `call_index`?",
         ),
         (
             run("tool_results", json!([{"call_index": 0, "output": 5}])),
             "runs[1].tool_results[0].output",
-            "`output` is no key of a result; did you mean `result`?",
+            "`output` is not a key of a result; did you mean `result`?",
         ),
         (
             run(
@@ -49,17 +49,17 @@ fn slips_in_keys_are_refused() {
                 json!([{"call_index": 0, "kind": "slow", "delay": 5}]),
             ),
             "runs[1].faults[0].delay",
-            "`delay` is no key of a fault; did you mean `delay_ms`?",
+            "`delay` is not a key of a fault; did you mean `delay_ms`?",
         ),
         (
             run("conversation", json!({"stopReason": "completed"})),
             "runs[1].conversation.stopReason",
-            "`stopReason` is no key of a conversation; did you mean `stop_reason`?",
+            "`stopReason` is not a key of a conversation; did you mean `stop_reason`?",
         ),
         (
             run("conversation", json!({"tokens": {"total_tokens": 5}})),
             "runs[1].conversation.tokens.total_tokens",
-            "`total_tokens` is no key of tokens; did you mean `total`?",
+            "`total_tokens` is not a key of tokens; did you mean `total`?",
         ),
         (
             run(
@@ -67,22 +67,22 @@ fn slips_in_keys_are_refused() {
                 json!({"turns": [{"role": "user", "content": "x"}]}),
             ),
             "runs[1].conversation.turns[0].content",
-            "`content` is no key of a turn; did you mean `text`?",
+            "`content` is not a key of a turn; did you mean `text`?",
         ),
         (
             run("final_respone", json!("done")),
             "runs[1].final_respone",
-            "`final_respone` is no key of a run; did you mean `final_response`?",
+            "`final_respone` is not a key of a run; did you mean `final_response`?",
         ),
         (
             run("fault", json!([])),
             "runs[1].fault",
-            "`fault` is no key of a run; did you mean `faults`?",
+            "`fault` is not a key of a run; did you mean `faults`?",
         ),
         (
             run("stop_reason", json!("completed")),
             "runs[1].stop_reason",
-            "`stop_reason` is no key of a run; did you mean `conversation.stop_reason`?",
+            "`stop_reason` is not a key of a run; did you mean `conversation.stop_reason`?",
         ),
     ] {
         let error = import(&trace.to_string()).unwrap_err();
@@ -106,10 +106,10 @@ fn other_unknown_keys_are_told_once_for_each_kind() {
          "conversation": {"turns": [{"role": "user", "at": 5}]}}]});
     let imported = import(&trace.to_string()).unwrap();
     let expected = [
-        "`note` is no key of a trace and was not read: at note",
-        "`a`, `b`, `c`, `cost`, `d` and 1 more are no keys of a run and were not read: in 6 places, first at runs[1].a",
-        "`at` is no key of a turn and was not read: at runs[1].conversation.turns[0].at",
-        "`id` and `type` are no keys of a call and were not read: in 4 places, first at runs[1].tool_calls[1].id",
+        "`note` is not a key of a trace and was not read: at note",
+        "`a`, `b`, `c`, `cost`, `d` and 1 more are not keys of a run and were not read: in 6 places, first at runs[1].a",
+        "`at` is not a key of a turn and was not read: at runs[1].conversation.turns[0].at",
+        "`id` and `type` are not keys of a call and were not read: in 4 places, first at runs[1].tool_calls[1].id",
     ];
     for note in expected {
         assert!(
@@ -125,7 +125,7 @@ fn other_unknown_keys_are_told_once_for_each_kind() {
     ]);
     assert_eq!(
         import(&text).unwrap().notes,
-        ["`cost` is no key of a run and was not read: at line 2, cost"]
+        ["`cost` is not a key of a run and was not read: at line 2, cost"]
     );
 }
 
@@ -150,7 +150,7 @@ fn a_key_that_stands_twice_is_refused() {
     ] {
         let error = import(text).unwrap_err();
         assert_eq!(error.path.as_deref(), Some(path));
-        assert_eq!(error.message, format!("the key `{key}` stands here twice"));
+        assert_eq!(error.message, format!("the key `{key}` is given twice"));
     }
 }
 
@@ -190,7 +190,7 @@ fn known_keys_and_namesakes_are_no_slips() {
     assert_eq!(
         import(&trace.to_string()).unwrap().notes,
         [
-            "`tool` is no key of a call and was not read: in 2 places, first at runs[0].tool_calls[0].tool"
+            "`tool` is not a key of a call and was not read: in 2 places, first at runs[0].tool_calls[0].tool"
         ]
     );
 }

@@ -12,14 +12,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where an audit is.
 #[derive(Debug, Clone)]
-pub enum Place {
-    /// In a file.
+pub enum AuditPlace {
     File(PathBuf),
     /// In the memory of this process, under a name.
     Memory(String),
 }
 
-impl Place {
+impl AuditPlace {
     /// A place in memory that no other store has. It lives as long as a connection to it.
     pub fn new_memory() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);

@@ -40,7 +40,7 @@ pub use self::{
 pub use super::category::ALL as CATEGORIES;
 
 pub(crate) use self::{
-    connection::Place,
+    connection::AuditPlace,
     queue::{Batch, Queue},
     redact::header_texts,
     writer::{Checkpoints, Limits},

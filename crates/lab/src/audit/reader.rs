@@ -43,7 +43,7 @@ const NAMES_MAX: usize = 1_000;
 #[derive(Debug)]
 pub struct AuditReader {
     connection: Connection,
-    place: Place,
+    place: AuditPlace,
     /// How rows are read, up to the conditions.
     select: String,
 }
@@ -51,10 +51,10 @@ pub struct AuditReader {
 impl AuditReader {
     /// Opens a file to read it.
     pub fn open(path: impl AsRef<Path>) -> AuditResult<Self> {
-        Self::connect(Place::File(path.as_ref().to_owned()))
+        Self::connect(AuditPlace::File(path.as_ref().to_owned()))
     }
 
-    pub fn connect(place: Place) -> AuditResult<Self> {
+    pub fn connect(place: AuditPlace) -> AuditResult<Self> {
         let connection = place.connect_to_read()?;
         let checked = |connection: Connection| {
             let version = schema::check(&connection, place.path())?;

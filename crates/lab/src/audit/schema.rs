@@ -7,7 +7,6 @@ const APPLICATION_ID: i64 = 0x6d63_7061;
 /// The version that is written. Files of earlier versions are brought up to it by whoever writes to
 /// them, and read as they are.
 pub const VERSION: i64 = 2;
-/// The first version.
 const FIRST_VERSION: i64 = 1;
 
 /// What a file of the first version lacks. Whoever still writes in that version leaves it empty.

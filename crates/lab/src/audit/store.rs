@@ -41,7 +41,7 @@ pub struct AuditStore {
     queue: Arc<Queue>,
     checkpoints: Arc<Checkpoints>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    place: Place,
+    place: AuditPlace,
     caps: Caps,
     /// Knows the secrets of this process, which tools may be asked for.
     redactor: Redactor,
@@ -59,7 +59,11 @@ impl AuditStore {
             rows: options.rows,
             bytes: None,
         };
-        Self::start(Place::File(path.as_ref().to_owned()), options.caps, limits)
+        Self::start(
+            AuditPlace::File(path.as_ref().to_owned()),
+            options.caps,
+            limits,
+        )
     }
 
     /// An audit in memory, gone when it is dropped. It keeps the last [`MEMORY_ROWS`], or less if
@@ -74,17 +78,17 @@ impl AuditStore {
             rows: Some(options.rows.unwrap_or(MEMORY_ROWS)),
             bytes: Some(MEMORY_BYTES),
         };
-        Self::start(Place::new_memory(), options.caps, limits)
+        Self::start(AuditPlace::new_memory(), options.caps, limits)
     }
 
-    fn start(place: Place, caps: Caps, limits: Limits) -> AuditResult<Self> {
+    fn start(place: AuditPlace, caps: Caps, limits: Limits) -> AuditResult<Self> {
         let connection = place.connect()?;
         prepare(&connection, &place, limits)?;
         let queue = Arc::new(Queue::default());
         let checkpoints = Arc::new(Checkpoints::default());
         let mut threads = Vec::new();
         let failed = |error: std::io::Error| AuditError::Thread(error.to_string());
-        if let Place::File(_) = place {
+        if let AuditPlace::File(_) = place {
             threads.push(checkpoints.start(place.connect()?).map_err(failed)?);
         }
         let (rows, log) = (Arc::clone(&queue), Arc::clone(&checkpoints));
@@ -147,7 +151,7 @@ impl AuditStore {
 
     /// Whether it is in memory, and not in a file.
     pub fn is_in_memory(&self) -> bool {
-        matches!(self.place, Place::Memory(_))
+        matches!(self.place, AuditPlace::Memory(_))
     }
 
     /// Waits until every row recorded so far can be read by others.
@@ -193,7 +197,7 @@ impl Drop for AuditStore {
 }
 
 /// Makes a connection ready to write: the tables, the log, the limits.
-fn prepare(connection: &Connection, place: &Place, limits: Limits) -> AuditResult<()> {
+fn prepare(connection: &Connection, place: &AuditPlace, limits: Limits) -> AuditResult<()> {
     let path = place.path();
     let described = |error: rusqlite::Error| AuditError::from_sqlite(path, &error);
     // Asked first, so that a file of something else stays as it is.

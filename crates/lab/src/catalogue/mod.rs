@@ -22,15 +22,14 @@ pub struct Catalogue {
     /// A picture and a sound in Base64, the smallest there are, for any place that names them.
     #[serde(default)]
     media: Fields,
-    pub tools: Vec<Entry>,
+    pub tools: Vec<LabTool>,
     pub prompts: Vec<Prompt>,
     pub resources: Vec<Resource>,
     pub templates: Vec<Resource>,
 }
 
-/// One tool of the lab.
 #[derive(Debug, Deserialize)]
-pub struct Entry {
+pub struct LabTool {
     /// What kind of tool it is: the `tool_group` of the audit.
     pub group: String,
     /// The tool as it is listed.
@@ -54,7 +53,6 @@ pub struct Entry {
 /// A prompt, or what is in its messages.
 #[derive(Deserialize)]
 pub struct Prompt {
-    /// As it is listed.
     pub listed: Value,
     /// What the user says in each message.
     pub messages: Vec<Value>,
@@ -72,7 +70,6 @@ pub struct Prompt {
 /// A resource, or a template of such.
 #[derive(Deserialize)]
 pub struct Resource {
-    /// As it is listed.
     pub listed: Value,
     /// A `text` or a `blob`.
     #[serde(default)]
@@ -92,8 +89,7 @@ impl Catalogue {
     }
 }
 
-impl Entry {
-    /// The name.
+impl LabTool {
     pub fn name(&self) -> &str {
         text(&self.tool, "name")
     }
@@ -109,7 +105,6 @@ impl Entry {
     }
 }
 
-/// A text of a value.
 pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{Pipe, call, modern, request, structured};
-use crate::Options;
+use crate::LabOptions;
 
 fn answer(question: &Value) -> Value {
     match question["method"].as_str().unwrap() {
@@ -37,7 +37,7 @@ fn arguments(tool: &str) -> Value {
 
 #[tokio::test]
 async fn the_handshake_era_asks_with_a_request() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     for tool in TOOLS {
         let question = pipe.ask(&call(1, tool, &arguments(tool))).await;
         let response =
@@ -70,7 +70,7 @@ async fn the_handshake_era_asks_with_a_request() {
 
 #[tokio::test]
 async fn the_stateless_era_asks_with_a_result() {
-    let mut pipe = Pipe::open(&Options::default());
+    let mut pipe = Pipe::open(&LabOptions::default());
     for tool in TOOLS {
         let mut params = json!({ "name": tool, "arguments": arguments(tool) });
         let asked = pipe.ask(&modern(1, "tools/call", &params)).await;
@@ -100,7 +100,7 @@ async fn the_stateless_era_asks_with_a_result() {
 
 #[tokio::test]
 async fn a_client_that_cannot_is_told() {
-    let mut pipe = Pipe::open(&Options::default());
+    let mut pipe = Pipe::open(&LabOptions::default());
     let params = json!({
         "name": "sample",
         "arguments": { "prompt": "hi" },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -12,7 +12,7 @@ use super::support::{
     Pipe, audited, call, http, listen, modern, modern_headers, open_session, request, rows, within,
 };
 use crate as lab;
-use crate::Options;
+use crate::LabOptions;
 use crate::audit::AuditStore;
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn notifications_are_counted() {
 #[tokio::test]
 async fn what_http_refuses_has_a_row_too() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let message = call(5, "echo", &json!({ "message": "hi" })).to_string();
     assert_eq!(http(&server, "POST", &[], &message).await.status, 400);
     let unknown = [("Mcp-Session-Id", "nobody")];
@@ -209,7 +209,7 @@ async fn what_is_no_message_has_a_row_too() {
 async fn a_refused_client_names_its_method_where_its_headers_do() {
     let (mut options, store) = audited();
     options.api_keys.add("ada=secret").unwrap();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let params = json!({ "name": "echo", "arguments": { "message": "hi" } });
     let message = modern(6, "tools/call", &params).to_string();
     let reply = http(&server, "POST", &modern_headers("echo"), &message).await;
@@ -226,9 +226,9 @@ async fn a_locked_audit_holds_up_requests_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("lab.db");
     let store = Arc::new(AuditStore::open(&file).unwrap());
-    let options = Options {
+    let options = LabOptions {
         audit: Some(Arc::clone(&store)),
-        ..Options::default()
+        ..LabOptions::default()
     };
     let locked = rusqlite::Connection::open(&file).unwrap();
     locked.execute_batch("BEGIN IMMEDIATE").unwrap();

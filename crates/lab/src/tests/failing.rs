@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -11,11 +11,11 @@ use super::support::{
     Pipe, audited, call, http, listen, modern, modern_headers, open, open_session, request, rows,
     structured, within,
 };
-use crate::Options;
+use crate::LabOptions;
 
 #[tokio::test]
 async fn every_category_of_error_has_its_code() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let reply = pipe.call("error", &json!({})).await;
     assert_eq!(reply["error"]["message"], "synthetic error");
     assert_eq!(reply["error"]["code"], -32_000);
@@ -39,7 +39,7 @@ async fn every_category_of_error_has_its_code() {
 
 #[tokio::test]
 async fn an_error_of_the_tool_is_a_result() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let arguments = json!({ "message": "boom", "category": "auth", "as_tool": true });
     let reply = pipe.call("error", &arguments).await;
     assert_eq!(reply["result"]["isError"], true);
@@ -49,7 +49,7 @@ async fn an_error_of_the_tool_is_a_result() {
 
 #[tokio::test]
 async fn arguments_are_held_to_their_schema() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let wrong = [
         ("slow", json!({})),
         ("slow", json!({ "milliseconds": "1" })),
@@ -81,7 +81,7 @@ async fn arguments_are_held_to_their_schema() {
 
 #[tokio::test]
 async fn five_slow_calls_overlap_and_others_are_not_held_up() {
-    let server = listen(&Options::default(), Kind::Http).await;
+    let server = listen(&LabOptions::default(), ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     let start = Instant::now();
@@ -103,7 +103,7 @@ async fn five_slow_calls_overlap_and_others_are_not_held_up() {
     assert!(start.elapsed() < Duration::from_secs(3));
     assert!(quick < Duration::from_millis(900), "{quick:?}");
 
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let start = Instant::now();
     for id in 1..=5 {
         pipe.send(&call(id, "slow", &json!({ "milliseconds": 1_000 })))
@@ -159,7 +159,7 @@ async fn the_end_of_stdin_cancels() {
 #[tokio::test]
 async fn leaving_cancels_over_http_in_both_eras() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let arguments = json!({ "milliseconds": 60_000 });
     let named = [("Mcp-Session-Id", session.as_str())];
@@ -186,7 +186,7 @@ async fn leaving_cancels_over_http_in_both_eras() {
 #[tokio::test]
 async fn the_end_of_the_server_leaves_a_row_too() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let params = json!({ "name": "slow", "arguments": { "milliseconds": 60_000 } });
     let message = modern(7, "tools/call", &params).to_string();
     let _waiting = open(&server, "POST", &modern_headers("slow"), &message).await;
@@ -198,7 +198,7 @@ async fn the_end_of_the_server_leaves_a_row_too() {
 
 #[tokio::test]
 async fn without_a_seed_one_is_drawn_and_told() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let mut seeds = std::collections::HashSet::new();
     for _ in 0..10 {
         let body = structured(&pipe.call("flaky", &json!({ "fail_rate": 0 })).await);
@@ -218,7 +218,7 @@ async fn without_a_seed_one_is_drawn_and_told() {
 
 #[tokio::test]
 async fn it_fails_as_often_as_told_and_then_succeeds() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let arguments = json!({ "key": "a", "failures": 2 });
     for attempt in 1..=2 {
         let reply = pipe.call("fail_then_succeed", &arguments).await;
@@ -236,7 +236,7 @@ async fn it_fails_as_often_as_told_and_then_succeeds() {
 
 #[tokio::test]
 async fn a_write_is_counted_also_when_its_answer_is_an_error() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let once = json!({ "key": "order", "idempotency_key": "one", "then_fail": true });
     assert!(pipe.call("write", &once).await["error"].is_object());
     let retried = json!({ "key": "order", "idempotency_key": "one" });

@@ -1,10 +1,10 @@
 //! The rolls of `flaky` over the wire.
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 
 use super::support::{Pipe, call, http, listen, modern, modern_headers, open_session, structured};
-use crate::Options;
+use crate::LabOptions;
 
 const GOLDEN: &str = include_str!("../../tests/data/flaky.csv");
 
@@ -57,7 +57,7 @@ fn check(row: &Row, reply: &Value) {
 
 #[tokio::test]
 async fn every_roll_crosses_stdio_to_the_bit() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     for row in golden() {
         check(&row, &pipe.call("flaky", &row.arguments).await);
     }
@@ -65,7 +65,7 @@ async fn every_roll_crosses_stdio_to_the_bit() {
 
 #[tokio::test]
 async fn every_roll_crosses_http_to_the_bit_in_both_eras() {
-    let server = listen(&Options::default(), Kind::Http).await;
+    let server = listen(&LabOptions::default(), ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     for (number, row) in golden().iter().enumerate() {

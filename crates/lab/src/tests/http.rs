@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -11,7 +11,7 @@ use super::support::{
     audited, call, http, initialize, listen, modern, modern_headers, open, open_session, rows,
     wait_for, within,
 };
-use crate::Options;
+use crate::LabOptions;
 
 /// What comes until the server ends the response.
 async fn rest_of(stream: &mut TcpStream) -> String {
@@ -20,16 +20,16 @@ async fn rest_of(stream: &mut TcpStream) -> String {
     text
 }
 
-fn with_fixtures() -> Options {
-    Options {
+fn with_fixtures() -> LabOptions {
+    LabOptions {
         conformance_fixtures: true,
-        ..Options::default()
+        ..LabOptions::default()
     }
 }
 
 #[tokio::test]
 async fn the_rest_of_a_closed_stream_is_fetched() {
-    let server = listen(&with_fixtures(), Kind::Http).await;
+    let server = listen(&with_fixtures(), ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     let message = call(7, "test_reconnection", &json!({})).to_string();
@@ -49,7 +49,7 @@ async fn the_rest_of_a_closed_stream_is_fetched() {
 
 #[tokio::test]
 async fn an_argument_in_a_header_must_be_that_of_the_body() {
-    let server = listen(&with_fixtures(), Kind::Http).await;
+    let server = listen(&with_fixtures(), ListenerKind::Http).await;
     let [version, method, name] = modern_headers("test_header_parameter");
     let params = json!({ "name": "test_header_parameter", "arguments": { "region": "Zürich" } });
     let message = modern(1, "tools/call", &params).to_string();
@@ -72,7 +72,7 @@ async fn an_argument_in_a_header_must_be_that_of_the_body() {
 #[tokio::test]
 async fn the_end_of_a_session_cancels_what_it_asked_for() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     let message = call(7, "slow", &json!({ "milliseconds": 60_000 })).to_string();
@@ -88,7 +88,7 @@ async fn the_end_of_a_session_cancels_what_it_asked_for() {
 #[tokio::test]
 async fn a_cancelled_call_ends_its_response_without_an_answer() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     let message = call(7, "slow", &json!({ "milliseconds": 60_000 })).to_string();
@@ -110,7 +110,7 @@ async fn a_cancelled_call_ends_its_response_without_an_answer() {
 #[tokio::test]
 async fn a_batch_whose_calls_are_all_cancelled_ends_its_response() {
     let (options, store) = audited();
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let message = initialize(0, "2025-03-26").to_string();
     let reply = http(&server, "POST", &[], &message).await;
     let session = reply.header("mcp-session-id").unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! Who is let in over the network.
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -9,7 +9,7 @@ use super::support::{
     audited, call, http, initialize, listen, modern_headers, open_session, rows, structured,
     wait_for,
 };
-use crate::{ApiKeys, Options};
+use crate::{ApiKeys, LabOptions};
 
 fn keys() -> ApiKeys {
     let mut keys = ApiKeys::default();
@@ -21,11 +21,11 @@ fn keys() -> ApiKeys {
 #[tokio::test]
 async fn a_bad_or_missing_key_is_answered_with_401_at_once_and_has_a_row() {
     let (options, store) = audited();
-    let options = Options {
+    let options = LabOptions {
         api_keys: keys(),
         ..options
     };
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let message = initialize(0, "2025-11-25").to_string();
     let reply = http(&server, "POST", &[], &message).await;
     assert_eq!(reply.status, 401);
@@ -66,11 +66,11 @@ async fn a_bad_or_missing_key_is_answered_with_401_at_once_and_has_a_row() {
 #[tokio::test]
 async fn the_name_of_a_key_is_the_user() {
     let (options, store) = audited();
-    let options = Options {
+    let options = LabOptions {
         api_keys: keys(),
         ..options
     };
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let ada = [
         ("Authorization", "Bearer first-key"),
         ("User-Agent", "tester/7"),
@@ -106,13 +106,16 @@ async fn the_name_of_a_key_is_the_user() {
 
 #[tokio::test]
 async fn the_other_networks_want_keys_too() {
-    let options = Options {
+    let options = LabOptions {
         api_keys: keys(),
-        ..Options::default()
+        ..LabOptions::default()
     };
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mcp\r\n";
-    for (kind, path, headers) in [(Kind::Sse, "/sse", ""), (Kind::WebSocket, "/", upgrade)] {
+    for (kind, path, headers) in [
+        (ListenerKind::Sse, "/sse", ""),
+        (ListenerKind::WebSocket, "/", upgrade),
+    ] {
         let server = listen(&options, kind).await;
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
@@ -125,7 +128,7 @@ async fn the_other_networks_want_keys_too() {
 
 #[tokio::test]
 async fn secrets_in_headers_are_not_shown() {
-    let server = listen(&Options::default(), Kind::Http).await;
+    let server = listen(&LabOptions::default(), ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let headers = [
         ("Mcp-Session-Id", session.as_str()),
@@ -148,11 +151,11 @@ async fn secrets_in_headers_are_not_shown() {
 #[tokio::test]
 async fn what_a_client_without_a_key_says_of_its_method_is_kept() {
     let (options, store) = audited();
-    let options = Options {
+    let options = LabOptions {
         api_keys: keys(),
         ..options
     };
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let headers = modern_headers("echo");
     assert_eq!(http(&server, "POST", &headers, "{}").await.status, 401);
     let row = rows(&store, 1).await.pop().unwrap();

@@ -1,16 +1,16 @@
 //! What is sent beside answers: progress, log messages, changes.
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 
 use super::support::{
     Pipe, call, http, listen, modern, open, open_session, request, structured, wait_for,
 };
-use crate::Options;
+use crate::LabOptions;
 
 #[tokio::test]
 async fn progress_is_told_to_whoever_asks() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let params = json!({
         "name": "progress",
         "arguments": { "steps": 3, "step_ms": 1 },
@@ -34,7 +34,7 @@ async fn progress_is_told_to_whoever_asks() {
 
 #[tokio::test]
 async fn log_messages_come_from_the_level_on_that_was_set() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     pipe.send(&call(1, "chatty", &json!({ "messages": 2 })))
         .await;
     assert_eq!(pipe.until_answer(1).await.len(), 3);
@@ -60,7 +60,7 @@ async fn log_messages_come_from_the_level_on_that_was_set() {
 
 #[tokio::test]
 async fn in_the_stateless_era_every_request_asks_for_its_log_messages() {
-    let mut pipe = Pipe::open(&Options::default());
+    let mut pipe = Pipe::open(&LabOptions::default());
     let mut params = json!({ "name": "chatty", "arguments": { "messages": 2 } });
     let reply = pipe.ask(&modern(1, "tools/call", &params)).await;
     assert_eq!(structured(&reply)["sent"], 0);
@@ -79,7 +79,7 @@ fn announce(what: &str) -> Value {
 
 #[tokio::test]
 async fn changes_are_told_over_stdio() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     pipe.send(&announce("tools")).await;
     let told = [pipe.next().await, pipe.next().await];
     let methods = told.iter().filter_map(|message| message["method"].as_str());
@@ -109,7 +109,7 @@ async fn changes_are_told_over_stdio() {
 
 #[tokio::test]
 async fn changes_are_told_on_the_newest_get_stream() {
-    let server = listen(&Options::default(), Kind::Http).await;
+    let server = listen(&LabOptions::default(), ListenerKind::Http).await;
     let session = open_session(&server, &[]).await;
     let named = [("Mcp-Session-Id", session.as_str())];
     let mut old = open(&server, "GET", &named, "").await;
@@ -125,7 +125,7 @@ async fn changes_are_told_on_the_newest_get_stream() {
 
 #[tokio::test]
 async fn a_subscription_tells_what_was_asked_for_and_nothing_else() {
-    let mut pipe = Pipe::open(&Options::default());
+    let mut pipe = Pipe::open(&LabOptions::default());
     let wanted = json!({ "toolsListChanged": true, "resourceSubscriptions": ["lab://numbers/3"] });
     let listen = modern(
         1,

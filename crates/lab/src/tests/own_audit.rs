@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use serde_json::{Value, json};
 
 use super::support::{
     Pipe, audited, call, http, listen, modern, open_session, request, rows, within,
 };
 use crate::audit::{AuditRow, AuditStore};
-use crate::{ApiKeys, Options};
+use crate::{ApiKeys, LabOptions};
 
 const URI: &str = "lab://audit";
 
@@ -77,11 +77,11 @@ async fn nobody_keeps_it_for_later() {
 async fn it_is_there_only_where_there_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let store = AuditStore::open(folder.path().join("lab.db")).unwrap();
-    let filed = Options {
+    let filed = LabOptions {
         audit: Some(Arc::new(store)),
-        ..Options::default()
+        ..LabOptions::default()
     };
-    for options in [filed, Options::default()] {
+    for options in [filed, LabOptions::default()] {
         let mut pipe = Pipe::ready(&options).await;
         let list = pipe.ask(&request(1, "resources/list", &json!({}))).await;
         assert!(!is_listed(&list));
@@ -117,11 +117,11 @@ async fn with_keys_everybody_sees_their_own_rows() {
     let mut api_keys = ApiKeys::default();
     api_keys.add("ada=first-key").unwrap();
     api_keys.add("grace=second-key").unwrap();
-    let options = Options {
+    let options = LabOptions {
         api_keys,
         ..options
     };
-    let server = listen(&options, Kind::Http).await;
+    let server = listen(&options, ListenerKind::Http).await;
     let keys = ["first-key", "second-key"];
     for key in keys {
         let session = open_session(&server, &[("X-Api-Key", key)]).await;

@@ -4,13 +4,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcprove_servers::hosting::listener::{Kind, Listening};
+use mcprove_servers::hosting::listener::{ListenerKind, Listening};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use crate as lab;
-use crate::Options;
+use crate::LabOptions;
 use crate::audit::{AuditRow, AuditStore, Filter};
 
 /// Generous, because it only ends tests that hang.
@@ -62,11 +62,11 @@ pub fn structured(reply: &Value) -> Value {
 }
 
 /// Options with an audit, and the audit.
-pub fn audited() -> (Options, Arc<AuditStore>) {
+pub fn audited() -> (LabOptions, Arc<AuditStore>) {
     let store = Arc::new(AuditStore::in_memory().unwrap());
-    let options = Options {
+    let options = LabOptions {
         audit: Some(Arc::clone(&store)),
-        ..Options::default()
+        ..LabOptions::default()
     };
     (options, store)
 }
@@ -97,7 +97,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    pub fn open(options: &Options) -> Self {
+    pub fn open(options: &LabOptions) -> Self {
         let (output, input) = lab::spawn_in_memory(options);
         Self {
             output: BufReader::new(Box::pin(output)),
@@ -106,11 +106,11 @@ impl Pipe {
     }
 
     /// A lab with the handshake done.
-    pub async fn ready(options: &Options) -> Self {
+    pub async fn ready(options: &LabOptions) -> Self {
         Self::ready_at(options, "2025-11-25").await
     }
 
-    pub async fn ready_at(options: &Options, revision: &str) -> Self {
+    pub async fn ready_at(options: &LabOptions, revision: &str) -> Self {
         let mut pipe = Self::open(options);
         let reply = pipe.ask(&initialize(0, revision)).await;
         assert_eq!(reply["result"]["protocolVersion"], revision);
@@ -196,7 +196,7 @@ impl HttpReply {
     }
 }
 
-pub async fn listen(options: &Options, kind: Kind) -> Listening {
+pub async fn listen(options: &LabOptions, kind: ListenerKind) -> Listening {
     let addr = "127.0.0.1:0".parse().unwrap();
     lab::listen(options, kind, addr).await.unwrap()
 }

@@ -7,11 +7,11 @@ use mcprove_servers::hosting::host::Eras;
 use serde_json::{Value, json};
 
 use super::support::{Pipe, modern, request, structured};
-use crate::{Options, tools};
+use crate::{LabOptions, tools};
 
 #[tokio::test]
 async fn every_result_fits_the_schema_of_its_tool() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let arguments = [
         (
             "echo",
@@ -49,8 +49,8 @@ async fn the_same_is_always_answered_the_same() {
         ("sized_response", json!({ "size": 77 })),
         ("long_output", json!({ "blocks": 3, "words": 5 })),
     ];
-    let mut first = Pipe::ready(&Options::default()).await;
-    let mut second = Pipe::ready(&Options::default()).await;
+    let mut first = Pipe::ready(&LabOptions::default()).await;
+    let mut second = Pipe::ready(&LabOptions::default()).await;
     for (tool, arguments) in calls {
         let reply = first.call(tool, &arguments).await;
         assert_eq!(reply, second.call(tool, &arguments).await);
@@ -63,7 +63,7 @@ async fn the_same_is_always_answered_the_same() {
 
 #[tokio::test]
 async fn sizes_are_exact_and_capped() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     for (asked, size) in [
         (0, 0),
         (1, 1),
@@ -87,7 +87,7 @@ async fn sizes_are_exact_and_capped() {
 
 #[tokio::test]
 async fn content_of_every_kind() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     for (tool, kind, start) in [("image", "image", "iVBOR"), ("audio", "audio", "UklGR")] {
         let reply = pipe.call(tool, &json!({})).await;
         let block = &reply["result"]["content"][1];
@@ -113,7 +113,7 @@ async fn content_of_every_kind() {
 
 #[tokio::test]
 async fn old_clients_get_only_what_they_know() {
-    let mut pipe = Pipe::ready_at(&Options::default(), "2024-11-05").await;
+    let mut pipe = Pipe::ready_at(&LabOptions::default(), "2024-11-05").await;
     let tools = names(&pipe.ask(&request(1, "tools/list", &json!({}))).await["result"]["tools"]);
     assert!(tools.contains("error") && !tools.contains("audio") && !tools.contains("elicit"));
     assert!(pipe.call("audio", &json!({})).await["error"].is_object());
@@ -136,9 +136,9 @@ async fn lists_come_in_pages_and_are_whole() {
         ("resources/templates/list", "resourceTemplates", 1),
         ("prompts/list", "prompts", 4),
     ];
-    let options = Options {
+    let options = LabOptions {
         page_size: NonZero::new(3),
-        ..Options::default()
+        ..LabOptions::default()
     };
     let mut pipe = Pipe::open(&options);
     for (method, key, count) in lists {
@@ -165,7 +165,7 @@ async fn lists_come_in_pages_and_are_whole() {
 
 #[tokio::test]
 async fn resources_and_prompts_are_read() {
-    let mut pipe = Pipe::ready(&Options::default()).await;
+    let mut pipe = Pipe::ready(&LabOptions::default()).await;
     let read = |uri: &str| request(1, "resources/read", &json!({ "uri": uri }));
     let reply = pipe.ask(&read("lab://numbers/4000000000")).await;
     let text = reply["result"]["contents"][0]["text"].as_str().unwrap();
@@ -220,11 +220,11 @@ async fn resources_and_prompts_are_read() {
 #[tokio::test]
 async fn the_fixtures_of_the_suite_are_there_only_when_wanted() {
     let list = modern(1, "tools/list", &json!({}));
-    let mut plain = Pipe::open(&Options::default());
+    let mut plain = Pipe::open(&LabOptions::default());
     let without = names(&plain.ask(&list).await["result"]["tools"]);
-    let options = Options {
+    let options = LabOptions {
         conformance_fixtures: true,
-        ..Options::default()
+        ..LabOptions::default()
     };
     let with = names(&Pipe::open(&options).ask(&list).await["result"]["tools"]);
     assert!(with.is_superset(&without) && with.contains("test_simple_text"));
@@ -235,9 +235,9 @@ async fn the_fixtures_of_the_suite_are_there_only_when_wanted() {
 
 #[tokio::test]
 async fn one_era_can_be_left_out() {
-    let options = Options {
+    let options = LabOptions {
         eras: Eras::Stateless,
-        ..Options::default()
+        ..LabOptions::default()
     };
     let mut pipe = Pipe::open(&options);
     let reply = pipe.ask(&super::support::initialize(1, "2025-11-25")).await;

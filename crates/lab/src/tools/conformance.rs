@@ -63,7 +63,7 @@ pub async fn answer(call: Call<'_>, tool: &str) -> Value {
 }
 
 /// Asks the second question when the first is answered, whose answer is in the state.
-pub async fn rounds(call: Call<'_>, tool: &Entry) -> Answered {
+pub async fn rounds(call: Call<'_>, tool: &LabTool) -> Answered {
     /// What the state says before the second question; the name follows.
     const SECOND: &str = "second:";
     let [first, second] = &tool.asks[..] else {
@@ -86,7 +86,7 @@ pub async fn rounds(call: Call<'_>, tool: &Entry) -> Answered {
 }
 
 /// Asks only for what the client can do.
-pub async fn possible(call: Call<'_>, tool: &Entry) -> Answered {
+pub async fn possible(call: Call<'_>, tool: &LabTool) -> Answered {
     let mut questions = questions(call, tool);
     questions.retain(|question| call.exchange.client_capability(question.capability()));
     if questions.is_empty() {

@@ -12,8 +12,7 @@ mod streaming;
 use crate::ask;
 use crate::prelude::*;
 
-/// Answers a call of a tool.
-pub async fn answer(call: Call<'_>, tool: &Entry) -> Answered {
+pub async fn answer(call: Call<'_>, tool: &LabTool) -> Answered {
     if let Some(result) = &tool.result {
         return Ok(render(result, call.arguments));
     }

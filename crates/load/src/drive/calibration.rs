@@ -19,7 +19,8 @@ pub fn calibrate() -> Option<f64> {
 }
 
 async fn measure() -> Option<f64> {
-    let (output, input) = fixture::spawn_in_memory("echo", &fixture::Options::default()).ok()?;
+    let (output, input) =
+        fixture::spawn_in_memory("echo", &fixture::FixtureOptions::default()).ok()?;
     let recorder = EventStream::unobserved().recorder();
     let session = Session::connect_streams(output, input, SessionOptions::default(), recorder);
     let session = Arc::new(session.await.ok()?);

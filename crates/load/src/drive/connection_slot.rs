@@ -60,12 +60,10 @@ pub struct ConnectionSlot {
     wedged: Mutex<Option<u64>>,
 }
 
-/// The session in a slot.
 #[derive(Clone)]
 pub struct SlotSession {
     /// How many sessions were here before.
     pub generation: u64,
-    /// The session.
     pub connection: Arc<Connection>,
 }
 

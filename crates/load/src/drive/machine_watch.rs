@@ -43,7 +43,6 @@ pub struct MachineWatch {
 }
 
 impl MachineWatch {
-    /// Watches for a run.
     pub fn of(context: &RunContext) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {

@@ -46,7 +46,6 @@ pub struct ServerMeter {
 }
 
 impl ServerMeter {
-    /// That of a run.
     pub fn of(context: &RunContext) -> Self {
         Self {
             listening: context

@@ -7,7 +7,6 @@ use crate::prelude::*;
 pub struct Phase {
     /// Its number in events; 0 is outside of any phase.
     pub index: u16,
-    /// Its name.
     pub name: String,
     /// When it begins, since the load began.
     pub from: Duration,
@@ -70,7 +69,6 @@ impl Schedule {
         self
     }
 
-    /// The phases.
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }

@@ -7,6 +7,8 @@ use mcprove_arguments::SchemaCheck;
 use mcprove_client::session::ResultCheck;
 use mcprove_trace::protocol::{find_strict_fault, parse_bounded};
 
+pub const SCHEMA_CHECK: &str = "schema";
+
 /// What strict mode knows of the server's tools.
 #[derive(Debug, Default)]
 pub struct Strict {
@@ -119,12 +121,12 @@ impl Strict {
         );
         if problems.is_empty() {
             return Verdict::pass(
-                "schema",
+                SCHEMA_CHECK,
                 "All results have the form of the protocol, and all arguments and results fit the schemas of their tools.",
             );
         }
         Verdict::critical(
-            "schema",
+            SCHEMA_CHECK,
             format!("Schemas were not kept: {}.", problems.join("; ")),
             sentence!(
                 "correct the schema or what does not fit it; leave out {} to ignore this",

@@ -1,6 +1,6 @@
 //! What control calls are for, on built-in servers: who is innocent is not accused, who is guilty is found.
 
-use mcprove_servers::fixture::{self, Options};
+use mcprove_servers::fixture::{self, FixtureOptions};
 
 use crate::drive::scenario::{Ramp, SlowMix};
 use crate::prelude::*;
@@ -8,9 +8,9 @@ use crate::prelude::*;
 fn server(mode: &'static str, settings: &[(&str, u64)]) -> Server {
     let settings = settings.iter();
     let settings = settings.map(|(name, value)| ((*name).to_owned(), json!(value)));
-    let options = Options {
+    let options = FixtureOptions {
         settings: settings.collect(),
-        ..Options::default()
+        ..FixtureOptions::default()
     };
     Server::in_memory(mode, move || {
         fixture::spawn_in_memory(mode, &options).unwrap()

@@ -13,7 +13,6 @@ const CROSSED_NOTED_MAX: u64 = 20;
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds one.
     pub fn add(&self) {
         self.0.store(self.get() + 1, Ordering::Relaxed);
     }
@@ -105,7 +104,6 @@ impl Fact for CrossedReplyFact {
 pub struct CallSlot {
     /// The number of the call, which decides what it is.
     pub number: u64,
-    /// The phase.
     pub phase: u16,
     /// When it should have been made, in the open model.
     pub intended: Option<Instant>,

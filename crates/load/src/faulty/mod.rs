@@ -37,11 +37,11 @@ const HEAD_BYTES: usize = 1_024;
 /// use mcprove_client::server::Server;
 /// use mcprove_client::session::{Session, SessionOptions};
 /// use mcprove_load::faulty::Faults;
-/// use mcprove_servers::fixture::{self, Options};
+/// use mcprove_servers::fixture::{self, FixtureOptions};
 /// use serde_json::json;
 ///
 /// let server = Server::in_memory("normal", || {
-///     fixture::spawn_in_memory("normal", &Options::default()).unwrap()
+///     fixture::spawn_in_memory("normal", &FixtureOptions::default()).unwrap()
 /// });
 /// let faults = Faults::new(vec!["error:-32000,calls=2".parse().unwrap()], 0);
 /// let options = SessionOptions::default().with_layer(faults.clone());

@@ -125,15 +125,10 @@ struct Row<'a> {
 
 fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
     let metrics = comparison.metrics.iter().map(|metric| {
-        let is_rate = metric.metric == "throughput_per_s";
         let value = |median: Option<f64>| match median {
-            Some(median) if is_rate => format!("{}/s", rate(median)),
+            Some(median) if metric.is_rate() => format!("{}/s", rate(median)),
             median => maybe_milliseconds(median),
         };
-        let name = metric
-            .metric
-            .strip_suffix("_per_s")
-            .or_else(|| metric.metric.strip_suffix("_ms"));
         let interval = metric
             .ratio_low
             .zip(metric.ratio_high)
@@ -142,7 +137,7 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
             change: metric.change,
             sentence: &metric.sentence,
             cells: [
-                name.unwrap_or(&metric.metric).to_owned(),
+                metric.label(),
                 value(metric.baseline_median),
                 value(metric.current_median),
                 maybe_fixed(metric.ratio, 3),

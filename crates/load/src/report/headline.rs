@@ -1,6 +1,6 @@
 //! What stands at the top of every report: how the run ended, and what was run.
 
-use mcprove_score::deadlock::ProbeSeverity;
+use mcprove_score::deadlock::{self, ProbeSeverity};
 
 use crate::drive::scenario::Shape;
 use crate::report::prelude::*;
@@ -50,7 +50,7 @@ pub fn verdict(report: &Report) -> Verdict {
 pub fn lead(report: &Report) -> Option<&mcprove_score::verdict::Verdict> {
     let is_probe = report.scenario_kind.as_type().judging().judges_hangs;
     let mut verdicts = report.verdicts.iter();
-    let answer = verdicts.find(|verdict| is_probe && verdict.detector == "deadlock");
+    let answer = verdicts.find(|verdict| is_probe && verdict.detector == deadlock::ID);
     let failure = || {
         let mut findings = report.findings().into_iter();
         findings.find(|verdict| report.fail_on.is_failure(verdict))

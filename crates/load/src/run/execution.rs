@@ -1,7 +1,7 @@
 //! Doing a run: threads, sinks, sampler and live view around a scenario.
 
 use mcprove_client::process::StderrLog;
-use mcprove_settings::message::setting as setting_name;
+use mcprove_settings::message::{name as quoted, setting as setting_name};
 use mcprove_settings::setting;
 use mcprove_settings::tree::check_toml;
 use mcprove_trace::hang::Progress as ServerProgress;
@@ -242,6 +242,7 @@ fn check(run: &Run) -> RunResult {
     if let Some(problem) = run.scenario.problems.first() {
         return Err(RunError::Config(problem.clone()));
     }
+    check_session(run)?;
     let call_timeout = run.session.call_timeout;
     if let Some(problem) = too_short(&run.scenario.kind, &run.thresholds, call_timeout) {
         return Err(RunError::Config(problem));
@@ -286,6 +287,24 @@ fn check(run: &Run) -> RunResult {
         )));
     }
     Ok(())
+}
+
+/// Refuses the options of sessions that a run would replace by its own.
+fn check_session(run: &Run) -> RunResult {
+    let session = &run.session;
+    let own = [
+        ("hang_limits", session.hang_limits.is_some()),
+        ("known_era", session.known_era.is_some()),
+        ("session_number", session.session_number != 0),
+        ("layer", session.layer.is_some() && !run.faults.is_empty()),
+    ];
+    match own.into_iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(RunError::Config(Diagnostic::new(
+            sentence!("a run sets the session option {} itself", quoted(option)),
+            "leave it out: the run takes it from its thresholds, its faults or the server",
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn make_context(
@@ -418,4 +437,41 @@ pub fn draw_seed() -> u64 {
 pub fn draw() -> u64 {
     // Only a system without a source of randomness has none.
     getrandom::u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_sessions_that_a_run_sets_itself_are_refused() {
+        let server = || Server::http("http://127.0.0.1:1/mcp");
+        let run = || Run::new(server(), crate::drive::Scenario::sustained());
+        let with = |set: fn(&mut SessionOptions)| {
+            let mut session = SessionOptions::default();
+            set(&mut session);
+            session
+        };
+        let cases = [
+            (
+                "hang_limits",
+                with(|it| it.hang_limits = Some(HangLimits::default())),
+            ),
+            ("known_era", with(|it| it.known_era = Some(Era::Stateless))),
+            ("session_number", with(|it| it.session_number = 3)),
+        ];
+        for (option, session) in cases {
+            let error = check(&run().with_session(session)).unwrap_err();
+            let expected = format!("a run sets the session option `{option}` itself");
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+        let spec = || "slow:20".parse::<FaultSpec>().unwrap();
+        let faults = crate::faulty::Faults::new(vec![spec()], 1);
+        let mut session = SessionOptions::default();
+        session.layer = Some(Arc::new(faults));
+        check(&run().with_session(session.clone())).unwrap();
+        let fault = LoadFault::new(spec());
+        let error = check(&run().with_session(session).with_faults(vec![fault])).unwrap_err();
+        assert!(error.to_string().contains("`layer`"), "{error}");
+    }
 }

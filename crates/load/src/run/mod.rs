@@ -73,7 +73,7 @@ fn to_json(report: &impl Serialize) -> String {
 /// use mcprove_servers::fixture;
 /// use serde_json::json;
 ///
-/// # let listening = fixture::listen("normal", fixture::Kind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::Options::default()).await.unwrap();
+/// # let listening = fixture::listen("normal", fixture::ListenerKind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::FixtureOptions::default()).await.unwrap();
 /// # let server = Server::http(listening.url());
 /// // let server = Server::stdio("python").args(["-m", "my_mcp"]);
 /// let scenario = Scenario::sustained()
@@ -163,7 +163,9 @@ impl Run {
         self
     }
 
-    /// Sets how sessions behave; their hang limits come from the thresholds.
+    /// Sets how sessions behave. A run refuses the options that it sets itself: `hang_limits` (they come from the
+    /// thresholds), `known_era`, `session_number`, and `layer` beside faults. What `losses` would get is in
+    /// [`Report::losses`].
     pub fn with_session(mut self, session: SessionOptions) -> Self {
         self.session = session;
         self

@@ -38,7 +38,7 @@ pub struct Summary {
     /// Limits that were not kept.
     pub threshold_violations: Vec<ThresholdViolation>,
     /// What was found, worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SummaryFinding>,
     /// What a run cannot pass without and could not be judged, each with the reason: limits,
     /// whether anything works, whether calls get stuck.
     pub inconclusive: Vec<Message>,
@@ -60,7 +60,8 @@ pub struct NotJudged {
 
 /// Something that was found.
 #[data(Eq)]
-pub struct Finding {
+#[schemars(rename = "Finding")]
+pub struct SummaryFinding {
     /// Who found it.
     pub detector: String,
     /// How much it matters; only `critical` makes a run fail.
@@ -73,7 +74,7 @@ pub struct Finding {
 
 impl From<&Report> for Summary {
     fn from(report: &Report) -> Self {
-        let findings = report.findings().into_iter().map(|verdict| Finding {
+        let findings = report.findings().into_iter().map(|verdict| SummaryFinding {
             detector: verdict.detector.clone(),
             severity: verdict.severity,
             sentence: verdict.sentence.clone(),

@@ -29,7 +29,6 @@ impl ExitCode {
         }
     }
 
-    /// That of a server.
     pub const fn of_server(status: u8) -> Self {
         match status {
             0 => Self::Passed,

@@ -69,7 +69,6 @@ pub fn flag_of(name: &str) -> Option<String> {
 
 /// A setting as a flag.
 struct Flag {
-    /// The setting.
     setting: &'static Setting,
     /// The flag, without its dashes.
     long: String,
@@ -238,7 +237,6 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
         self.0.iter().any(|(setting, _)| setting.name != "seed")
     }
 
-    /// The text of a flag.
     pub fn text(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(setting, _)| setting.name == name);
         match found {

@@ -66,8 +66,8 @@ pub fn keep_apart(
     for (other, others) in others {
         if others.is_some_and(|others| resolved(others) == place) {
             return refuse(
-                format!("{flag} {} is the file of {other}", path.display()),
-                format!("give {flag} a file of its own"),
+                format!("{flag} and {other} have the same file, {}", path.display()),
+                format!("give {flag} another file"),
             );
         }
     }

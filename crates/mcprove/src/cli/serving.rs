@@ -3,7 +3,7 @@
 use std::num::ParseIntError;
 
 use mcprove_servers::hosting::host::Eras;
-use mcprove_servers::hosting::listener::Kind;
+use mcprove_servers::hosting::listener::ListenerKind;
 use mcprove_settings::own_limits::LimitWatch;
 
 use crate::prelude::*;
@@ -47,7 +47,7 @@ pub struct ListenArguments {
 
 impl AddressArguments {
     /// The address that was given, if any; what does not go with it is refused.
-    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
+    pub fn given(&self) -> Result<Option<(ListenerKind, SocketAddr)>> {
         if self.sse.is_some() && self.era == Eras::Stateless {
             return refuse(
                 "--sse and --era stateless cannot be combined: HTTP+SSE is only for protocol revisions before 2026-07-28",
@@ -55,9 +55,9 @@ impl AddressArguments {
             );
         }
         let all = [
-            (Kind::Http, self.http),
-            (Kind::Sse, self.sse),
-            (Kind::WebSocket, self.ws),
+            (ListenerKind::Http, self.http),
+            (ListenerKind::Sse, self.sse),
+            (ListenerKind::WebSocket, self.ws),
         ];
         let mut given = all.into_iter().filter_map(|(kind, it)| Some((kind, it?)));
         Ok(given.next())
@@ -66,7 +66,7 @@ impl AddressArguments {
 
 impl ListenArguments {
     /// As [`AddressArguments::given`].
-    pub fn given(&self) -> Result<Option<(Kind, SocketAddr)>> {
+    pub fn given(&self) -> Result<Option<(ListenerKind, SocketAddr)>> {
         let given = self.address.given()?;
         if given.is_none() && !self.public_hosts.is_empty() {
             return refuse(

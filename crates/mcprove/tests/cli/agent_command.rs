@@ -10,7 +10,7 @@ use mcprove_load::config::SessionSettings;
 use mcprove_score::agent::recovery::observe_run;
 use mcprove_score::gate::Gates;
 use mcprove_servers::mock::{MockSpec, ToolSpec};
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 use mcprove_suite::agent::command::{CommandContext, CommandRun, run_once};
 use mcprove_suite::plan::{
     AgentTestPlan, Budget, CommandPlan, Driver, Environment, Reach, ServerPlan, TestHead,
@@ -19,7 +19,7 @@ use mcprove_trace::StopReason;
 
 use crate::support::{MCPROVE, TRANSCRIPT_FILTERS, assert_snapshot};
 
-const PLACE: Place = Place { line: 1, column: 1 };
+const PLACE: SourcePlace = SourcePlace { line: 1, column: 1 };
 
 fn repository() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -180,7 +180,7 @@ fn a_config_is_explained_and_never_written_over() {
     let (output, folder) = run_over(probe, &["--report", "json=load.toml"]);
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(
-        output.stderr.contains("is the file of the input"),
+        output.stderr.contains("and the input have the same file"),
         "{output:?}"
     );
     let kept = std::fs::read_to_string(folder.path().join("load.toml")).unwrap();
@@ -252,7 +252,7 @@ fn flags_of_the_server_and_the_session_count_beside_a_file() {
         ),
         (
             &["--stderr-log", "load.toml"],
-            &["is the file of the input"],
+            &["and the input have the same file"],
         ),
     ];
     for (flags, messages) in wrong {

@@ -11,7 +11,7 @@ use mcprove_load::run::report::Report;
 use mcprove_load::run::{Run, RunDirectory, Thresholds, recompute};
 use mcprove_score::starts::StartUnit;
 use mcprove_score::verdict::{Outcome, Severity, Verdict};
-use mcprove_servers::fixture::{self, Eras, Kind};
+use mcprove_servers::fixture::{self, Eras, ListenerKind};
 use mcprove_trace::ErrorCategory;
 use serde_json::json;
 
@@ -206,13 +206,13 @@ async fn sessions_refused_over_http_are_a_finding_and_a_quota_a_warning() {
     ];
     for (status, error_rate, expected) in cases {
         let settings = json!({ "status": status });
-        let options = fixture::Options {
+        let options = fixture::FixtureOptions {
             eras: Eras::Handshake,
             settings: settings.as_object().unwrap().clone(),
         };
         let listening = fixture::listen(
             "limited_sessions",
-            Kind::Http,
+            ListenerKind::Http,
             "127.0.0.1:0".parse().unwrap(),
             &options,
         )

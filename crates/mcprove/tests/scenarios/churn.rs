@@ -3,7 +3,7 @@
 use mcprove_load::drive::scenario::Churn;
 use mcprove_load::drive::{Scenario, ScenarioKind};
 use mcprove_score::verdict::Outcome;
-use mcprove_servers::fixture::{Eras, Kind};
+use mcprove_servers::fixture::{Eras, ListenerKind};
 
 use crate::support::{PROCESS, Target, assert_healthy, outcomes, verdicts};
 
@@ -20,8 +20,8 @@ fn churn() -> Scenario {
 async fn a_server_that_keeps_sessions_is_found_and_a_healthy_one_is_not() {
     let _alone = PROCESS.write().await;
     let leaks = [
-        Target::new("session_leak", Kind::Sse),
-        Target::new("session_leak", Kind::WebSocket),
+        Target::new("session_leak", ListenerKind::Sse),
+        Target::new("session_leak", ListenerKind::WebSocket),
         // Both eras: sessions are those of the handshake, which is asked for.
         Target::http("session_leak"),
         Target::http("session_leak").eras(Eras::Handshake),
@@ -39,8 +39,8 @@ async fn a_server_that_keeps_sessions_is_found_and_a_healthy_one_is_not() {
     let healthy = [
         Target::http("normal").eras(Eras::Handshake),
         Target::http("mixed").eras(Eras::Stateless),
-        Target::new("normal", Kind::Sse),
-        Target::new("normal", Kind::WebSocket),
+        Target::new("normal", ListenerKind::Sse),
+        Target::new("normal", ListenerKind::WebSocket),
     ];
     for target in healthy {
         let report = target.examine_alone(churn()).await;

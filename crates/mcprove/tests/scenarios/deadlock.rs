@@ -7,7 +7,7 @@ use mcprove_client::session::SessionOptions;
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Report, Thresholds};
 use mcprove_score::verdict::{Outcome, Severity};
-use mcprove_servers::fixture::Kind;
+use mcprove_servers::fixture::ListenerKind;
 
 use crate::support::{PROCESS, Target, outcomes, run, verdicts};
 
@@ -137,7 +137,7 @@ async fn a_call_that_is_given_up_early_is_inconclusive() {
 
 #[tokio::test]
 async fn a_stuck_call_is_found_in_a_load_that_goes_on() {
-    let target = Target::new("queue", Kind::WebSocket)
+    let target = Target::new("queue", ListenerKind::WebSocket)
         .set("delay_ms", 2)
         .set("workers", 8)
         .set("stuck", 20);

@@ -6,7 +6,7 @@ use mcprove_client::server::Server;
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Report, Run, Thresholds};
 use mcprove_score::verdict::{Outcome, Verdict};
-use mcprove_servers::fixture::{self, Eras, Kind, Listening, Options};
+use mcprove_servers::fixture::{self, Eras, FixtureOptions, ListenerKind, Listening};
 use serde_json::Value;
 use tokio::sync::RwLock;
 
@@ -17,23 +17,27 @@ pub const HANG: Duration = Duration::from_secs(1);
 pub static PROCESS: RwLock<()> = RwLock::const_new(());
 
 /// The transports over the network.
-pub const KINDS: [Kind; 3] = [Kind::Http, Kind::Sse, Kind::WebSocket];
+pub const KINDS: [ListenerKind; 3] = [
+    ListenerKind::Http,
+    ListenerKind::Sse,
+    ListenerKind::WebSocket,
+];
 
 /// A built-in server to be tested.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub mode: &'static str,
-    pub kind: Kind,
+    pub kind: ListenerKind,
     pub eras: Eras,
     settings: Vec<(&'static str, u64)>,
 }
 
 impl Target {
     pub fn http(mode: &'static str) -> Self {
-        Self::new(mode, Kind::Http)
+        Self::new(mode, ListenerKind::Http)
     }
 
-    pub fn new(mode: &'static str, kind: Kind) -> Self {
+    pub fn new(mode: &'static str, kind: ListenerKind) -> Self {
         Self {
             mode,
             kind,
@@ -54,7 +58,7 @@ impl Target {
 
     pub async fn listen(&self) -> Listening {
         let settings = self.settings.iter();
-        let options = Options {
+        let options = FixtureOptions {
             eras: self.eras,
             settings: settings
                 .map(|(name, value)| ((*name).to_owned(), Value::from(*value)))
@@ -84,9 +88,9 @@ impl Target {
     pub fn server(&self, listening: &Listening) -> Server {
         let url = listening.url();
         let server = match self.kind {
-            Kind::Http => Server::http(url),
-            Kind::Sse => Server::sse(url),
-            Kind::WebSocket => Server::websocket(url),
+            ListenerKind::Http => Server::http(url),
+            ListenerKind::Sse => Server::sse(url),
+            ListenerKind::WebSocket => Server::websocket(url),
         };
         server.startup_timeout(Duration::from_secs(2))
     }

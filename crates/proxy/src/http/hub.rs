@@ -160,7 +160,6 @@ impl Hub {
         }
     }
 
-    /// The session of this name.
     pub fn named_session(&self, name: &str) -> Session {
         let mut known = lock(&self.sessions);
         if let Some(session) = known.named.get(name) {
@@ -169,7 +168,7 @@ impl Hub {
         let session = if known.named.len() < SESSIONS_MAX {
             self.new_session()
         } else {
-            let remark = "there were too many sessions to tell apart: further ones count as one";
+            let remark = "there were too many sessions: further ones count as one";
             self.watch.journal.remark(remark);
             known
                 .overflow

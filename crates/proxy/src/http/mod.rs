@@ -38,7 +38,7 @@ const HEADERS_MAX: usize = 256;
 
 /// Why a proxy cannot listen.
 #[derive(Debug, thiserror::Error)]
-pub enum ListenError {
+pub enum ProxyListenError {
     /// The address cannot be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Bind {
@@ -55,7 +55,7 @@ pub enum ListenError {
     Header(String),
 }
 
-impl UserError for ListenError {
+impl UserError for ProxyListenError {
     fn hint(&self) -> Message {
         let hint = match self {
             Self::Bind { .. } => "try port 0 for any free port",
@@ -85,12 +85,12 @@ pub async fn listen(
     addr: SocketAddr,
     url: &str,
     headers: Vec<(String, String)>,
-) -> Result<HttpProxy, ListenError> {
+) -> Result<HttpProxy, ProxyListenError> {
     let headers = headers.into_iter().map(header);
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let upstream =
-        Upstream::new(url, headers).map_err(|failure| ListenError::Url(failure.message))?;
-    let bind = |source| ListenError::Bind { addr, source };
+        Upstream::new(url, headers).map_err(|failure| ProxyListenError::Url(failure.message))?;
+    let bind = |source| ProxyListenError::Bind { addr, source };
     let listener = TcpListener::bind(addr).await.map_err(bind)?;
     let addr = listener.local_addr().map_err(bind)?;
     Ok(HttpProxy {
@@ -102,11 +102,11 @@ pub async fn listen(
     })
 }
 
-fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ListenError> {
+fn header((name, value): (String, String)) -> Result<(HeaderName, HeaderValue), ProxyListenError> {
     name.parse::<HeaderName>()
         .ok()
         .zip(HeaderValue::from_str(&value).ok())
-        .ok_or(ListenError::Header(name))
+        .ok_or(ProxyListenError::Header(name))
 }
 
 impl HttpProxy {

@@ -178,9 +178,9 @@ impl Tap {
             Subject::Stream {
                 stream, session, ..
             } if !watch.is_idle() => match watch.hear(session, &stream.answers, &event.data) {
-                Verdict::Hold => return None,
-                Verdict::Pass => None,
-                Verdict::Replace(changed) => Some(changed),
+                Passage::Hold => return None,
+                Passage::Pass => None,
+                Passage::Replace(changed) => Some(changed),
             },
             Subject::Stream { .. } | Subject::Body { .. } => None,
         };

@@ -8,7 +8,6 @@ use crate::prelude::*;
 /// otherwise than the request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum IdKey {
-    /// A text.
     Text(String),
     /// A whole number.
     Number(i128),
@@ -47,7 +46,6 @@ fn whole(raw: &str) -> Option<i128> {
 pub struct Request<'a> {
     /// The id, as it was written.
     pub id: &'a str,
-    /// The method.
     pub method: Cow<'a, str>,
     /// The parameters, as JSON; empty when absent.
     pub params: &'a str,
@@ -63,11 +61,8 @@ impl Request<'_> {
 /// A message, as far as a proxy looks.
 #[derive(Debug)]
 pub enum Seen<'a> {
-    /// A request.
     Request(Request<'a>),
-    /// A notification.
     Notification {
-        /// The method.
         method: Cow<'a, str>,
         /// The parameters, as JSON; empty when absent.
         params: &'a str,
@@ -158,7 +153,6 @@ pub fn may_matter(message: &[u8]) -> bool {
 pub struct ToolCall<'a> {
     /// The id, as it was written.
     pub id: &'a str,
-    /// The tool.
     pub tool: Cow<'a, str>,
     /// The arguments, as JSON; empty for none.
     pub arguments: &'a str,

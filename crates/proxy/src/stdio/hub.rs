@@ -46,28 +46,28 @@ impl Hub {
     }
 
     /// Looks at a line, its line break included, if it has one.
-    pub fn look(self: &Arc<Self>, from: Peer, line: &[u8]) -> Verdict {
+    pub fn look(self: &Arc<Self>, from: Peer, line: &[u8]) -> Passage {
         if from == Peer::Server {
             let mut verdict = self.watch.hear(&self.session, &self.answers, line);
-            if let Verdict::Replace(changed) = &mut verdict {
+            if let Passage::Replace(changed) = &mut verdict {
                 changed.push(b'\n');
             }
             return verdict;
         }
         if self.session.recorded.is_none() && !may_matter(line) {
-            return Verdict::Pass;
+            return Passage::Pass;
         }
         match self.watch.decide(&self.session, &Seen::of(line), line) {
             Decision::Pass(look) => {
                 if let Some(look) = look {
                     self.answers.expect(&look);
                 }
-                Verdict::Pass
+                Passage::Pass
             }
-            Decision::Hold => Verdict::Hold,
+            Decision::Hold => Passage::Hold,
             Decision::Strike(call, injection) => {
                 strike(*injection, &call, Lines(Arc::clone(self)));
-                Verdict::Hold
+                Passage::Hold
             }
         }
     }

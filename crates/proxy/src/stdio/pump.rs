@@ -60,12 +60,12 @@ async fn pass(lines: &[u8], lane: &Lane, hub: &Arc<Hub>, from: Peer) {
         let ahead = rest.get(passing..).unwrap_or_default();
         let length = memchr::memchr(b'\n', ahead).map_or(ahead.len(), |newline| newline + 1);
         let verdict = hub.look(from, ahead.get(..length).unwrap_or_default());
-        if matches!(verdict, Verdict::Pass) {
+        if matches!(verdict, Passage::Pass) {
             passing += length;
             continue;
         }
         lane.write(rest.get(..passing).unwrap_or_default()).await;
-        if let Verdict::Replace(line) = verdict {
+        if let Passage::Replace(line) = verdict {
             lane.write(&line).await;
         }
         rest = rest.get(passing + length..).unwrap_or_default();

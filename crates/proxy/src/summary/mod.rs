@@ -11,7 +11,6 @@ use mcprove_trace::Heard;
 
 use crate::prelude::*;
 
-/// The format of a summary.
 pub const SUMMARY_FORMAT: &str = "proxy-summary.v1";
 /// How many faulted calls are told one by one.
 pub const FAULTED_CALLS_MAX: usize = 1_000;
@@ -28,7 +27,6 @@ pub struct SeenCall {
     pub at: Duration,
     /// Whose it is.
     pub session: u32,
-    /// The tool.
     pub tool: Arc<str>,
     /// The same number for the same call: tool and arguments. Known of calls that a fault struck, and of
     /// later ones of the same tool.
@@ -44,9 +42,7 @@ pub struct SeenCall {
 /// A fault that struck a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenFault {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub kind: FaultKind,
 }
 

@@ -27,6 +27,8 @@
 use crate::machine::{self, MachineReport};
 use crate::prelude::*;
 
+pub const ID: &str = "breaking_point";
+
 /// Share of failed calls that a step may have.
 pub const ERROR_SHARE_MAX: f64 = 0.05;
 /// Failed calls below which a share says nothing.
@@ -50,7 +52,7 @@ pub const COLLAPSE_CALLS_MIN: u64 = 20;
 
 /// One step of a ramp, in the order they were made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct RampStep {
     /// Concurrent clients.
     pub concurrent: u32,
     /// Calls per second on a schedule, in the open model: then that is what grows.
@@ -77,7 +79,7 @@ pub struct Step {
     pub is_repetition: bool,
 }
 
-impl Step {
+impl RampStep {
     /// How much it asks of the server, for people.
     fn load(&self) -> String {
         load(self.concurrent, self.rate_per_s)
@@ -96,7 +98,7 @@ fn load(concurrent: u32, rate_per_s: Option<f64>) -> String {
 }
 
 /// The steps of which something is known, and then the repetitions.
-fn known_steps(steps: &[Step]) -> (Vec<Step>, Vec<Step>) {
+fn known_steps(steps: &[RampStep]) -> (Vec<RampStep>, Vec<RampStep>) {
     let known = steps.iter().filter(|step| step.counts()).cloned();
     known.partition(|step| !step.is_repetition)
 }
@@ -113,7 +115,12 @@ enum Collapse {
 }
 
 /// Whether a step collapses; none where its throughput is not that low.
-fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> Option<Collapse> {
+fn collapse(
+    step: &RampStep,
+    best: &RampStep,
+    later: &[RampStep],
+    repetitions: &[RampStep],
+) -> Option<Collapse> {
     let least = best.throughput_per_s * COLLAPSE_SHARE;
     if step.refused > 0 || best.calls < COLLAPSE_CALLS_MIN || step.throughput_per_s >= least {
         return None;
@@ -128,7 +135,7 @@ fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> O
     if others.any(|it| it.throughput_per_s >= recovered) {
         return Some(Collapse::Refuted);
     }
-    let is_explained = |it: &Step| it.machine.explains(it.throughput_per_s, least);
+    let is_explained = |it: &RampStep| it.machine.explains(it.throughput_per_s, least);
     Some(if is_explained(step) && again().all(is_explained) {
         Collapse::Doubtful
     } else {
@@ -137,7 +144,10 @@ fn collapse(step: &Step, best: &Step, later: &[Step], repetitions: &[Step]) -> O
 }
 
 /// The first step that seems to collapse and was not refuted, with the best one before it.
-fn suspicious<'a>(steps: &'a [Step], repetitions: &[Step]) -> Option<(&'a Step, &'a Step)> {
+fn suspicious<'a>(
+    steps: &'a [RampStep],
+    repetitions: &[RampStep],
+) -> Option<(&'a RampStep, &'a RampStep)> {
     steps.iter().enumerate().find_map(|(index, step)| {
         let (earlier, later) = (steps.get(..index)?, steps.get(index + 1..)?);
         let best = best_of(earlier)?;
@@ -147,13 +157,13 @@ fn suspicious<'a>(steps: &'a [Step], repetitions: &[Step]) -> Option<(&'a Step, 
 }
 
 /// The calls in flight of the step that is to be repeated at the end of a ramp, because it seems to collapse.
-pub fn to_repeat(steps: &[Step]) -> Option<u32> {
+pub fn to_repeat(steps: &[RampStep]) -> Option<u32> {
     let (known, repetitions) = known_steps(steps);
     let (_, step) = suspicious(&known, &repetitions)?;
     Some(step.concurrent)
 }
 
-fn best_of(steps: &[Step]) -> Option<&Step> {
+fn best_of(steps: &[RampStep]) -> Option<&RampStep> {
     steps
         .iter()
         .filter(|step| step.throughput_per_s.is_finite())
@@ -213,7 +223,7 @@ impl BreakingPoint {
 }
 
 /// Finds the first step that breaks.
-pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
+pub fn find(steps: &[RampStep]) -> Option<BreakingPoint> {
     let (known, repetitions) = known_steps(steps);
     find_kind(
         &known,
@@ -227,8 +237,8 @@ pub fn find(steps: &[Step]) -> Option<BreakingPoint> {
 }
 
 fn find_kind(
-    steps: &[Step],
-    repetitions: &[Step],
+    steps: &[RampStep],
+    repetitions: &[RampStep],
     kinds: &[BreakingKind],
 ) -> Option<BreakingPoint> {
     steps.iter().enumerate().find_map(|(index, step)| {
@@ -257,27 +267,27 @@ fn find_kind(
     })
 }
 
-fn error_share(step: &Step) -> f64 {
+fn error_share(step: &RampStep) -> f64 {
     share(step.errors, step.calls.max(step.errors)).unwrap_or_default()
 }
 
-fn has_many_errors(step: &Step) -> bool {
+fn has_many_errors(step: &RampStep) -> bool {
     step.errors >= ERRORS_MIN && error_share(step) > ERROR_SHARE_MAX
 }
 
 /// Whether calls fail at some step, so that the server cannot be said to cope with it.
-fn is_failing(steps: &[Step]) -> bool {
+fn is_failing(steps: &[RampStep]) -> bool {
     steps.iter().any(has_many_errors) || steps.iter().all(|step| step.errors >= step.calls)
 }
 
-fn has_errors(step: &Step, earlier: &[Step]) -> bool {
-    let sum = |count: fn(&Step) -> u64| earlier.iter().map(count).fold(0, u64::saturating_add);
+fn has_errors(step: &RampStep, earlier: &[RampStep]) -> bool {
+    let sum = |count: fn(&RampStep) -> u64| earlier.iter().map(count).fold(0, u64::saturating_add);
     let before = (sum(|step| step.errors), sum(|step| step.calls));
     let rise = rise_at_least(before, (step.errors, step.calls));
     has_many_errors(step) && rise.is_some_and(|rise| rise > 0.0)
 }
 
-fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
+fn is_saturated(step: &RampStep, earlier: &[RampStep]) -> bool {
     let (Some(first), Some(previous), Some(p99_ms)) =
         (earlier.first(), earlier.last(), step.p99_ms)
     else {
@@ -295,20 +305,20 @@ fn is_saturated(step: &Step, earlier: &[Step]) -> bool {
 }
 
 /// Whether more clients helped after all, in a later step.
-fn is_refuted(step: &Step, later: &[Step]) -> bool {
+fn is_refuted(step: &RampStep, later: &[RampStep]) -> bool {
     let enough = LATER_GAIN_MIN * step.throughput_per_s.max(0.0);
     step.rate_per_s.is_none() && later.iter().any(|it| it.throughput_per_s >= enough)
 }
 
 /// The verdict `breaking_point` of the steps and what [`find`] says about them. Errors are
 /// critical, a collapse is a warning, saturation passes.
-pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
+pub fn verdict(steps: &[RampStep], point: Option<&BreakingPoint>) -> Verdict {
     let (known, repetitions) = known_steps(steps);
     let planned = steps.iter().rfind(|step| !step.is_repetition);
     let (Some(first), Some(last), Some(planned)) = (known.first(), known.last(), planned) else {
         if steps.iter().any(|step| step.met_fault) {
             let sentence = "An injected fault was on in every step of the ramp, so where the server breaks is inconclusive.";
-            return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT);
+            return Verdict::inconclusive(ID, sentence, FAULTS_HINT);
         }
         return unknown("No step of the ramp was completed, so there is nothing to judge.");
     };
@@ -328,7 +338,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
             "The server handles up to {}; an injected fault was on in the steps after that, so where it breaks is inconclusive.",
             last.load()
         );
-        return Verdict::inconclusive("breaking_point", sentence, FAULTS_HINT)
+        return Verdict::inconclusive(ID, sentence, FAULTS_HINT)
             .number("last_good_concurrent", last.concurrent)
             .number("steps_left_out", left_out);
     }
@@ -351,7 +361,7 @@ pub fn verdict(steps: &[Step], point: Option<&BreakingPoint>) -> Verdict {
         "the ramp found no breaking point".to_owned()
     };
     let sentence = format!("The server handles up to {}; {end}.", last.load());
-    let verdict = Verdict::pass("breaking_point", sentence)
+    let verdict = Verdict::pass(ID, sentence)
         .number("concurrent", None::<u32>)
         .number("last_good_concurrent", last.concurrent)
         .number("p99_ms", last.p99_ms);
@@ -369,14 +379,14 @@ fn unknown(sentence: impl Into<Message>) -> Verdict {
         "let the ramp go to its end: with more time, and without {} or with more",
         setting("calls")
     );
-    Verdict::inconclusive("breaking_point", sentence, hint)
+    Verdict::inconclusive(ID, sentence, hint)
 }
 
 /// Calls fail whatever the number of clients: that is told elsewhere, and hides where more of them
 /// would make calls fail.
-fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
+fn failing_from_the_start(first: &RampStep, last: &RampStep) -> Verdict {
     let sentence = format!(
-        "{} of the calls fail at {} already, and {} at {}: where the server breaks under load cannot be determined.",
+        "{} of the calls already fail at {}, and {} at {}: where the server breaks under load cannot be determined.",
         percent(error_share(first)),
         first.load(),
         percent(error_share(last)),
@@ -386,7 +396,7 @@ fn failing_from_the_start(first: &Step, last: &Step) -> Verdict {
         "leave out the tools that fail, or correct their arguments; or start lower with {}",
         setting("ramp_from")
     );
-    Verdict::inconclusive("breaking_point", sentence, hint)
+    Verdict::inconclusive(ID, sentence, hint)
         .number("first_error_share", error_share(first))
         .number("error_share", error_share(last))
 }
@@ -396,7 +406,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
     let load = point.load();
     let verdict = match point.kind {
         BreakingKind::Errors => Verdict::critical(
-            "breaking_point",
+            ID,
             format!(
                 "The server starts to fail at {load}: {} of them end in an error.",
                 percent(point.error_share)
@@ -404,7 +414,7 @@ fn broken(point: &BreakingPoint) -> Verdict {
             "look at the categories of the errors, and for limits that are reached: connections, threads, files, timeouts",
         ),
         BreakingKind::Collapse => Verdict::warning(
-            "breaking_point",
+            ID,
             format!(
                 "Throughput collapses at {load}: from {} to {} calls per second.",
                 decimal(point.best_throughput_per_s.unwrap_or_default(), 1),
@@ -422,14 +432,14 @@ fn broken(point: &BreakingPoint) -> Verdict {
                 milliseconds(point.p99_ms.unwrap_or_default()),
                 milliseconds(point.first_p99_ms.unwrap_or_default())
             );
-            Verdict::pass("breaking_point", sentence)
+            Verdict::pass(ID, sentence)
         }
     };
     verdict.numbers_in(point)
 }
 
 /// A throughput that fell, which other work on the machine can explain.
-fn doubtful(steps: &[Step], repetitions: &[Step]) -> Option<Verdict> {
+fn doubtful(steps: &[RampStep], repetitions: &[RampStep]) -> Option<Verdict> {
     let (best, step) = suspicious(steps, repetitions)?;
     let sentence = format!(
         "Throughput fell from {} to {} calls per second at {}, but other work on this machine can explain that.",
@@ -437,7 +447,7 @@ fn doubtful(steps: &[Step], repetitions: &[Step]) -> Option<Verdict> {
         decimal(step.throughput_per_s, 1),
         step.load()
     );
-    let verdict = Verdict::inconclusive("breaking_point", sentence, machine::quiet_hint());
+    let verdict = Verdict::inconclusive(ID, sentence, machine::quiet_hint());
     Some(
         verdict
             .number("suspicious_concurrent", step.concurrent)
@@ -446,7 +456,7 @@ fn doubtful(steps: &[Step], repetitions: &[Step]) -> Option<Verdict> {
 }
 
 /// A saturated server passes, but that does not hide errors or a collapse at a later step.
-fn saturating(steps: &[Step], repetitions: &[Step], point: &BreakingPoint) -> Verdict {
+fn saturating(steps: &[RampStep], repetitions: &[RampStep], point: &BreakingPoint) -> Verdict {
     let worse = [BreakingKind::Errors, BreakingKind::Collapse];
     let later = worse
         .into_iter()

@@ -4,8 +4,8 @@ use super::*;
 use crate::testing::{floats, maybe_floats};
 use crate::verdict::Outcome;
 
-fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s: f64) -> Step {
-    Step {
+fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s: f64) -> RampStep {
+    RampStep {
         concurrent,
         calls,
         errors,
@@ -21,7 +21,7 @@ fn step(concurrent: u32, calls: u64, errors: u64, p99_ms: f64, throughput_per_s:
     }
 }
 
-fn judged(steps: &[Step]) -> Verdict {
+fn judged(steps: &[RampStep]) -> Verdict {
     verdict(steps, find(steps).as_ref())
 }
 
@@ -153,7 +153,7 @@ fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
         ("from the second step on", [0, 40, 40], Some(10)),
     ];
     for (case, errors, expected) in cases {
-        let steps: Vec<Step> = [1, 10, 30]
+        let steps: Vec<RampStep> = [1, 10, 30]
             .into_iter()
             .zip(errors)
             .map(|(concurrent, errors)| step(concurrent, 100, errors, 10.0, 100.0))
@@ -177,13 +177,13 @@ fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
     let verdict = judged(&[step(1, 275, 138, 10.0, 50.0), step(9, 100, 50, 10.0, 50.0)]);
     assert_eq!(
         verdict.sentence,
-        "50.18% of the calls fail at 1 concurrent call already, and 50% at 9 concurrent calls: where the server breaks under load cannot be determined."
+        "50.18% of the calls already fail at 1 concurrent call, and 50% at 9 concurrent calls: where the server breaks under load cannot be determined."
     );
 }
 
 #[test]
 fn steps_that_were_cut_short_are_not_judged() {
-    let cut = |concurrent| Step {
+    let cut = |concurrent| RampStep {
         is_whole: false,
         ..step(concurrent, 1, 0, 900.0, 0.1)
     };
@@ -212,7 +212,7 @@ fn steps_that_were_cut_short_are_not_judged() {
 
 #[test]
 fn on_a_schedule_rates_are_told_and_falling_behind_is_saturation() {
-    let paced = |rate, throughput, p99_ms| Step {
+    let paced = |rate, throughput, p99_ms| RampStep {
         rate_per_s: Some(rate),
         ..step(1, 1_000, 0, p99_ms, throughput)
     };
@@ -226,7 +226,7 @@ fn on_a_schedule_rates_are_told_and_falling_behind_is_saturation() {
     assert_eq!(judged(&keeps_up).numbers["last_good_rate_per_s"], 105.0);
     let drops = [paced(100.0, 100.0, 1.0), paced(500.0, 300.0, 1.0)];
     assert_eq!(find(&drops).unwrap().kind, BreakingKind::Latency);
-    let lags = Step {
+    let lags = RampStep {
         begun_per_s: 500.0,
         ..paced(500.0, 300.0, 1.0)
     };
@@ -255,8 +255,8 @@ fn nothing_measured_is_inconclusive() {
 proptest! {
     #[test]
     fn every_number_is_finite(steps in prop::collection::vec((any::<u32>(), 0_u64..1_000, 0_u64..1_000, maybe_floats(), floats()), 0..6)) {
-        let steps: Vec<Step> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
-            Step { concurrent, calls, errors, refused: 0, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1, machine: MachineReport::default(), is_repetition: concurrent % 11 == 1 }
+        let steps: Vec<RampStep> = steps.into_iter().map(|(concurrent, calls, errors, p99_ms, throughput_per_s)| {
+            RampStep { concurrent, calls, errors, refused: 0, p99_ms, throughput_per_s, begun_per_s: throughput_per_s, is_whole: concurrent % 3 > 0, rate_per_s: None, met_fault: concurrent % 7 == 1, machine: MachineReport::default(), is_repetition: concurrent % 11 == 1 }
         }).collect();
         let point = find(&steps);
         if let Some(point) = &point {
@@ -271,7 +271,7 @@ proptest! {
 
 #[test]
 fn steps_in_which_a_fault_was_on_say_nothing() {
-    let mut steps: Vec<Step> = [4, 8, 12, 16]
+    let mut steps: Vec<RampStep> = [4, 8, 12, 16]
         .map(|concurrent| step(concurrent, 200, 0, 5.0, f64::from(concurrent) * 50.0))
         .to_vec();
     steps[2].throughput_per_s = 20.0;
@@ -309,15 +309,15 @@ fn noisy(noise_share: f64) -> MachineReport {
 }
 
 /// Steps with these successful calls per second.
-fn ramp(throughputs: &[(u32, f64)]) -> Vec<Step> {
+fn ramp(throughputs: &[(u32, f64)]) -> Vec<RampStep> {
     let steps = throughputs.iter();
     steps
         .map(|(concurrent, throughput)| step(*concurrent, 1_000, 0, 5.0, *throughput))
         .collect()
 }
 
-fn repetition(concurrent: u32, throughput: f64, noise: f64) -> Step {
-    Step {
+fn repetition(concurrent: u32, throughput: f64, noise: f64) -> RampStep {
+    RampStep {
         is_repetition: true,
         machine: noisy(noise),
         ..step(concurrent, 1_000, 0, 5.0, throughput)

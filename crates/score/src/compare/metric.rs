@@ -282,6 +282,22 @@ fn ratio_text(comparison: &MetricComparison) -> String {
 }
 
 impl MetricComparison {
+    fn found(&self) -> Option<&'static Metric> {
+        let mut all = TESTED.iter().chain([&STARTUP, &P99]);
+        all.find(|it| it.name == self.metric)
+    }
+
+    /// What tables call it.
+    pub fn label(&self) -> String {
+        let known = self.found().map(|it| it.label.to_lowercase());
+        known.unwrap_or_else(|| self.metric.clone())
+    }
+
+    /// Whether it is a rate, else a time.
+    pub fn is_rate(&self) -> bool {
+        self.found().is_some_and(|it| !it.more_is_worse)
+    }
+
     /// Whether it is the startup, which says nothing of the load.
     pub fn is_startup(&self) -> bool {
         self.metric == STARTUP.name

@@ -12,6 +12,9 @@ use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
 
 use crate::prelude::*;
+use crate::verdict::SUCCESS;
+
+pub const ID: &str = "deadlock";
 
 /// The share of slow calls beyond which concurrency degrades latency.
 pub const SLOW_SHARE_MAX: f64 = 0.5;
@@ -280,7 +283,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
     let tail = stuck(report.kind);
     if report.deadlock > 0 {
         Verdict::critical(
-            "deadlock",
+            ID,
             sentence!(
                 "DEADLOCK DETECTED: {} of {calls} to {tool} got no answer within {}{tail}.",
                 report.deadlock,
@@ -294,7 +297,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
             format!(": {}", phrase::text(message))
         });
         Verdict::critical(
-            "success",
+            SUCCESS,
             sentence!("No call succeeded: all {calls} to {tool} failed{tail}{why}."),
             sentence!(
                 "give arguments that the tool accepts ({}), or pick another tool",
@@ -303,21 +306,21 @@ fn completed(report: &DeadlockReport) -> Verdict {
         )
     } else if let Some(kind) = report.kind.filter(|_| report.is_down()) {
         Verdict::critical(
-            "deadlock",
+            ID,
             sentence!("After {calls} to {tool} {}.", kind.explanation()),
             kind.hint(),
         )
     } else if report.calls.is_empty() {
         Verdict::inconclusive(
-            "deadlock",
+            ID,
             sentence!("No call to {tool} was made, so a deadlock could not show."),
             "probe with at least one concurrent call",
         )
     } else if report.queued > 0 {
         Verdict::inconclusive(
-            "deadlock",
+            ID,
             sentence!(
-                "{} of {calls} to {tool} had no answer after {}, while others were answered: queued or stuck, which is not known{}.",
+                "{} of {calls} to {tool} had no answer after {}, while others were answered: queued or stuck, it is not known which{}.",
                 report.queued,
                 report.waited(CallOutcome::Queued),
                 of_capacity(report.capacity),
@@ -334,7 +337,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
             )
         };
         Verdict::warning(
-            "deadlock",
+            ID,
             sentence!(
                 "{begin}{} of {calls} to {tool} took longer than the hang threshold{end}.",
                 report.slow,
@@ -349,7 +352,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
         let late = some(report.slow, "late");
         let failed = some(report.error, "with an error");
         Verdict::pass(
-            "deadlock",
+            ID,
             sentence!("All {calls} to {tool} were answered{late}{failed}."),
         )
     }
@@ -402,7 +405,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
     let worst = kinds.iter().max().copied();
     let verdict = if calls.deadlocks > 0 {
         Verdict::critical(
-            "deadlock",
+            ID,
             sentence!(
                 "DEADLOCK DETECTED: {}{to_tools} got no answer within {}{}.",
                 counted(calls.deadlocks, "call"),
@@ -413,9 +416,9 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         )
     } else if calls.queued > 0 {
         Verdict::inconclusive(
-            "deadlock",
+            ID,
             sentence!(
-                "{}{to_tools} had no answer after {}, while others were answered: queued or stuck, which is not known.",
+                "{}{to_tools} had no answer after {}, while others were answered: queued or stuck, it is not known which.",
                 counted(calls.queued, "call"),
                 describe_duration(calls.limits.given_up_after()),
             ),
@@ -423,9 +426,9 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         )
     } else if calls.timed_out > 0 {
         Verdict::inconclusive(
-            "deadlock",
+            ID,
             sentence!(
-                "{}{to_tools} had no answer within {}: slow or stuck, which is not known.",
+                "{}{to_tools} had no answer within {}: slow or stuck, it is not known which.",
                 counted(calls.timed_out, "call"),
                 setting("call_timeout"),
             ),
@@ -439,7 +442,7 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         interrupted(calls, &to_tools)
     } else if calls.late > 0 {
         Verdict::warning(
-            "deadlock",
+            ID,
             sentence!(
                 "{}{to_tools} hung: answered, but only after the hang threshold.",
                 counted(calls.late, "call"),
@@ -448,15 +451,12 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         )
     } else if calls.sent == 0 {
         Verdict::inconclusive(
-            "deadlock",
+            ID,
             "No call was made, so none could hang.",
             "give the run more time",
         )
     } else {
-        Verdict::pass(
-            "deadlock",
-            "No call hung and none was left without an answer.",
-        )
+        Verdict::pass(ID, "No call hung and none was left without an answer.")
     };
     verdict
         .number("deadlock", calls.deadlocks)
@@ -478,9 +478,9 @@ fn interrupted(calls: &LoadCalls, to_tools: &Message) -> Verdict {
         late => format!("; {} answered late", counted(late, "other")),
     };
     Verdict::inconclusive(
-        "deadlock",
+        ID,
         sentence!(
-            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, which is not known{late}."
+            "{unanswered}{to_tools} had no answer when the run was interrupted{past}: slow or stuck, it is not known which{late}."
         ),
         "let the run go on for the hang threshold and the grace period",
     )

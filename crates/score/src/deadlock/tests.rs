@@ -182,7 +182,7 @@ fn queued_calls_are_inconclusive_unless_others_are_stuck() {
     assert_eq!(queued.outcome, Outcome::Inconclusive);
     assert_eq!(
         queued.sentence,
-        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, which is not known; the server handles one call at a time (1.30 s each)."
+        "1 of 21 concurrent calls to `search` had no answer after 120 s, while others were answered: queued or stuck, it is not known which; the server handles one call at a time (1.30 s each)."
     );
     calls.push(timed(CallOutcome::Deadlock, 15e3));
     assert!(verdict(&probe(calls, Some(DeadlockKind::ToolStuck))).is_failure());
@@ -298,15 +298,15 @@ fn calls_without_an_answer_at_an_interruption_are_no_pass() {
         ((0, 0, 0, 0), "No call was made, so none could hang."),
         (
             (9, 0, 1, 0),
-            "1 call to `search` had no answer when the run was interrupted: slow or stuck, which is not known.",
+            "1 call to `search` had no answer when the run was interrupted: slow or stuck, it is not known which.",
         ),
         (
             (9, 0, 5, 3),
-            "5 calls to `search` had no answer when the run was interrupted, 3 of them past the hang threshold: slow or stuck, which is not known.",
+            "5 calls to `search` had no answer when the run was interrupted, 3 of them past the hang threshold: slow or stuck, it is not known which.",
         ),
         (
             (9, 2, 5, 5),
-            "5 calls to `search` had no answer when the run was interrupted, past the hang threshold: slow or stuck, which is not known; 2 others answered late.",
+            "5 calls to `search` had no answer when the run was interrupted, past the hang threshold: slow or stuck, it is not known which; 2 others answered late.",
         ),
     ];
     for ((sent, late, unanswered, hung), sentence) in cases {

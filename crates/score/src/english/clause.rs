@@ -50,7 +50,6 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Reads on from a token.
     pub fn read(tokens: &[Token], from: usize) -> Self {
         let mut chain = Self {
             parts: Vec::new(),
@@ -87,7 +86,6 @@ impl Chain {
         chain
     }
 
-    /// Whether it has this.
     pub fn has(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }
@@ -97,7 +95,6 @@ impl Chain {
         parts.iter().any(|part| self.has(*part))
     }
 
-    /// Whether there is any auxiliary.
     pub fn is_auxiliary(&self) -> bool {
         self.parts.iter().any(|part| {
             !matches!(
@@ -209,7 +206,6 @@ pub enum Governing {
 /// Whose doing it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The agent's.
     Agent,
     /// Somebody else's.
     Other,

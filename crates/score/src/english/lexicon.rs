@@ -54,7 +54,6 @@ pub enum Class {
     Verb,
     /// Everything else.
     Noun,
-    /// A comma.
     Comma,
     /// Any other mark.
     Stop,
@@ -85,7 +84,6 @@ impl Class {
 pub struct Reading {
     /// The base form.
     pub base: String,
-    /// The form.
     pub form: Form,
     /// Whether it is among those that change something.
     pub is_claimable: bool,

@@ -15,7 +15,6 @@ pub enum Mood {
     Done,
 }
 
-/// A sentence.
 #[derive(Debug, Clone)]
 pub struct Sentence {
     /// What it consists of.
@@ -24,7 +23,6 @@ pub struct Sentence {
     pub mood: Mood,
     /// Whether it ends in a question mark.
     pub is_question: bool,
-    /// Whether it is a heading.
     pub is_heading: bool,
 }
 

@@ -48,7 +48,6 @@ impl Token {
         matches!(self.kind, Kind::Mark(_))
     }
 
-    /// Whether it is this mark.
     pub fn is_mark(&self, mark: char) -> bool {
         self.kind == Kind::Mark(mark)
     }

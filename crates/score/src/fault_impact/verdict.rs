@@ -2,6 +2,12 @@
 
 use super::prelude::*;
 
+const SPREAD: &str = "fault_spread";
+
+const IMPACT: &str = "fault_impact";
+
+const RECOVERY: &str = "fault_recovery";
+
 /// The tools that are named; the rest is counted.
 const NAMED_MAX: usize = 3;
 
@@ -40,7 +46,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
         );
         let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
                     a longer run shows whether it recovers";
-        return Some(Verdict::critical("fault_recovery", sentence, hint));
+        return Some(Verdict::critical(RECOVERY, sentence, hint));
     }
     let (took, limit) = impact.recovery_secs.zip(impact.max_recovery_secs)?;
     if took <= limit {
@@ -53,7 +59,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
         seconds(limit)
     );
     let hint = "look at what the fault left behind; raise max_recovery if that is expected";
-    Some(Verdict::critical("fault_recovery", sentence, hint))
+    Some(Verdict::critical(RECOVERY, sentence, hint))
 }
 
 /// That no call was struck, if so, and what to try.
@@ -75,14 +81,14 @@ fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
         }
     };
     Some(match impact.max_recovery_secs {
-        Some(_) => Verdict::inconclusive("fault_recovery", sentence, hint).about_limit(),
-        None => Verdict::inconclusive("fault_impact", sentence, hint),
+        Some(_) => Verdict::inconclusive(RECOVERY, sentence, hint).about_limit(),
+        None => Verdict::inconclusive(IMPACT, sentence, hint),
     })
 }
 
 fn passed(impact: &FaultImpact) -> Verdict {
     let others = if impact.tool.is_none() {
-        "It was aimed at every tool, so none could suffer for another"
+        "It was aimed at every tool, so there are no other tools to compare"
     } else if impact.tools.iter().all(|tool| tool.is_aimed_at) {
         "No other tool was called"
     } else {
@@ -97,7 +103,7 @@ fn passed(impact: &FaultImpact) -> Verdict {
         format!(" (allowed: {})", seconds(limit))
     });
     Verdict::pass(
-        "fault_impact",
+        IMPACT,
         sentence!("{} {others}, and {back}{limit}.", told(impact)),
     )
 }
@@ -114,7 +120,7 @@ fn spread(impact: &FaultImpact) -> Option<Verdict> {
         let (reason, hint) = unseen_spread(impact)?;
         Some((sentence!("{} {reason}", told(impact)), hint))
     })?;
-    Some(Verdict::inconclusive("fault_spread", sentence, hint).about_limit())
+    Some(Verdict::inconclusive(SPREAD, sentence, hint).about_limit())
 }
 
 fn suffering(impact: &FaultImpact) -> Verdict {
@@ -151,7 +157,7 @@ fn suffering(impact: &FaultImpact) -> Verdict {
         "calls wait for those that the fault strikes: look for one thread, one lock or one queue that all \
          of them share"
     };
-    Verdict::finding("fault_spread", severity, sentence, hint)
+    Verdict::finding(SPREAD, severity, sentence, hint)
 }
 
 /// What a tool suffered, with numbers.

@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// of every call.
 pub fn document(run: &AgentRun, path: &Path) -> Option<Value> {
     let part = match path.steps() {
-        [Step::Key(key), ..] => key.as_str(),
+        [PathStep::Key(key), ..] => key.as_str(),
         _ => "",
     };
     let value = match part {
@@ -99,9 +99,9 @@ fn elements<T>(
 ) -> Option<Vec<Value>> {
     let steps = path.steps();
     let element = |(place, item)| match (steps.get(1), steps.get(2)) {
-        (Some(Step::Index(index)), _) if *index != place => Some(Value::Null),
-        (Some(Step::Length), _) => make(item, Asked::Length),
-        (_, Some(Step::Key(key))) => make(item, Asked::Key(key)),
+        (Some(PathStep::Index(index)), _) if *index != place => Some(Value::Null),
+        (Some(PathStep::Length), _) => make(item, Asked::Length),
+        (_, Some(PathStep::Key(key))) => make(item, Asked::Key(key)),
         _ => make(item, Asked::Whole),
     };
     items.into_iter().enumerate().map(element).collect()

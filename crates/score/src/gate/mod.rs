@@ -20,7 +20,7 @@ mod scorecard;
 pub use block::*;
 pub use evaluate::judge;
 pub use matcher::{Answer, Difference, Matcher};
-pub use path::{Path, Step};
+pub use path::{Path, PathStep};
 pub use result::*;
 pub use run_card::RunCard;
 pub use score::*;

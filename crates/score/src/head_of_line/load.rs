@@ -8,7 +8,7 @@
 //! - beside one call of the slow tool it waits too: at least half as long as that takes;
 //! - the processors were not busy.
 
-use super::{ALONE_FACTOR_MIN, DIFFERENCE_MS_MIN, SLOW_FACTOR_MIN, SLOW_SHARE_MIN};
+use super::{ALONE_FACTOR_MIN, DIFFERENCE_MS_MIN, ID, SLOW_FACTOR_MIN, SLOW_SHARE_MIN};
 use crate::prelude::*;
 use crate::verdict::Verdict;
 
@@ -127,7 +127,7 @@ fn verdict(pair: &Pair<'_>, is_blocked: bool, is_slowed: bool, is_busy: bool) ->
     let slow_alone = milliseconds(pair.slow_alone);
     if !is_slowed {
         return Verdict::pass(
-            "head_of_line",
+            ID,
             sentence!(
                 "Fast calls do not wait for slow ones: {fast} takes {loaded} under load beside {slow} ({slow_alone} alone), and {alone} alone."
             ),
@@ -137,19 +137,19 @@ fn verdict(pair: &Pair<'_>, is_blocked: bool, is_slowed: bool, is_busy: bool) ->
     let slowed = sentence!("{fast} takes {alone} alone, and {loaded} under load beside {slow}");
     match beside {
         Some(beside) if is_blocked && !is_busy => Verdict::warning(
-            "head_of_line",
+            ID,
             sentence!(
                 "{slowed}: it waits for slow calls. While one call of {slow} ran ({slow_alone} alone), {fast} took {beside}."
             ),
             "run tools concurrently: keep slow or blocking work off the thread or loop that reads requests (in Python `await asyncio.sleep`, not `time.sleep`; a worker thread for blocking code)",
         ),
         _ if is_busy => Verdict::inconclusive(
-            "head_of_line",
+            ID,
             sentence!("{slowed}, but the processors were busy, which may be the reason."),
             sentence!("lower {}, and run again", setting("concurrent")),
         ),
         Some(beside) => Verdict::inconclusive(
-            "head_of_line",
+            ID,
             sentence!(
                 "{slowed}. It does not wait for a single call of {slow} ({beside} beside one), so calls queue for another reason: too few workers, or a limit."
             ),
@@ -159,7 +159,7 @@ fn verdict(pair: &Pair<'_>, is_blocked: bool, is_slowed: bool, is_busy: bool) ->
             ),
         ),
         None => Verdict::inconclusive(
-            "head_of_line",
+            ID,
             sentence!(
                 "{slowed}, but it was not called beside a single call of {slow} to see whether it waits for it."
             ),

@@ -18,6 +18,8 @@ use crate::prelude::*;
 
 pub use load::{LoadMix, ToolTimes, load_verdict};
 
+pub const ID: &str = "head_of_line";
+
 /// Samples of each kind below which nothing is concluded.
 pub const SAMPLES_MIN: usize = 5;
 /// A slow tool takes at least this many times the fast one.
@@ -132,22 +134,22 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
     let [alone, mixed, slow] = medians.map(|value| milliseconds(value.unwrap_or_default()));
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
-            "head_of_line",
+            ID,
             format!(
                 "Fast calls do not wait for slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
         ),
         Outcome::Finding => Verdict::critical(
-            "head_of_line",
+            ID,
             format!(
                 "Fast calls wait behind slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
             "run tools concurrently: keep slow or blocking work off the thread or loop that reads requests",
         ),
         Outcome::Inconclusive if report.samples < SAMPLES_MIN => Verdict::inconclusive(
-            "head_of_line",
+            ID,
             format!(
-                "Only {} of some kind of call succeeded, too few to tell whether fast calls wait for slow ones.",
+                "Of one kind of call only {} succeeded, not enough to see whether fast calls wait for slow ones.",
                 report.samples
             ),
             format!("run longer: at least {SAMPLES_MIN} calls of each kind are needed"),
@@ -155,7 +157,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
         Outcome::Inconclusive => {
             let (why, hint) = left_out.sentence_and_hint();
             Verdict::inconclusive(
-                "head_of_line",
+                ID,
                 sentence!(
                     "There is no slow tool in the mix ({slow}, the fast one {alone}), so it cannot show whether fast calls wait.{why}"
                 ),

@@ -1,6 +1,7 @@
 //! Rules about what failed, and what was found.
 
 use super::Facts;
+use crate::fuzz;
 use crate::prelude::*;
 
 /// Share of the errors that one tool must hold.
@@ -19,7 +20,7 @@ pub fn nothing_succeeded(facts: &Facts) -> Option<Message> {
     let is_fuzzed = facts
         .verdicts
         .iter()
-        .any(|verdict| verdict.detector == "fuzz");
+        .any(|verdict| verdict.detector == fuzz::ID);
     match (facts.attempted, facts.succeeded) {
         (0, _) if is_fuzzed => None,
         (0, _) if facts.unanswered > 0 => Some(sentence!(

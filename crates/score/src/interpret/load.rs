@@ -2,6 +2,7 @@
 
 use super::{Facts, LoadModel, ToolFacts, usable};
 use crate::prelude::*;
+use crate::{head_of_line, spike_recovery};
 
 /// Share of the time that clients must have waited for answers to have been the limit.
 const BUSY_SHARE_MIN: f64 = 0.8;
@@ -75,7 +76,7 @@ pub fn in_the_burst(facts: &Facts) -> Option<Message> {
     let numbers = &facts
         .verdicts
         .iter()
-        .find(|verdict| verdict.detector == "spike_recovery")?
+        .find(|verdict| verdict.detector == spike_recovery::ID)?
         .numbers;
     let number = |name: &str| usable(numbers.get(name)?.as_f64());
     let fairness = number("burst_p99_to_p50").map_or(String::new(), |times| {
@@ -126,7 +127,7 @@ pub fn server_was_busy(facts: &Facts) -> Option<Message> {
 /// Calls wait for those of a slow tool: more clients would only wait too.
 fn is_held_up_by_a_tool(facts: &Facts) -> bool {
     let mut verdicts = facts.verdicts.iter();
-    verdicts.any(|it| it.detector == "head_of_line" && it.outcome == Outcome::Finding)
+    verdicts.any(|it| it.detector == head_of_line::ID && it.outcome == Outcome::Finding)
 }
 
 /// More clients would show more, unless it is known that they only wait in a row or for a core.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::breaking_point::{self, Step};
+use crate::breaking_point::{self, RampStep};
 use crate::drift;
 use crate::growth::Progress;
 use crate::spike_recovery::{self, PhaseCalls, Quartiles, SpikeInput, ToolRecovery};
@@ -63,11 +63,11 @@ impl Neighbour {
 
     /// A ramp of ten steps of four seconds, on a server that is as fast as `speed` says at each.
     fn ramp(&self, speed: impl Fn(u32) -> f64) -> Verdict {
-        let steps: Vec<Step> = (0..10)
+        let steps: Vec<RampStep> = (0..10)
             .map(|step| {
                 let (from, until) = (step * 4, step * 4 + 4);
                 let throughput = speed(step) * self.mean(from, until);
-                Step {
+                RampStep {
                     concurrent: 1 + step * 9,
                     rate_per_s: None,
                     calls: truncated(throughput * 4.0).max(1),

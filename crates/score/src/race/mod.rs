@@ -11,6 +11,8 @@
 
 use crate::prelude::*;
 
+pub const ID: &str = "race";
+
 /// Characters of an example reply.
 pub const EXAMPLE_CHARS_MAX: usize = 200;
 
@@ -189,10 +191,10 @@ pub fn verdict(report: &RaceReport) -> Verdict {
                 ),
             };
             let same = "got the same reply as a call made alone";
-            Verdict::pass("race", format!("{calls} {same}{own}{failed}."))
+            Verdict::pass(ID, format!("{calls} {same}{own}{failed}."))
         }
         RaceOutcome::Divergent if report.crossed > 0 => Verdict::critical(
-            "race",
+            ID,
             format!(
                 "Callers get each other's replies: of {} with other arguments for each caller, {} got what another caller gets alone, before and after{failed}.",
                 counted(report.own_arguments, "concurrent call"),
@@ -202,7 +204,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         ),
         RaceOutcome::Divergent if report.altered > 0 && report.concurrent_distinct <= 1 => {
             Verdict::critical(
-                "race",
+                ID,
                 format!(
                     "The same call gets a different reply when made concurrently with others than alone: of {} with other arguments for each caller, {} got what no caller gets alone, before and after{failed}.",
                     counted(report.own_arguments, "concurrent call"),
@@ -212,7 +214,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             )
         }
         RaceOutcome::Divergent => Verdict::critical(
-            "race",
+            ID,
             format!(
                 "The same call gets a different reply when made concurrently than alone: {calls} got {} of reply, calls made alone, before and after, 1{failed}.",
                 counted(count(report.concurrent_distinct), "kind")
@@ -220,12 +222,12 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             SHARED_STATE,
         ),
         RaceOutcome::Inconclusive if report.baseline_distinct > 1 => Verdict::inconclusive(
-            "race",
-            "The tool's reply differs already when it is called alone, so it cannot show a race.",
+            ID,
+            "The tool's reply already differs when it is called alone, so it cannot show a race.",
             "pick a tool whose reply depends on its arguments only, without times, ids or random values",
         ),
         RaceOutcome::Inconclusive if report.baseline_calls == 0 => Verdict::inconclusive(
-            "race",
+            ID,
             "No call made alone succeeded, so there is nothing to compare with.",
             sentence!(
                 "give arguments that the tool accepts ({}), or pick another tool",
@@ -233,14 +235,14 @@ pub fn verdict(report: &RaceReport) -> Verdict {
             ),
         ),
         RaceOutcome::Inconclusive if report.concurrent_calls > 0 => Verdict::inconclusive(
-            "race",
+            ID,
             format!(
                 "{calls} got a different reply than calls made alone before, but none made alone after was answered, so the tool may change by itself{failed}."
             ),
             "run again, and let it end; look at why the tool stops answering",
         ),
         RaceOutcome::Inconclusive => Verdict::inconclusive(
-            "race",
+            ID,
             format!("No concurrent call succeeded, so there is nothing to compare{failed}."),
             "look at why the calls fail concurrently; alone they succeed",
         ),

@@ -152,8 +152,8 @@ fn notes(report: &ScoreReport) -> Vec<Line> {
 fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     let report = scored.report;
     let unknown = format!(
-        "a value of {UNKNOWN} is one that the trace does not have, which no gate can judge, or \
-         of what never came about, which no gate on it lets pass"
+        "{UNKNOWN} is a value that the trace does not have (a gate on it is an error), or of something \
+         that never happened (a gate on it fails)"
     );
     let steps = [
         (
@@ -204,7 +204,6 @@ pub struct ScoreDocument<'a> {
 }
 
 impl<'a> ScoreDocument<'a> {
-    /// Of a report.
     pub fn new(report: &'a ScoreReport) -> Self {
         Self {
             schema: SCHEMA.to_owned(),

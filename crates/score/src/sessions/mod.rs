@@ -18,6 +18,10 @@ use crate::leak::{self, LeakOutcome, LeakReport, LeakSettings, Served};
 use crate::prelude::*;
 use crate::regression::R_SQUARED_MIN;
 
+pub const LEFTOVERS: &str = "leftovers";
+
+const SESSION_LEAK: &str = "session_leak";
+
 /// Descriptors per ended session from which they leak.
 pub const DESCRIPTORS_PER_SESSION_MIN: f64 = 0.5;
 /// Descriptors in all below which a growth is no leak.
@@ -231,14 +235,14 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     .flatten()
     .collect();
     let verdict = if report.opened < SESSIONS_MIN {
-        too_few_opened("session_leak", report.opened)
+        too_few_opened(SESSION_LEAK, report.opened)
     } else if let Some((last, others)) = kept.split_last() {
         let what = match others {
             [] => last.clone(),
             others => format!("{} and {last}", others.join(", ")),
         };
         Verdict::critical(
-            "session_leak",
+            SESSION_LEAK,
             format!("The server keeps resources of every session: {what} more after {sessions}."),
             RELEASE_HINT,
         )
@@ -249,7 +253,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
             Severity::Warning
         };
         Verdict::finding(
-            "session_leak",
+            SESSION_LEAK,
             severity,
             format!(
                 "The server's memory grows with every session: {memory} more after {sessions}, and still growing."
@@ -260,27 +264,27 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         && (report.memory.outcome == LeakOutcome::NoLeak || report.memory.growth_mb.is_none())
     {
         Verdict::pass(
-            "session_leak",
+            SESSION_LEAK,
             format!(
                 "The server releases its sessions: {descriptors} descriptors more after {sessions}."
             ),
         )
     } else if report.memory.outcome == LeakOutcome::NoLeak && report.descriptors.growth.is_none() {
         Verdict::pass(
-            "session_leak",
+            SESSION_LEAK,
             format!(
                 "The server releases its sessions: {memory} more after {sessions}; its descriptors are not known."
             ),
         )
     } else if report.memory.growth_mb.is_none() && report.descriptors.growth.is_none() {
         Verdict::inconclusive(
-            "session_leak",
-            "The server's memory and descriptors were sampled too rarely to tell whether sessions leak.",
+            SESSION_LEAK,
+            "The server's memory and descriptors were not sampled often enough to detect a leak of sessions.",
             "run longer, against a server that mcprove starts itself",
         )
     } else {
         Verdict::inconclusive(
-            "session_leak",
+            SESSION_LEAK,
             "The server seems to keep resources of its sessions, but the growth is too uneven to be sure.",
             "run longer, so that the trend stands out",
         )
@@ -321,7 +325,7 @@ fn leftovers(report: &ChurnReport) -> Verdict {
     let sessions = counted(report.opened, "session");
     let verdict = if report.leftovers > 0 {
         Verdict::critical(
-            "leftovers",
+            LEFTOVERS,
             format!(
                 "Server processes outlive their session: {} still running after {sessions}.",
                 report.leftovers
@@ -330,7 +334,7 @@ fn leftovers(report: &ChurnReport) -> Verdict {
         )
     } else if report.zombies > 0 {
         Verdict::warning(
-            "leftovers",
+            LEFTOVERS,
             format!(
                 "The server does not reap its children: {} left after {sessions}.",
                 counted(report.zombies, "zombie")
@@ -338,10 +342,10 @@ fn leftovers(report: &ChurnReport) -> Verdict {
             "wait for every child process that the server starts",
         )
     } else if report.opened < SESSIONS_MIN {
-        too_few_opened("leftovers", report.opened)
+        too_few_opened(LEFTOVERS, report.opened)
     } else {
         Verdict::pass(
-            "leftovers",
+            LEFTOVERS,
             format!("No process outlived its session: {sessions} ended cleanly."),
         )
     };

@@ -220,13 +220,13 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 .phases()
                 .map(|(_, phase)| percent(error_share(phase)));
             Verdict::critical(
-                NAME,
+                ID,
                 format!("{NO_RECOVERY}: {after} of the calls after it fail, {before} before."),
                 "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers",
             )
         }
         (Some(Aftermath::Latency), Some(tool)) => Verdict::critical(
-            NAME,
+            ID,
             sentence!(
                 "{NO_RECOVERY}: a call of {} takes {} after it at the median, {} before.",
                 quoted(&tool.tool),
@@ -240,7 +240,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 .phases()
                 .map(|(_, phase)| decimal(phase.ended_per_s, 1));
             Verdict::critical(
-                NAME,
+                ID,
                 format!("{NO_RECOVERY}: {after} calls per second end after it, {before} before."),
                 "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run shows whether it recovers later",
             )
@@ -250,7 +250,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 .phases()
                 .map(|(_, phase)| decimal(phase.ended_per_s, 1));
             Verdict::inconclusive(
-                NAME,
+                ID,
                 format!(
                     "{after} calls per second end after the burst, {before} before, but other work on this machine can explain that."
                 ),
@@ -275,7 +275,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
         .number("burst_p99_to_p50", report.burst_p99_to_p50)
 }
 
-const NAME: &str = "spike_recovery";
+pub const ID: &str = "spike_recovery";
 const NO_RECOVERY: &str = "The server does not recover from the burst";
 
 impl SpikeReport {
@@ -291,7 +291,7 @@ impl SpikeReport {
 fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     if report.doubtful == Some(Aftermath::Latency) {
         return Verdict::inconclusive(
-            NAME,
+            ID,
             sentence!(
                 "A call of {} takes {} after the burst at the median, {} before, but other work on this machine can explain that.",
                 quoted(&tool.tool),
@@ -303,9 +303,9 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     }
     if is_short(&report.recovery) && is_slower(tool) {
         return Verdict::inconclusive(
-            NAME,
+            ID,
             format!(
-                "Calls take longer after the burst, but {} s of them are too few to tell a slow server from a busy machine.",
+                "Calls take longer after the burst, but {} s of them are not enough to distinguish a slow server from a busy machine.",
                 decimal(report.recovery.duration_secs, 2)
             ),
             sentence!(
@@ -322,15 +322,15 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     );
     if !report.overflows {
         let sentence = sentence!("The server recovers from the burst: after it {medians}.");
-        return Verdict::pass(NAME, sentence);
+        return Verdict::pass(ID, sentence);
     }
     let [before, burst, _] = report
         .phases()
         .map(|(_, phase)| percent(error_share(phase)));
     Verdict::warning(
-        NAME,
+        ID,
         sentence!(
-            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server is well again ({medians})."
+            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server recovers ({medians})."
         ),
         "let calls wait in a longer queue, or send clients a time to retry",
     )
@@ -339,7 +339,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
 fn unknown(report: &SpikeReport) -> Verdict {
     if report.burst.calls == 0 {
         return Verdict::inconclusive(
-            NAME,
+            ID,
             "The run ended before the burst, so nothing is known about it.",
             sentence!(
                 "let the run last until after the burst: without {}, or with more",
@@ -351,7 +351,7 @@ fn unknown(report: &SpikeReport) -> Verdict {
         .phases()
         .map(|(_, phase)| counted(phase.calls.saturating_sub(phase.errors), "call"));
     Verdict::inconclusive(
-        NAME,
+        ID,
         format!(
             "No tool was called often enough to compare: {before} succeeded before the burst and {after} after it, and {CALLS_MIN} of a tool are needed."
         ),

@@ -167,7 +167,7 @@ pub fn evaluate(
     let memory = limits.memory_growth_mb.map(|limit| match growth {
         Some(growth) => judge_number(growth, limit, "MB"),
         None => inconclusive(
-            "the server's memory was not sampled, or not steadily enough to tell its growth",
+            "the server's memory was not sampled, or not regularly enough to measure its growth",
             "run longer, against a server that mcprove starts itself",
         ),
     });
@@ -293,7 +293,7 @@ fn judge_startup(measured: &Measured, limit: Duration) -> LimitResult {
         Some(_) if measured.failed_starts == 0 => Ok(None),
         Some(_) => inconclusive(
             format!(
-                "{} failed, so that nobody knows how long it takes",
+                "{} failed, so it is not known how long it takes",
                 counted(measured.failed_starts, "start")
             ),
             "look at the starts that failed first",

@@ -144,7 +144,7 @@ pub struct Identity {
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// The transport; none is stdio, or a pipe in memory.
-    pub kind: Option<Kind>,
+    pub kind: Option<ListenerKind>,
     /// The address at the other end, over the network.
     pub remote: Option<SocketAddr>,
     /// The headers: of the HTTP request that brought the message, or of the one that became a WebSocket.
@@ -158,10 +158,10 @@ impl Caller {
     pub const fn transport(&self) -> &'static str {
         match self.kind {
             None => "stdio",
-            Some(Kind::Http) => "http",
-            Some(Kind::Sse) => "sse",
+            Some(ListenerKind::Http) => "http",
+            Some(ListenerKind::Sse) => "sse",
             #[cfg(feature = "ws")]
-            Some(Kind::WebSocket) => "ws",
+            Some(ListenerKind::WebSocket) => "ws",
         }
     }
 

@@ -326,7 +326,7 @@ impl Exchange {
     /// Closes the stream of this request, for the client to come back after `retry` and fetch what is
     /// sent from now on. Does nothing where no stream can be taken up again.
     pub async fn park(&self, retry: Duration) {
-        let is_over_http = self.caller.kind == Some(Kind::Http);
+        let is_over_http = self.caller.kind == Some(ListenerKind::Http);
         let event = self.host.unique_name();
         let (rest, answers) = mpsc::channel(OUTPUT_QUEUE_MAX);
         let can_resume = is_over_http && self.revision == Revision::V2025_11_25;

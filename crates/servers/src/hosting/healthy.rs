@@ -7,7 +7,6 @@ const CACHE_TTL_MS: u64 = 1_000;
 
 /// What becomes of a request that is served.
 pub enum Answer {
-    /// This result.
     Result(Value),
     /// A valid call of a tool, for the mode to answer.
     Call,

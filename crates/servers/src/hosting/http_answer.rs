@@ -129,7 +129,6 @@ pub fn away((status, retry_after_s): HttpRefusal) -> Answer {
     answer
 }
 
-/// A stream of events.
 pub fn events(pieces: impl Stream<Item = Piece> + Send + 'static) -> Answer {
     let mut answer = answer(StatusCode::OK, "text/event-stream", body(pieces));
     let unbuffered = HeaderName::from_static("x-accel-buffering");

@@ -60,7 +60,6 @@ impl HttpSessions {
         lock(&self.kept).remove(name);
     }
 
-    /// All of them.
     pub fn all(&self) -> Vec<Arc<Session>> {
         let kept = lock(&self.kept);
         kept.values()

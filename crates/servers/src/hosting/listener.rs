@@ -16,7 +16,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// A transport over the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ListenerKind {
     /// Streamable HTTP, at `/mcp`.
     Http,
     /// HTTP+SSE of 2024-11-05, at `/sse`.
@@ -66,14 +66,14 @@ impl Bound {
 pub struct Listening {
     /// The address, with the port that was chosen.
     pub addr: SocketAddr,
-    kind: Kind,
+    kind: ListenerKind,
     host: Arc<Host>,
     task: JoinHandle<()>,
     limits: LimitWatch,
 }
 
 impl Listening {
-    pub fn start(host: Arc<Host>, kind: Kind, bound: Bound) -> Self {
+    pub fn start(host: Arc<Host>, kind: ListenerKind, bound: Bound) -> Self {
         let Bound { addr, listener } = bound;
         let limits = LimitWatch::default();
         let accepting = accept(Arc::clone(&host), listener, kind, limits.clone());
@@ -95,10 +95,10 @@ impl Listening {
     /// Where a client connects.
     pub fn url(&self) -> String {
         match self.kind {
-            Kind::Http => format!("http://{}/mcp", self.addr),
-            Kind::Sse => format!("http://{}/sse", self.addr),
+            ListenerKind::Http => format!("http://{}/mcp", self.addr),
+            ListenerKind::Sse => format!("http://{}/sse", self.addr),
             #[cfg(feature = "ws")]
-            Kind::WebSocket => format!("ws://{}/", self.addr),
+            ListenerKind::WebSocket => format!("ws://{}/", self.addr),
         }
     }
 
@@ -134,7 +134,7 @@ pub struct Ends {
 #[cfg(feature = "ws")]
 pub type GuardedStream = Guarded<tokio::net::TcpStream>;
 
-async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: LimitWatch) {
+async fn accept(host: Arc<Host>, listener: TcpListener, kind: ListenerKind, limits: LimitWatch) {
     let server = HttpServer::new(Arc::clone(&host), kind);
     // Dropping the set closes every connection.
     let mut connections = JoinSet::new();
@@ -153,7 +153,7 @@ async fn accept(host: Arc<Host>, listener: TcpListener, kind: Kind, limits: Limi
                             let ends = Ends { remote, local };
                             match kind {
                                 #[cfg(feature = "ws")]
-                                Kind::WebSocket => {
+                                ListenerKind::WebSocket => {
                                     let host = Arc::clone(&host);
                                     connections.spawn(serve_websocket::serve(host, stream, ends))
                                 }

@@ -74,7 +74,7 @@ pub async fn serve_until(host: Arc<Host>, stop: impl Future<Output = ()>) -> u8 
 /// Serves over the network, on the current runtime. The address may have port 0.
 pub async fn listen(
     host: Arc<Host>,
-    kind: Kind,
+    kind: ListenerKind,
     addr: SocketAddr,
 ) -> Result<Listening, ListenError> {
     Ok(Listening::start(host, kind, Bound::to(addr).await?))

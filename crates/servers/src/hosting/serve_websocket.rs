@@ -108,7 +108,7 @@ fn refuse(status: StatusCode, text: String) -> ErrorResponse {
 /// Finds out who is asking, before anything else.
 #[expect(clippy::result_large_err, reason = "the signature is the library's")]
 fn admit(host: &Host, request: &Request, ends: Ends) -> Result<Caller, ErrorResponse> {
-    let (caller, unauthorised) = caller(host, Kind::WebSocket, ends, request.headers());
+    let (caller, unauthorised) = caller(host, ListenerKind::WebSocket, ends, request.headers());
     let Some(Unauthorised { challenge, reason }) = unauthorised else {
         return Ok(caller);
     };

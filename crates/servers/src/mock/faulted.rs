@@ -26,7 +26,7 @@ impl<'a> FaultedExchange<'a> {
         self.exchange.watch()
     }
 
-    fn entry(&self) -> Option<&Entry> {
+    fn entry(&self) -> Option<&LogEntry> {
         self.ticket()?.entry.as_ref()
     }
 }

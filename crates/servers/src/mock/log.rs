@@ -27,7 +27,7 @@ struct SessionLog {
 
 /// One request, from its arrival to its end. When it is dropped before the last word, its client
 /// cancelled it or left.
-pub struct Entry {
+pub struct LogEntry {
     id: Value,
     pub request: RecordedRequest,
     session: Arc<SessionLog>,
@@ -46,9 +46,9 @@ impl Log {
     }
 
     /// A request arrived.
-    pub fn request(&self, session: &Session, request: &Request) -> Option<Entry> {
+    pub fn request(&self, session: &Session, request: &Request) -> Option<LogEntry> {
         let session = Arc::clone(self.session(session)?);
-        Some(Entry {
+        Some(LogEntry {
             id: request.id.clone(),
             request: recorded(&session.recorded, request),
             session,
@@ -104,7 +104,7 @@ impl Log {
     }
 }
 
-impl Entry {
+impl LogEntry {
     /// The server says something to it.
     pub fn said(&self, bytes: &[u8], is_last: bool) {
         self.is_done.fetch_or(is_last, Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Entry {
             self.answer(bytes);
         } else {
             let id = message.get("id").unwrap_or(&Value::Null);
-            session.remark(&format!("a reply to {id}, which nobody asked"));
+            session.remark(&format!("a reply to {id}, which was not asked"));
             if is_last {
                 self.remember();
             }
@@ -167,7 +167,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for LogEntry {
     fn drop(&mut self) {
         if !self.is_done.load(Ordering::Relaxed) {
             self.request.cancel();

@@ -8,14 +8,14 @@
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! use mcprove_trace::stream::EventStream;
-//! use mcprove_servers::mock::{Mock, MockSpec, Options, ToolSpec};
+//! use mcprove_servers::mock::{Mock, MockSpec, MockOptions, ToolSpec};
 //! use mcprove_client::session::{Session, SessionOptions};
 //! use serde_json::json;
 //!
 //! let search = ToolSpec::new("search").answering("found ${args.query}").unwrap();
-//! let options = Options {
+//! let options = MockOptions {
 //!     faults: vec!["error:-32000,calls=2".parse().unwrap()],
-//!     ..Options::default()
+//!     ..MockOptions::default()
 //! };
 //! let mock = Mock::new(MockSpec::new("demo").with_tool(search), options).unwrap();
 //!
@@ -46,21 +46,21 @@ use mcprove_recording::RecordingSummary;
 use crate::hosting;
 use crate::prelude::*;
 
-pub use crate::hosting::{Bound, Eras, Kind, ListenError, Listening, PublicHost};
+pub use crate::hosting::{Bound, Eras, ListenError, ListenerKind, Listening, PublicHost};
 pub use spec::*;
 pub use template::{RENDERED_BYTES_MAX, Template, TemplateError};
 pub use tool::MockError;
 
 pub(crate) use self::{
     faulted::FaultedExchange,
-    log::{Entry, Log},
+    log::{Log, LogEntry},
     server::{Server, Ticket},
     tool::Tool,
 };
 
 /// What can be chosen besides what the server is.
 #[derive(Opaque, Clone, Default)]
-pub struct Options {
+pub struct MockOptions {
     /// The eras that it speaks.
     pub eras: Eras,
     /// What goes wrong on purpose.
@@ -95,7 +95,7 @@ pub struct MockSummary {
 
 impl Mock {
     /// Makes a mock ready: its schemas are compiled here.
-    pub fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
+    pub fn new(spec: MockSpec, options: MockOptions) -> Result<Self, MockError> {
         let (eras, public_hosts) = (options.eras, options.public_hosts.clone());
         let server = Arc::new(Server::new(spec, options)?);
         Ok(Self {
@@ -124,12 +124,16 @@ impl Mock {
     }
 
     /// Serves over the network, on the current runtime. The address may have port 0.
-    pub async fn listen(&self, kind: Kind, addr: SocketAddr) -> Result<Listening, ListenError> {
+    pub async fn listen(
+        &self,
+        kind: ListenerKind,
+        addr: SocketAddr,
+    ) -> Result<Listening, ListenError> {
         hosting::listen(self.host(Stderr::Discard), kind, addr).await
     }
 
     /// Serves over the network, on the current runtime, on an address that was taken before.
-    pub fn listen_on(&self, kind: Kind, bound: Bound) -> Listening {
+    pub fn listen_on(&self, kind: ListenerKind, bound: Bound) -> Listening {
         Listening::start(self.host(Stderr::Discard), kind, bound)
     }
 

@@ -24,7 +24,7 @@ pub struct Server {
 /// What goes with a request from its arrival to its end.
 pub struct Ticket {
     injection: Option<Injection>,
-    pub entry: Option<Entry>,
+    pub entry: Option<LogEntry>,
 }
 
 impl Watch for Ticket {
@@ -54,7 +54,7 @@ impl Ticket {
 }
 
 impl Server {
-    pub fn new(spec: MockSpec, options: Options) -> Result<Self, MockError> {
+    pub fn new(spec: MockSpec, options: MockOptions) -> Result<Self, MockError> {
         let tools: Vec<Tool> = spec.tools.iter().map(Tool::new).collect::<Result<_, _>>()?;
         let mut names = HashSet::new();
         if let Some(twice) = tools.iter().find(|tool| !names.insert(&tool.name)) {

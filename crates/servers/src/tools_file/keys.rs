@@ -25,7 +25,6 @@ pub struct Section {
     pub name: String,
     /// What it is, for people.
     pub title: String,
-    /// Its keys.
     pub keys: Vec<Key>,
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::hash_map::Entry;
 
-use mcprove_settings::error::{ConfigError, Place};
+use mcprove_settings::error::{ConfigError, SourcePlace};
 use mcprove_trace::{TraceError, TraceRecord};
 use serde_json::from_value;
 
@@ -39,7 +39,7 @@ pub fn read(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
         let record = TraceRecord::parse(text).map_err(|error| {
             let hint = "a recording is as a proxy and a run write it";
             ConfigErrors::of(ConfigError {
-                place: Some(Place { line, column: 1 }),
+                place: Some(SourcePlace { line, column: 1 }),
                 ..ConfigError::of_file(file, error.to_string(), hint)
             })
         })?;

@@ -290,7 +290,7 @@ proptest::proptest! {
             example.replace_range(at..end, &text);
         }
         if let Ok(file) = parse(&example, "t.yml") {
-            let _ = crate::mock::Mock::new(file.spec, crate::mock::Options::default());
+            let _ = crate::mock::Mock::new(file.spec, crate::mock::MockOptions::default());
         }
     }
 }

@@ -70,7 +70,6 @@ impl<'d> Section<'d> {
 }
 
 impl<'d> Reader<'d> {
-    /// Of this document.
     pub fn new(document: &'d Document) -> Self {
         let mut problems = Problems::default();
         for error in document.repeats() {
@@ -180,11 +179,11 @@ impl<'d> Reader<'d> {
     }
 
     /// The place of these bytes.
-    pub fn place(&self, span: &Range<usize>) -> Place {
+    pub fn place(&self, span: &Range<usize>) -> SourcePlace {
         self.document
             .error(span, "", "")
             .place
-            .unwrap_or(Place { line: 1, column: 1 })
+            .unwrap_or(SourcePlace { line: 1, column: 1 })
     }
 
     /// Takes a problem down on a line that must not be shown.

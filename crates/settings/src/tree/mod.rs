@@ -507,7 +507,7 @@ impl Source {
         let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         let before = part(begin..start);
         ConfigError {
-            place: Some(Place {
+            place: Some(SourcePlace {
                 line,
                 column: before.chars().count() + 1,
             }),

@@ -105,7 +105,7 @@ pub fn not_text(file: &str, bytes: &[u8], valid: usize) -> ConfigError {
     )
     .with_gist("is not UTF-8");
     ConfigError {
-        place: Some(Place {
+        place: Some(SourcePlace {
             line: memchr::memchr_iter(b'\n', before).count() + 1,
             column: String::from_utf8_lossy(line).chars().count() + 1,
         }),

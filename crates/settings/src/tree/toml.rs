@@ -50,7 +50,7 @@ fn hint(text: &str, start: usize) -> &'static str {
     if is_like_yaml {
         "this looks like YAML: give the file the ending .yml"
     } else {
-        "a line is `name = value`; texts and durations stand in quotes"
+        "a line is `name = value`; texts and durations need quotes"
     }
 }
 

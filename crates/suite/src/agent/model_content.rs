@@ -15,9 +15,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp
 /// A part of what a model is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelContent {
-    /// A text.
     Text(String),
-    /// A picture.
     Picture {
         /// Its type: `image/png`.
         media_type: String,

@@ -26,7 +26,6 @@ pub struct OfferedTool {
 pub struct ToolRequest<'a> {
     /// The name of the server.
     pub server: &'a str,
-    /// The tool.
     pub tool: &'a str,
     /// Its arguments.
     pub args: &'a Value,

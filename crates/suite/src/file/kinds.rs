@@ -235,7 +235,6 @@ fn temperature(reader: &mut Reader<'_>, field: &Field) -> Option<f64> {
     reader.number_of(field, "a number from 0 to 2", is_allowed)
 }
 
-/// The arguments of a call.
 fn call_arguments(reader: &mut Reader<'_>, field: &Field) -> Option<Map<String, Value>> {
     match field.value.data {
         Data::Null => None,

@@ -71,7 +71,6 @@ const WANTED: Wanted = Wanted {
     when_too_large: || "is it a suite at all? split it into several if it is".into(),
 };
 
-/// Reads a suite.
 pub fn read(path: &Path) -> Result<SuitePlan, ConfigErrors> {
     let document = Document::read(path, Document::from_yaml_with_repeats, WANTED)?;
     from_document(&document, folder_of(path), None)

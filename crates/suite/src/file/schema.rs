@@ -12,7 +12,6 @@ use super::servers::OWNERS;
 use super::settings::{SECTIONS, SectionKeys};
 use crate::prelude::*;
 
-/// The schema.
 pub fn schema() -> Value {
     let mut definitions = gates::definitions();
     definitions.insert("faults".into(), faults::list_schema(Map::new()));

@@ -29,7 +29,6 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// Reads the section.
     pub fn read(reader: &mut Reader<'_>, section: Option<&Field>, folder: &Path) -> Self {
         let mut servers = Self::default();
         let Some(field) = section else {

@@ -271,7 +271,7 @@ pub struct NegativePathSettings {
     pub expect: Option<NegativePathExpectations>,
 }
 
-/// A task for an agent, and what it must make of it. It has the blocks of a gates file too.
+/// A task for an agent, and what it must do. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
 pub struct AgentSettings {
     /// The name of the test; unique in the suite.

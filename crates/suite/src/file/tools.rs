@@ -8,7 +8,7 @@ use super::settings::ToolTestSettings;
 use crate::gates::expectations_of;
 use crate::prelude::*;
 use mcprove_client::session::options::CALL_TIMEOUT;
-use mcprove_score::gate::{Path, Step};
+use mcprove_score::gate::{Path, PathStep};
 
 const LABEL: &str = "a test of `tools`";
 
@@ -59,7 +59,6 @@ pub const BEGINNINGS: [&str; 5] = [
     "duration_ms",
     "negative_path",
 ];
-/// What an error has.
 const OF_ERROR: [&str; 4] = ["category", "code", "message", "data"];
 /// What there is about the bad requests.
 pub const OF_NEGATIVE_PATH: [&str; 3] = ["checks_run", "failures", "gate_passed"];
@@ -140,9 +139,9 @@ fn split_first(target: &str) -> (&str, &str) {
 }
 
 /// A name below a family is one that it has.
-fn within(target: &str, family: &str, step: &Step, known: &[&str]) -> Resolved {
+fn within(target: &str, family: &str, step: &PathStep, known: &[&str]) -> Resolved {
     let name = match step {
-        Step::Key(name) => name.as_str(),
+        PathStep::Key(name) => name.as_str(),
         _ => "",
     };
     if known.contains(&name) {

@@ -125,7 +125,6 @@ impl Variables {
         }
     }
 
-    /// The names that there are.
     pub fn names(&self) -> Vec<&str> {
         self.values.keys().map(String::as_str).collect()
     }

@@ -36,9 +36,7 @@ pub struct Explored {
 /// What is known of a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ExploredTool {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// Arguments that it accepts.
     pub arguments: Value,
@@ -53,13 +51,12 @@ pub struct ExploredTool {
     /// Why no bad request can be made of it.
     pub unchecked: Option<String>,
     /// The bad requests that it did not reject.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<UnrejectedRequest>,
 }
 
 /// A bad request that a tool did not reject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    /// The tool.
+pub struct UnrejectedRequest {
     pub tool: String,
     /// The bad request.
     pub probe: Probe,
@@ -220,7 +217,7 @@ impl Visit<'_> {
         for report in examine(&examination, self).await.probes {
             match report.outcome {
                 RequestOutcome::Passed => explored.checks.push(report.probe),
-                RequestOutcome::Failed(_) => explored.findings.push(Finding {
+                RequestOutcome::Failed(_) => explored.findings.push(UnrejectedRequest {
                     tool: explored.name.clone(),
                     probe: report.probe,
                     message: report.unquoted.unwrap_or_default(),

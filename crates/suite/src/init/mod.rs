@@ -23,8 +23,8 @@ use mcprove_trace::words::fits;
 use crate::file::parse_yaml;
 use crate::prelude::*;
 
-pub use explore::{Explored, Finding};
-pub use given::Place;
+pub use explore::{Explored, UnrejectedRequest};
+pub use given::StartFolder;
 
 /// How a suite is drafted.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub struct DraftOptions {
     /// How long a bad request may take before it counts as hung.
     pub probe_timeout: Duration,
     /// Where the server starts, as the suite has to say it.
-    pub place: Place,
+    pub place: StartFolder,
     /// Tools that are called whatever they may do.
     pub allowance: Allowance,
 }
@@ -53,7 +53,7 @@ pub struct Draft {
     /// How many of them only because they may do harm.
     pub left_alone: usize,
     /// Bad requests that a tool did not reject: the tool, the probe, what happened.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<UnrejectedRequest>,
     /// The variables that have to be set to run it.
     pub variables: Vec<String>,
     /// Which of the tools that were allowed the server does not have.

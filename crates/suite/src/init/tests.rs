@@ -2,7 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcprove_client::permission::Allowance;
-use mcprove_servers::hosting::Kind;
+use mcprove_servers::hosting::ListenerKind;
 use mcprove_servers::mock::{self, Mock, MockSpec, ToolSpec};
 use serde_json::{Value, json};
 
@@ -16,15 +16,15 @@ fn options() -> DraftOptions {
         session: SessionOptions::default().with_call_timeout(timeout),
         accepts_requests: false,
         probe_timeout: timeout,
-        place: Place::Suite,
+        place: StartFolder::Suite,
         allowance: Allowance::default(),
     }
 }
 
 async fn drafted(spec: MockSpec) -> Draft {
-    let mock = Mock::new(spec, mock::Options::default()).unwrap();
+    let mock = Mock::new(spec, mock::MockOptions::default()).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let listening = mock.listen(Kind::Http, address).await.unwrap();
+    let listening = mock.listen(ListenerKind::Http, address).await.unwrap();
     let server = Server::http(listening.url());
     draft(&server, &options(), &mut |_| {}, std::future::pending())
         .await
@@ -223,7 +223,7 @@ fn as_many_tools_as_there_may_be() {
 #[tokio::test]
 async fn what_hangs_or_fails_is_skipped_with_the_reason() {
     let settings = json!({ "every": 1 });
-    let fixture_options = mcprove_servers::fixture::Options {
+    let fixture_options = mcprove_servers::fixture::FixtureOptions {
         settings: settings.as_object().cloned().unwrap(),
         ..Default::default()
     };
@@ -234,7 +234,7 @@ async fn what_hangs_or_fails_is_skipped_with_the_reason() {
     ] {
         let address = "127.0.0.1:0".parse().unwrap();
         let listening =
-            mcprove_servers::fixture::listen(mode, Kind::Http, address, &fixture_options)
+            mcprove_servers::fixture::listen(mode, ListenerKind::Http, address, &fixture_options)
                 .await
                 .unwrap();
         let server = Server::http(listening.url());
@@ -310,9 +310,9 @@ async fn nothing_is_sent_to_tools_that_are_not_safe() {
             json!({ "type": "object", "properties": { "q": { "type": "string" } }, "required": ["q"] }),
         ))
     });
-    let mock = Mock::new(spec, mock::Options::default()).unwrap();
+    let mock = Mock::new(spec, mock::MockOptions::default()).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let listening = mock.listen(Kind::Http, address).await.unwrap();
+    let listening = mock.listen(ListenerKind::Http, address).await.unwrap();
     let server = Server::http(listening.url());
     let mut options = options();
     let first = draft(&server, &options, &mut |_| {}, std::future::pending()).await;
@@ -403,9 +403,9 @@ async fn results_are_judged_as_a_run_judges_them() {
     let address = "127.0.0.1:0".parse().unwrap();
     let listening = mcprove_servers::fixture::listen(
         "wrong_output",
-        Kind::Http,
+        ListenerKind::Http,
         address,
-        &mcprove_servers::fixture::Options::default(),
+        &mcprove_servers::fixture::FixtureOptions::default(),
     )
     .await
     .unwrap();

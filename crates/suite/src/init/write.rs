@@ -188,7 +188,7 @@ fn write_tool(
     for finding in &tool.findings {
         let message = comment(&given.masked(&finding.message), FINDING_CHARACTERS_MAX);
         let _ = writeln!(out, "      # not kept when this was written: {message}");
-        draft.findings.push(super::Finding {
+        draft.findings.push(super::UnrejectedRequest {
             message,
             ..finding.clone()
         });
@@ -209,7 +209,7 @@ fn more(server: &str, example: Option<&ExploredTool>) -> String {
     let args = example.map_or_else(|| "{}".to_owned(), |tool| flow(&tool.arguments));
     format!(
         "
-# A task for an agent, and what it must make of it. With {record} a model is asked once, and replayed from
+# A task for an agent, and what it must do. With {record} a model is asked once, and replayed from
 # then on, without a network and without a key.
 # agents:
 #   - name: {agent}

@@ -7,7 +7,6 @@ use crate::prelude::*;
 /// Words that YAML, in one version or another, takes for something else than a text.
 const OTHER_MEANINGS: &str = "true false null yes no on off y n nan inf infinity";
 
-/// A text as it is.
 pub fn text(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()

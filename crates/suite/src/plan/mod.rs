@@ -12,7 +12,7 @@ pub(crate) use mcprove_load::config::parts_of_url;
 
 use std::net::IpAddr;
 
-use mcprove_servers::mock::Options;
+use mcprove_servers::mock::MockOptions;
 
 use crate::prelude::*;
 
@@ -43,7 +43,7 @@ pub struct ServerPlan {
     /// Its name in the suite.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePlace,
     /// How it is reached.
     pub reach: Reach,
     /// How it is spoken to.
@@ -86,10 +86,10 @@ pub(crate) fn mock(
     faults: &[FaultSpec],
     seed: u64,
 ) -> DiagnosticResult<Mock> {
-    let options = Options {
+    let options = MockOptions {
         faults: faults.to_vec(),
         seed,
-        ..Options::default()
+        ..MockOptions::default()
     };
     Mock::new(spec, options).map_err(|error| {
         Diagnostic::new(
@@ -119,7 +119,7 @@ impl ServerPlan {
             Reach::Mock { spec, faults } => {
                 let mock = mock(name, (**spec).clone(), faults, seed)?;
                 let listening = mock
-                    .listen(mcprove_servers::mock::Kind::Http, ANY_PORT)
+                    .listen(mcprove_servers::mock::ListenerKind::Http, ANY_PORT)
                     .await
                     .map_err(|error| {
                         Diagnostic::new(
@@ -139,7 +139,7 @@ pub struct TestHead {
     /// Its name, which no other test of the suite has.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePlace,
     /// By which it can be chosen.
     pub tags: Vec<String>,
     /// Why it is not run.

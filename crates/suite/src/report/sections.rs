@@ -205,7 +205,7 @@ fn next_steps(report: &SuiteReport) -> Vec<Line> {
     if is_bad && report.tests.len() > 1 {
         steps.push(
             sentence!(
-                "to run only what did not pass again: the same command with {}",
+                "to rerun only what did not pass: the same command with {}",
                 setting("last_failed")
             )
             .rendered()

@@ -15,7 +15,6 @@ const FORMAT: &str = "last-failed.v1";
 /// The largest file that is read.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Tests that failed.
 #[stored(Eq)]
 pub struct FailedTests {
     schema: String,
@@ -77,7 +76,6 @@ impl FailedTests {
         Ok(Some(read))
     }
 
-    /// Writes them there.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self)? + "\n";
         std::fs::create_dir_all(folder)?;
@@ -118,7 +116,6 @@ impl FailedTests {
         self.tests.is_empty()
     }
 
-    /// Whether this test failed.
     pub fn has(&self, plan: &SuitePlan, name: &str) -> bool {
         !self.tests.is_empty() && self.tests.contains(&self.named(plan, name))
     }

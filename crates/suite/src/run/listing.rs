@@ -5,7 +5,6 @@ use crate::prelude::*;
 /// One test of a suite.
 #[derive(Debug, Clone, Copy)]
 pub struct TestOf<'a> {
-    /// The suite.
     pub plan: &'a SuitePlan,
     /// The place of the suite among those that are run.
     pub suite: usize,
@@ -96,12 +95,10 @@ impl<'a> TestOf<'a> {
         }
     }
 
-    /// Its name.
     pub fn name(&self) -> &'a str {
         &self.head().name
     }
 
-    /// What kind it is.
     pub fn kind(&self) -> TestKind {
         match self.test {
             Test::Tool(_) => TestKind::Tool,
@@ -119,7 +116,6 @@ impl<'a> TestOf<'a> {
         }
     }
 
-    /// The same for a list.
     pub fn listed(&self) -> ListedTest {
         let head = self.head();
         ListedTest {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcprove_load::config::SessionSettings;
 use mcprove_servers::mock::MockSpec;
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 use serde_json::json;
 
 use super::report::{SuiteReport, TestKind, TestOutcome, TestReport};
@@ -30,7 +30,7 @@ pub(crate) fn plan(file: &str) -> SuitePlan {
 pub(crate) fn head(name: &str, line: usize, tags: &[&str]) -> TestHead {
     TestHead {
         name: name.to_owned(),
-        place: Place { line, column: 5 },
+        place: SourcePlace { line, column: 5 },
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         skip: None,
     }
@@ -49,7 +49,6 @@ pub(crate) fn tool(name: &str, line: usize, tags: &[&str]) -> ToolTestPlan {
     }
 }
 
-/// The outcome of tests of a suite.
 pub(crate) fn report_of(plan: &SuitePlan, outcomes: &[(&str, TestOutcome)]) -> SuiteReport {
     let tests = outcomes.iter().map(|(name, outcome)| {
         let mut test = TestReport::new(TestKind::Tool, &head(name, 1, &[]), plan);
@@ -63,7 +62,7 @@ pub(crate) fn report_of(plan: &SuitePlan, outcomes: &[(&str, TestOutcome)]) -> S
 pub(crate) fn mock_server(name: &str) -> ServerPlan {
     ServerPlan {
         name: name.to_owned(),
-        place: Place { line: 1, column: 1 },
+        place: SourcePlace { line: 1, column: 1 },
         reach: Reach::Mock {
             spec: Box::new(MockSpec::new(name)),
             faults: Vec::new(),

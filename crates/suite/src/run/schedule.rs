@@ -58,7 +58,6 @@ impl Schedule {
         Some(test)
     }
 
-    /// A test has ended.
     pub fn end(&mut self, test: usize) {
         self.running.remove(&test);
     }

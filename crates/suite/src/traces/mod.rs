@@ -103,7 +103,7 @@ impl Traces {
 fn describe(name: &str, error: ImportError) -> ConfigError {
     let path = error.path.map(|path| format!("{path}: "));
     let place = match (error.line, error.column) {
-        (Some(line), column) => Some(Place {
+        (Some(line), column) => Some(SourcePlace {
             line,
             column: column.unwrap_or(1),
         }),

@@ -50,7 +50,6 @@ pub trait Fact: Serialize + DeserializeOwned {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the note {name:?} does not have its form: {reason}")]
 pub struct FactError {
-    /// The name.
     pub name: &'static str,
     /// The data of the note.
     pub data: String,

@@ -43,7 +43,6 @@ pub struct FaultedMetrics {
     pub hung: u64,
     /// How many calls of each tool were struck.
     pub tools: BTreeMap<String, u64>,
-    /// Connections that the fault ended.
     pub connections_ended: u64,
     /// Of these, with the process of the server.
     pub crashes: u64,
@@ -54,7 +53,6 @@ pub struct FaultedMetrics {
 /// A run has faults; noted before any call.
 #[stored]
 pub struct PlannedFaultsFact {
-    /// The names of the faults.
     pub names: Vec<String>,
 }
 
@@ -97,7 +95,6 @@ impl Fact for StrikeFact {
 /// A fault ends the connection of a session; noted before the calls on it fail.
 #[stored]
 pub struct SessionEndedByFaultFact {
-    /// The session.
     pub session: u32,
     /// The name of the fault.
     pub fault: String,

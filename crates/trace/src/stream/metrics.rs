@@ -83,7 +83,6 @@ pub struct ProcessSample {
 pub struct Note {
     /// When.
     pub at: Duration,
-    /// Its name.
     pub name: String,
     /// What it has for programs, as JSON.
     pub data: String,

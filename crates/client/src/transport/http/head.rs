@@ -286,7 +286,6 @@ pub enum Chunks {
     Over,
 }
 
-/// What was taken.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     Piece(Bytes),

@@ -31,7 +31,6 @@ pub struct Batch {
     pub bytes: usize,
 }
 
-/// The queue.
 #[derive(Debug, Default)]
 pub struct Queue {
     state: Mutex<State>,

@@ -88,7 +88,7 @@ fn a_file_without_permission_to_write_is_read_and_not_written() {
         );
     }
     assert_eq!(AuditReader::open(&path).unwrap().last_id().unwrap(), 1);
-    let place = super::connection::Place::File(path);
+    let place = super::connection::AuditPlace::File(path);
     let connection = place.connect_at_rest().unwrap();
     let count: i64 = connection
         .query_row("SELECT count(*) FROM requests", [], |row| row.get(0))

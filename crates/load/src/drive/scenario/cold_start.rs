@@ -20,7 +20,6 @@ pub struct ColdStart {
     pub warmup: bool,
 }
 
-/// A start from cold.
 #[stored]
 struct ColdStartFact {
     discarded: bool,

@@ -4,6 +4,8 @@
 use super::prelude::*;
 use super::reference::is_answer;
 
+const EARLY_CALL: &str = "early_call";
+
 /// The phase of the calls in their proper order.
 const PHASE: u16 = 1;
 /// The phase of the calls that come early.
@@ -51,13 +53,13 @@ impl Tally {
         let (accepted, rejected) = (self.accepted, self.rejected);
         let verdict = match &self.harm {
             Some(harm) => Verdict::critical(
-                "early_call",
+                EARLY_CALL,
                 format!("A call of {tool} {when} {harm}."),
                 "set up what calls need before the first message is read, or refuse with an error until it is set up",
             ),
             None if accepted + rejected == 0 => return None,
             None => Verdict::pass(
-                "early_call",
+                EARLY_CALL,
                 format!("Calls {when} do no harm: {accepted} accepted, {rejected} refused."),
             ),
         };
@@ -199,7 +201,7 @@ impl ScenarioType for EarlyCall {
                     }
                 }
             } else {
-                context.note_verdict(&reference::missing("early_call"));
+                context.note_verdict(&reference::missing(EARLY_CALL));
             }
             context.end_phases(phases);
             Ok(())

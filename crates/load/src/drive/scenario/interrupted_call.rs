@@ -9,6 +9,8 @@ use super::prelude::*;
 use futures_util::FutureExt;
 use mcprove_client::session::Call;
 
+const CANCEL_KILLS: &str = "cancel_kills";
+
 /// The phase of the calls that are let finish.
 const PHASE: u16 = 1;
 /// The phase of the calls that are cancelled.
@@ -77,17 +79,17 @@ impl InterruptedCall {
         context.fact(tool, &InterruptedFact { cancelled });
         let verdict = match harm {
             Some(Harm { what, .. }) => Verdict::critical(
-                "cancel_kills",
+                CANCEL_KILLS,
                 format!("After a call of {tool} was cancelled in progress, {what}."),
                 "release locks and answer streams when a call is cancelled, and keep the cancellation from ending more than that call",
             ),
             None if cancelled == 0 => Verdict::inconclusive(
-                "cancel_kills",
+                CANCEL_KILLS,
                 format!("Every call of {tool} was answered before it could be cancelled."),
                 sentence!("name a slower tool ({})", setting("tool_call")),
             ),
             None => Verdict::pass(
-                "cancel_kills",
+                CANCEL_KILLS,
                 format!("Cancelling calls in progress does no harm: {cancelled} of {tool}."),
             ),
         };
@@ -183,7 +185,7 @@ async fn examine(
                 (if is_alive { stuck } else { wedged }.to_owned(), true)
             }
             _ => {
-                let what = format!("the same call fails that succeeded before: {error}");
+                let what = format!("the same call, which succeeded before, now fails: {error}");
                 (what, false)
             }
         },
@@ -203,7 +205,7 @@ impl ScenarioType for InterruptedCall {
             let slowest = reference::find_slowest(context, &connection, PHASE).await?;
             let outcome = match &slowest {
                 Some(reference) => self.interrupt(context, &connection, reference).await,
-                None => reference::missing("cancel_kills"),
+                None => reference::missing(CANCEL_KILLS),
             };
             context.note_verdict(&outcome);
             connection.finish(outcome.is_failure()).await;

@@ -193,7 +193,7 @@ fn breaking_step(
     facts: &RunFacts<'_>,
     phase: &PhaseReport,
     faults: &[(f64, f64)],
-) -> Option<breaking_point::Step> {
+) -> Option<breaking_point::RampStep> {
     let from = phase.from.as_secs_f64();
     let until = from + phase.duration.as_secs_f64();
     let mut records = facts.phases.iter();
@@ -209,7 +209,7 @@ fn breaking_step(
     let answered = share(phase.count.saturating_sub(failed), phase.count);
     let calls = facts.tools_in(&phase.name).into_iter().flatten();
     let refused: u64 = calls.map(|(_, calls)| calls.rate_limited).sum();
-    Some(breaking_point::Step {
+    Some(breaking_point::RampStep {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
@@ -234,7 +234,7 @@ fn repeat_suspicious(schedule: &Schedule, ended: &[u64]) -> Schedule {
         .filter(|(phase, _)| phase.measured)
         .map(|(phase, ended)| {
             let per_s = per_second(*ended, phase.until.saturating_sub(phase.from));
-            breaking_point::Step {
+            breaking_point::RampStep {
                 concurrent: phase.concurrent,
                 rate_per_s: None,
                 calls: *ended,

@@ -13,7 +13,6 @@ const FRESH_TRIES_MAX: usize = 5;
 
 /// A call that succeeded.
 pub struct Reference {
-    /// The call.
     pub call: Arc<PreparedCall>,
     /// How long it took.
     pub duration: Duration,

@@ -15,6 +15,8 @@ use tokio::sync::RwLock;
 
 use super::prelude::*;
 
+const NEW_SESSIONS: &str = "new_sessions";
+
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -319,11 +321,10 @@ pub enum Focus {
     Recovery,
 }
 
-/// The verdicts on sessions.
 fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
     let mut verdicts = sessions::verdicts(judged);
     verdicts.retain(|verdict| match verdict.detector.as_str() {
-        "leftovers" => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
+        sessions::LEFTOVERS => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
         _ => focus == Focus::Leaks,
     });
     verdicts.insert(0, new_sessions(record));
@@ -337,13 +338,13 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
         (record.failed_opens > 0).then(|| format!("{} could not be opened", record.failed_opens));
     let calls = (record.failed_calls > 0).then(|| {
         let count = record.failed_calls;
-        format!("on {count} a call failed that had succeeded before")
+        format!("on {count} a call failed that succeeded before")
     });
     let failures: Vec<String> = opens.into_iter().chain(calls).collect();
     let verdict = if !failures.is_empty() {
         let failures = failures.join(", and ");
         Verdict::critical(
-            "new_sessions",
+            NEW_SESSIONS,
             format!(
                 "The server does not recover from sessions that end: of {tried} sessions {failures}."
             ),
@@ -355,10 +356,10 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
             _ => "No session was opened after another had ended.",
         };
         let hint = "give the run more time, or look at the server's stderr";
-        Verdict::inconclusive("new_sessions", sentence, hint)
+        Verdict::inconclusive(NEW_SESSIONS, sentence, hint)
     } else {
         Verdict::pass(
-            "new_sessions",
+            NEW_SESSIONS,
             format!("All {} sessions were opened and answered.", record.opened),
         )
     };

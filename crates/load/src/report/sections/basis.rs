@@ -63,7 +63,7 @@ pub fn starts(report: &Report) -> Section {
             format!("{opened}: {}", count(starts.opened)),
         ];
         let others = [
-            ("opened only at a further try", starts.opened_late),
+            ("opened only on a retry", starts.opened_late),
             ("failed", starts.failed),
             ("still opening", starts.still_opening),
             ("not begun", starts.not_begun),

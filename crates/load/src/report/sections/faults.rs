@@ -40,7 +40,7 @@ fn apart(faults: &FaultsReport) -> String {
         faults.servers_own,
         "struck call",
         " Only ",
-        " failed as no such fault makes them fail; these count against the server.",
+        " failed in a way that the fault does not cause; these count against the server.",
     );
     let connections = some(
         faults.connections_forgotten,

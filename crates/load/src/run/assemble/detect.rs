@@ -275,7 +275,7 @@ impl RunFacts<'_> {
         // A generator at its limit leaves calls waiting too.
         let verdict = if report.generator.limited {
             Verdict::inconclusive(
-                "dropped",
+                DROPPED,
                 format!(
                     "{not_started}, but the load generator itself was the limit, so whether the server keeps up with the rate is inconclusive."
                 ),
@@ -287,7 +287,7 @@ impl RunFacts<'_> {
         } else if self.calls_met_faults() > 0 {
             // Calls that faults hold up take the places of others.
             Verdict::inconclusive(
-                "dropped",
+                DROPPED,
                 format!(
                     "{not_started}, but calls that injected faults held up took their places, so whether the server keeps up with the rate is inconclusive."
                 ),
@@ -299,7 +299,7 @@ impl RunFacts<'_> {
             )
         } else {
             Verdict::finding(
-                "dropped",
+                DROPPED,
                 // What a ramp is for: to find the rate that is too much.
                 critical_if(!self.judging().expects_errors),
                 format!("The server does not keep up with the rate: {not_started}."),

@@ -4,12 +4,13 @@
 use mcprove_client::session::ViolationKind;
 use mcprove_score::verdict::Outcome;
 use mcprove_score::violations::{self, Cause, ViolationContext, ViolationCount};
+use mcprove_score::{deadlock, isolation};
 
 use super::detect::times;
 use crate::prelude::*;
 
 /// The detectors that take a call without an answer for a reply that was never sent.
-const NEED_SILENCE: [&str; 2] = ["deadlock", "isolation"];
+const NEED_SILENCE: [&str; 2] = [deadlock::ID, isolation::ID];
 
 impl RunFacts<'_> {
     /// What the server wrote that the protocol does not allow.
@@ -37,7 +38,10 @@ impl RunFacts<'_> {
             is_over_stdout,
         };
         let found = violations::verdicts(&counts, context);
-        if !found.iter().any(|verdict| verdict.detector == "protocol") {
+        if !found
+            .iter()
+            .any(|verdict| verdict.detector == violations::ID)
+        {
             report.verdicts.push(self.nothing_else(&found));
         }
         report.verdicts.extend(found);
@@ -50,21 +54,21 @@ impl RunFacts<'_> {
         let was_answered = self.total.succeeded() > 0;
         let verdict = if self.was_killed {
             Verdict::inconclusive(
-                "protocol",
+                violations::ID,
                 "The run was killed before it noted whether the server kept to the protocol.",
                 "let the run end, or interrupt it once (Ctrl-C) and wait",
             )
         } else if self.ending.interrupted && !was_answered {
             Verdict::inconclusive(
-                "protocol",
+                violations::ID,
                 "No call was answered before the run was interrupted, so little of the protocol could show.",
                 "give the run more time",
             )
         } else if found.is_empty() {
-            Verdict::pass("protocol", "The server kept to the protocol.")
+            Verdict::pass(violations::ID, "The server kept to the protocol.")
         } else {
             let sentence = "The messages themselves kept to the protocol.";
-            Verdict::pass("protocol", sentence)
+            Verdict::pass(violations::ID, sentence)
         };
         verdict.number("violations", 0)
     }
@@ -124,11 +128,11 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
     };
     let has_crossed = report.isolation.crossed > 0;
     for verdict in report.verdicts.iter_mut().filter(is_doubtful) {
-        if verdict.detector == "isolation" && has_crossed {
+        if verdict.detector == isolation::ID && has_crossed {
             continue;
         }
         let sentence = format!(
-            "{} without an answer, but the server also wrote {} that no call can be found for, so that no answer need be missing.",
+            "{} had no answer, but the server also wrote {} that match no call and may be the missing answers.",
             phrase::count(unanswered, "call"),
             phrase::count(unattributed, "message"),
         );

@@ -3,6 +3,7 @@
 use crate::prelude::*;
 use mcprove_score::grade;
 use mcprove_score::threshold::{self, Limits, Measured};
+use mcprove_score::verdict::SUCCESS;
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
@@ -55,7 +56,7 @@ impl RunFacts<'_> {
         let verdict = if attempted == 0 && met > 0 {
             let calls = phrase::count(met, "call");
             Verdict::inconclusive(
-                "success",
+                SUCCESS,
                 format!("All {calls} met an injected fault, so nothing is known of the server."),
                 "aim the faults at one tool, at some calls (rate, calls), or at a time (start, duration)",
             )
@@ -69,7 +70,7 @@ impl RunFacts<'_> {
             let calls = phrase::count(attempted, "call");
             let sentence =
                 format!("A rate limit refused all {calls}, so nothing is known of the server.");
-            Verdict::inconclusive("success", sentence, "make fewer calls, or raise the limit")
+            Verdict::inconclusive(SUCCESS, sentence, "make fewer calls, or raise the limit")
         } else {
             let sentence = match attempted {
                 0 => "No call was completed.".to_owned(),
@@ -84,13 +85,13 @@ impl RunFacts<'_> {
             let unfit = self
                 .checks
                 .iter()
-                .find(|check| check.detector == "schema" && !check.passed);
+                .find(|check| check.detector == SCHEMA_CHECK && !check.passed);
             let hint = match (worst, unfit) {
                 (Some((ErrorCategory::ProtocolError, _)), Some(check)) => check.hint.clone(),
                 (Some((category, _)), _) => category.hint(),
                 (None, _) => "give the run more time, or look at the server's stderr".into(),
             };
-            Verdict::critical("success", sentence, hint).number("attempted", attempted)
+            Verdict::critical(SUCCESS, sentence, hint).number("attempted", attempted)
         };
         report.verdicts.push(verdict);
     }
@@ -128,7 +129,7 @@ fn nothing_yet(unanswered: u64) -> Verdict {
         1 => "The only call was unanswered when the run was interrupted.".to_owned(),
         calls => format!("None of {calls} calls was answered before the run was interrupted."),
     };
-    Verdict::inconclusive("success", sentence, "give the run more time")
+    Verdict::inconclusive(SUCCESS, sentence, "give the run more time")
         .number("unanswered", unanswered)
 }
 

@@ -1,12 +1,9 @@
 //! The counts and histograms of a report.
 
-use mcprove_score::coverage;
-use mcprove_score::generator::{self, LoadRate};
 use mcprove_settings::number::float_len;
 use mcprove_trace::stream::{SecondMetrics, new_histogram};
 
 use crate::prelude::*;
-use crate::run::format::METRICS;
 
 /// The most points that a timeline has; a longer run has longer stretches.
 const TIMELINE_POINTS_MAX: u64 = 600;
@@ -32,11 +29,9 @@ impl RunFacts<'_> {
         let handshakes = self.handshakes()?;
         let is_about_starts = self.judging().is_about_starts;
         Ok(Report {
-            schema: METRICS.to_owned(),
             run_id: self.header.run_id.clone(),
             started_at: self.header.started_at(),
             duration: self.ending.duration,
-            scenario_kind: scenario.kind.clone(),
             model: rate.map_or(Model::Closed, |_| Model::Open),
             rate,
             sessions: scenario.load.sessions,
@@ -47,8 +42,6 @@ impl RunFacts<'_> {
                 target: self.header.target.clone(),
                 ..server.info
             },
-            passed: false,
-            outcome: RunOutcome::Inconclusive,
             partial: self.ending.interrupted || self.ended_early() || self.has_lost_sessions(),
             interrupted: self.ending.interrupted,
             latency: stats(&measured.latency_ns),
@@ -76,36 +69,14 @@ impl RunFacts<'_> {
                 .map(|(name, calls)| (name.clone(), tool_report(calls)))
                 .collect(),
             phases: phases.map(|phase| self.phase_report(phase)).collect(),
-            isolation: IsolationReport::default(),
-            coverage: coverage::coverage(&[], &BTreeMap::new(), None),
-            skipped_tools: Vec::new(),
-            generator: generator::judge(None, 0, None, None, None, LoadRate::Unknown),
-            grades: Grades::default(),
-            cold_start: None,
-            deadlock: None,
-            race: BTreeMap::new(),
-            fuzz: None,
-            head_of_line: None,
-            session_ends: None,
-            leak: None,
-            drift: None,
-            breaking_point: None,
-            spike_recovery: None,
-            faults: None,
-            details: BTreeMap::new(),
             slowest: metrics.slowest_of(|phase| self.is_measured(phase)),
-            threshold_violations: Vec::new(),
-            verdicts: Vec::new(),
             fail_on: self.header.thresholds.fail_on,
-            warnings: Vec::new(),
-            losses: Vec::new(),
-            meaning: Vec::new(),
             trace_path: PathBuf::from(if self.header.has_trace {
                 "trace.jsonl"
             } else {
                 ""
             }),
-            trace: None,
+            ..Report::empty(scenario.kind.clone())
         })
     }
 

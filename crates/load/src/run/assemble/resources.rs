@@ -1,7 +1,7 @@
 //! What the server's processes hold, beside what they served.
 
 use mcprove_score::growth::Progress;
-use mcprove_score::leak::LeakSettings;
+use mcprove_score::leak::{self, LeakSettings};
 use mcprove_score::machine::{self, Machine};
 use mcprove_score::resource_leak::{self, Resource, Sampled};
 use mcprove_score::throughput_drift::LoadInterval;
@@ -116,7 +116,7 @@ impl RunFacts<'_> {
             verdicts.retain(|it| it.detector == processes);
             report
                 .verdicts
-                .retain(|it| it.detector != "leak" || !is_found(it));
+                .retain(|it| it.detector != leak::ID || !is_found(it));
         }
         verdicts.retain(|it| is_soak || is_found(it));
         report.verdicts.extend(verdicts);

@@ -39,7 +39,17 @@ pub fn setup_of(report: &Report) -> LoadSetup {
 
 /// The settings that make the load what it is. Runs that differ in one of them, or in the scenario,
 /// say nothing about which server is better; other settings are only worth a warning.
-const LOAD_SETTINGS: &[&str] = &["scenario", "rate", "sessions", TOOLS];
+const LOAD_SETTINGS: &[&str] = &[
+    "scenario",
+    "rate",
+    "sessions",
+    TOOLS,
+    "concurrent",
+    "from_concurrent",
+    "to_concurrent",
+    "baseline_concurrent",
+    "spike_concurrent",
+];
 
 /// What the sides did differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +94,7 @@ pub fn differences(baseline: &[LoadSetup], current: &[LoadSetup]) -> Option<Diff
         .collect();
     Some(Differences {
         warning: format!("not like for like: {}", texts.join("; ")),
-        is_other_load: told
-            .iter()
-            .any(|name| LOAD_SETTINGS.contains(name) || name.contains("concurrent")),
+        is_other_load: told.iter().any(|name| LOAD_SETTINGS.contains(name)),
     })
 }
 

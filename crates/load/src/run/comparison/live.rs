@@ -39,7 +39,7 @@ pub type ComparisonHandler = Arc<dyn Fn(&ComparisonProgress<'_>) + Send + Sync>;
 /// use mcprove_load::run::Run;
 /// use mcprove_servers::fixture;
 ///
-/// # let listening = fixture::listen("normal", fixture::Kind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::Options::default()).await.unwrap();
+/// # let listening = fixture::listen("normal", fixture::ListenerKind::Http, "127.0.0.1:0".parse().unwrap(), &fixture::FixtureOptions::default()).await.unwrap();
 /// # let (before, after) = (Server::http(listening.url()), Server::http(listening.url()));
 /// // let before = Server::stdio("my_mcp-1.0");
 /// // let after = Server::stdio("my_mcp-1.1");

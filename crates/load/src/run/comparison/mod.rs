@@ -20,7 +20,7 @@ pub use recorded::compare_recorded;
 pub enum CompareError {
     /// A path is neither a run nor a directory of runs.
     #[error(
-        "{path} holds no run: there is neither a trace.jsonl nor a metrics.json in it, nor in a directory in it"
+        "{path} holds no run: neither it nor a directory in it has a trace.jsonl or a metrics.json"
     )]
     NoRun {
         /// The path.

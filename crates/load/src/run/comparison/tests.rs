@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcprove_client::server::Server;
-use mcprove_servers::fixture::{self, Kind, Listening};
+use mcprove_servers::fixture::{self, ListenerKind, Listening};
 use serde_json::json;
 
 use super::*;
@@ -12,16 +12,21 @@ use crate::run::Run;
 use crate::run::directory::RunDirectory;
 
 async fn listen(mode: &str, settings: &[(&str, u64)]) -> Listening {
-    let options = fixture::Options {
+    let options = fixture::FixtureOptions {
         settings: settings
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect(),
-        ..fixture::Options::default()
+        ..fixture::FixtureOptions::default()
     };
-    fixture::listen(mode, Kind::Http, "127.0.0.1:0".parse().unwrap(), &options)
-        .await
-        .unwrap()
+    fixture::listen(
+        mode,
+        ListenerKind::Http,
+        "127.0.0.1:0".parse().unwrap(),
+        &options,
+    )
+    .await
+    .unwrap()
 }
 
 fn sustained(milliseconds: u64) -> Scenario {

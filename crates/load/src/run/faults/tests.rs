@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcprove_client::server::Server;
 use mcprove_score::verdict::{Outcome, Verdict};
-use mcprove_servers::fixture::{self, Kind, Listening};
+use mcprove_servers::fixture::{self, ListenerKind, Listening};
 use mcprove_trace::FaultKind;
 use serde_json::Value;
 
@@ -15,9 +15,9 @@ use crate::run::report::{PhaseReport, RunOutcome};
 use crate::run::{Report, RunDirectory, recompute};
 use crate::run::{Run, Thresholds};
 
-async fn listen(kind: Kind) -> Listening {
+async fn listen(kind: ListenerKind) -> Listening {
     let address = "127.0.0.1:0".parse().unwrap();
-    let options = fixture::Options::default();
+    let options = fixture::FixtureOptions::default();
     fixture::listen("normal", kind, address, &options)
         .await
         .unwrap()
@@ -39,16 +39,16 @@ fn faults(texts: &[&str]) -> Vec<LoadFault> {
 }
 
 async fn run(
-    kind: Kind,
+    kind: ListenerKind,
     scenario: Scenario,
     faults: Vec<LoadFault>,
     base: &Path,
 ) -> (Report, RunDirectory) {
     let listening = listen(kind).await;
     let server = match kind {
-        Kind::Http => Server::http(listening.url()),
-        Kind::Sse => Server::sse(listening.url()),
-        Kind::WebSocket => Server::websocket(listening.url()),
+        ListenerKind::Http => Server::http(listening.url()),
+        ListenerKind::Sse => Server::sse(listening.url()),
+        ListenerKind::WebSocket => Server::websocket(listening.url()),
     };
     let (report, directory) = Run::new(server, scenario.seed(7))
         .with_thresholds(thresholds())
@@ -93,7 +93,7 @@ fn four_strikes(name: &str, kind: FaultKind) -> String {
 
 /// Every kind of fault strikes, and none of them is held against the server: not its errors, not its
 /// broken frames, not its hangs. The report is the same from the trace.
-async fn every_kind_is_kept_apart(transport: Kind) {
+async fn every_kind_is_kept_apart(transport: ListenerKind) {
     let folder = tempfile::tempdir().unwrap();
     for (name, kind) in FaultKind::ALL {
         // A server at a URL has no process that could be ended.
@@ -130,24 +130,24 @@ async fn every_kind_is_kept_apart(transport: Kind) {
 
 #[tokio::test]
 async fn every_kind_is_kept_apart_over_http() {
-    every_kind_is_kept_apart(Kind::Http).await;
+    every_kind_is_kept_apart(ListenerKind::Http).await;
 }
 
 #[tokio::test]
 async fn every_kind_is_kept_apart_over_websocket() {
-    every_kind_is_kept_apart(Kind::WebSocket).await;
+    every_kind_is_kept_apart(ListenerKind::WebSocket).await;
 }
 
 #[tokio::test]
 async fn every_kind_is_kept_apart_over_sse() {
-    every_kind_is_kept_apart(Kind::Sse).await;
+    every_kind_is_kept_apart(ListenerKind::Sse).await;
 }
 
 #[tokio::test]
 async fn an_injected_hang_is_told_and_not_held_against_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let hang = faults(&["hang,tool=add,calls=1-3"]);
-    let (report, _) = run(Kind::Http, calls(40), hang, folder.path()).await;
+    let (report, _) = run(ListenerKind::Http, calls(40), hang, folder.path()).await;
     let deadlock = verdict(&report, "deadlock");
     assert_ne!(deadlock.outcome, Outcome::Finding, "{deadlock:?}");
     assert_eq!(deadlock.numbers["injected"], 3);
@@ -184,7 +184,7 @@ async fn the_same_calls_are_struck_whatever_the_concurrency() {
     for (concurrent, sessions) in [(1, 1), (16, 3)] {
         let scenario = calls(300).concurrent(concurrent).sessions(sessions);
         let rated = faults(&["error,tool=echo,rate=0.3"]);
-        let (report, directory) = run(Kind::Http, scenario, rated, folder.path()).await;
+        let (report, directory) = run(ListenerKind::Http, scenario, rated, folder.path()).await;
         let arguments = struck_arguments(&directory);
         let count = report.faults.unwrap().calls_struck;
         assert_eq!(count, arguments.len() as u64);
@@ -197,7 +197,13 @@ async fn the_same_calls_are_struck_whatever_the_concurrency() {
 #[tokio::test]
 async fn a_server_of_which_nothing_is_seen_is_not_judged() {
     let folder = tempfile::tempdir().unwrap();
-    let (report, _) = run(Kind::Http, calls(30), faults(&["error"]), folder.path()).await;
+    let (report, _) = run(
+        ListenerKind::Http,
+        calls(30),
+        faults(&["error"]),
+        folder.path(),
+    )
+    .await;
     assert_eq!(report.outcome(), RunOutcome::Inconclusive);
     let success = verdict(&report, "success");
     let told = "All 30 calls met an injected fault";
@@ -212,7 +218,7 @@ async fn before_during_and_after_are_in_every_report() {
     let late = LoadFault::new("slow:50,tool=add".parse().unwrap())
         .window(2 * second, second)
         .max_recovery(60 * second);
-    let (report, directory) = run(Kind::Http, scenario, vec![late], folder.path()).await;
+    let (report, directory) = run(ListenerKind::Http, scenario, vec![late], folder.path()).await;
     let impact = &report.faults.as_ref().unwrap().impacts[0];
     for phase in [impact.before, impact.during, impact.after] {
         assert!(phase.calls >= 20 && phase.p50_ms.is_some(), "{phase:?}");
@@ -257,7 +263,7 @@ async fn what_makes_no_sense_is_refused() {
             "a fault is aimed at the tool \"ad\"",
         ),
     ] {
-        let listening = listen(Kind::Http).await;
+        let listening = listen(ListenerKind::Http).await;
         let error = Run::new(Server::http(listening.url()), scenario)
             .with_faults(faults(texts))
             .with_calibration(false)
@@ -272,8 +278,8 @@ async fn what_makes_no_sense_is_refused() {
 async fn a_tool_that_fails_by_itself_fails_under_a_harmless_fault_too() {
     let folder = tempfile::tempdir().unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let options = fixture::Options::default();
-    let listening = fixture::listen("error", Kind::Http, address, &options)
+    let options = fixture::FixtureOptions::default();
+    let listening = fixture::listen("error", ListenerKind::Http, address, &options)
         .await
         .unwrap();
     let (report, directory) = Run::new(Server::http(listening.url()), calls(40).seed(7))
@@ -299,7 +305,7 @@ async fn a_ramp_does_not_blame_the_server_for_an_injected_wait() {
     let second = Duration::from_secs(1);
     let scenario = Scenario::ramp().duration(4 * second);
     let slow = LoadFault::new("slow:300".parse().unwrap()).window(2 * second, second);
-    let (report, _) = run(Kind::Http, scenario, vec![slow], folder.path()).await;
+    let (report, _) = run(ListenerKind::Http, scenario, vec![slow], folder.path()).await;
     assert!(report.faults.unwrap().calls_struck > 0);
     let breaking = report.verdicts.iter();
     let mut breaking = breaking.filter(|verdict| verdict.detector == "breaking_point");
@@ -318,7 +324,7 @@ async fn a_ramp_does_not_blame_the_server_for_an_injected_wait() {
 /// The verdict of this detector in a run under a fault that strikes.
 async fn verdict_under(scenario: Scenario, detector: &str, fault: LoadFault) -> Verdict {
     let folder = tempfile::tempdir().unwrap();
-    let (report, _) = run(Kind::Http, scenario, vec![fault], folder.path()).await;
+    let (report, _) = run(ListenerKind::Http, scenario, vec![fault], folder.path()).await;
     assert!(report.faults.unwrap().calls_struck > 0);
     let mut verdicts = report.verdicts.into_iter();
     verdicts

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use mcprove_client::server::Server;
-use mcprove_servers::fixture::{self, Kind, Listening};
+use mcprove_servers::fixture::{self, ListenerKind, Listening};
 use serde_json::json;
 
 use super::*;
@@ -12,16 +12,21 @@ use crate::run::{Run, Thresholds};
 const HUNDRED_MS: Duration = Duration::from_millis(100);
 
 async fn listen(mode: &str, settings: &[(&str, u64)]) -> Listening {
-    let options = fixture::Options {
+    let options = fixture::FixtureOptions {
         settings: settings
             .iter()
             .map(|(name, value)| ((*name).to_owned(), json!(value)))
             .collect(),
-        ..fixture::Options::default()
+        ..fixture::FixtureOptions::default()
     };
-    fixture::listen(mode, Kind::Http, "127.0.0.1:0".parse().unwrap(), &options)
-        .await
-        .unwrap()
+    fixture::listen(
+        mode,
+        ListenerKind::Http,
+        "127.0.0.1:0".parse().unwrap(),
+        &options,
+    )
+    .await
+    .unwrap()
 }
 
 /// Hangs are noticed early, so that a test need not wait for them.

@@ -6,6 +6,7 @@ mod parts;
 
 use crate::prelude::*;
 pub use mcprove_score::starts::{StartUnit, StartsReport};
+use mcprove_score::verdict::SUCCESS;
 pub use mcprove_score::{
     breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
     deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
@@ -13,6 +14,7 @@ pub use mcprove_score::{
     machine::MachineReport, race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
     threshold::ThresholdViolation,
 };
+use mcprove_score::{deadlock, fuzz};
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
@@ -224,6 +226,9 @@ details!(
     FaultsReport = faults
 );
 
+/// What concludes from calls that could not be started in time.
+pub const DROPPED: &str = "dropped";
+
 /// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
 /// works, whether calls get stuck, whether the server keeps up with a rate, and whether it survives bad input.
 fn is_gate(verdict: &Verdict) -> bool {
@@ -231,7 +236,7 @@ fn is_gate(verdict: &Verdict) -> bool {
     verdict.limit().is_some()
         || matches!(
             detector,
-            "success" | "deadlock" | "dropped" | "fuzz" | OWN_LIMIT
+            SUCCESS | deadlock::ID | DROPPED | fuzz::ID | OWN_LIMIT
         )
 }
 
@@ -397,7 +402,6 @@ impl Report {
     }
 
     /// A report of nothing yet.
-    #[cfg(test)]
     pub(crate) fn empty(scenario_kind: ScenarioKind) -> Self {
         Self {
             schema: crate::run::format::METRICS.to_owned(),

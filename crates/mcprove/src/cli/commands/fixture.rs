@@ -1,6 +1,6 @@
 //! `mcprove fixture` (hidden): runs a built-in server.
 
-use mcprove_servers::fixture::{self, ENTRIES, Options};
+use mcprove_servers::fixture::{self, ENTRIES, FixtureOptions};
 
 use crate::prelude::*;
 use crate::serving::AddressArguments;
@@ -27,7 +27,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         }
         return Ok(ExitCode::Passed);
     };
-    let options = Options {
+    let options = FixtureOptions {
         eras: arguments.address.era,
         settings: settings(&arguments.settings)?,
     };

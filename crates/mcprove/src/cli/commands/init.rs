@@ -3,7 +3,7 @@
 use std::path::Component;
 
 use mcprove_settings::phrase::count;
-use mcprove_suite::init::{Draft, DraftOptions, Place, draft};
+use mcprove_suite::init::{Draft, DraftOptions, StartFolder, draft};
 
 use super::probe;
 use crate::prelude::*;
@@ -96,16 +96,16 @@ fn check_free(path: &Path, is_forced: bool) -> Result<()> {
 }
 
 /// Where the server starts, seen from the folder of the file: commands of a suite start there.
-fn place(out: &Path, working_dir: Option<&Path>) -> Place {
+fn place(out: &Path, working_dir: Option<&Path>) -> StartFolder {
     let here = std::env::current_dir().unwrap_or_default();
     let server = here.join(working_dir.unwrap_or(Path::new("")));
     let suite = here.join(out.parent().unwrap_or(Path::new("")));
     // From behind a link, `..` leads elsewhere than it seems.
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| plain(path));
     match relative(&resolved(&server), &resolved(&suite)) {
-        Some(folder) if folder.as_os_str().is_empty() => Place::Suite,
-        Some(folder) => Place::Folder(folder.display().to_string()),
-        None => Place::Folder(plain(&server).display().to_string()),
+        Some(folder) if folder.as_os_str().is_empty() => StartFolder::Suite,
+        Some(folder) => StartFolder::Folder(folder.display().to_string()),
+        None => StartFolder::Folder(plain(&server).display().to_string()),
     }
 }
 

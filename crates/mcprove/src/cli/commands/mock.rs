@@ -1,6 +1,6 @@
 //! `mcprove mock`: a server made of a tools file, healthy or with faults.
 
-use mcprove_servers::mock::{Bound, Mock, MockSpec, MockSummary, Options};
+use mcprove_servers::mock::{Bound, Mock, MockOptions, MockSpec, MockSummary};
 use mcprove_servers::tools_file as mock;
 
 use crate::prelude::*;
@@ -50,7 +50,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         ],
     )?;
     let server = file.spec.name.clone();
-    let options = Options {
+    let options = MockOptions {
         eras: arguments.listen.address.era,
         faults: faults.clone(),
         seed: arguments.faults.seed,

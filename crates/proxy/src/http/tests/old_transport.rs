@@ -2,7 +2,7 @@
 
 use mcprove_client::server::Server;
 use mcprove_client::session::{Session, SessionOptions};
-use mcprove_servers::fixture::{self, Kind, Options};
+use mcprove_servers::fixture::{self, FixtureOptions, ListenerKind};
 use mcprove_trace::stream::EventStream;
 use serde_json::json;
 
@@ -18,8 +18,8 @@ async fn session(proxy: &Running) -> Session {
 
 async fn fixture() -> fixture::Listening {
     let addr = "127.0.0.1:0".parse().unwrap();
-    let options = Options::default();
-    fixture::listen("normal", Kind::Sse, addr, &options)
+    let options = FixtureOptions::default();
+    fixture::listen("normal", ListenerKind::Sse, addr, &options)
         .await
         .unwrap()
 }

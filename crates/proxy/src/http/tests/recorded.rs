@@ -6,7 +6,7 @@ use mcprove_client::server::Server;
 use mcprove_client::session::{Session, SessionOptions};
 use mcprove_import as import;
 use mcprove_recording::{Origin, Recording};
-use mcprove_servers::fixture::{self, Kind, Options};
+use mcprove_servers::fixture::{self, FixtureOptions, ListenerKind};
 use mcprove_trace::TraceRecord;
 use mcprove_trace::stream::EventStream;
 use serde_json::json;
@@ -103,12 +103,12 @@ async fn secrets_of_headers_are_not_recorded() {
 #[tokio::test]
 async fn our_own_client_works_through_it_in_both_eras() {
     for era in ["handshake", "stateless"] {
-        let options = Options {
+        let options = FixtureOptions {
             eras: era.parse().unwrap(),
-            ..Options::default()
+            ..FixtureOptions::default()
         };
         let addr = "127.0.0.1:0".parse().unwrap();
-        let server = fixture::listen("normal", Kind::Http, addr, &options)
+        let server = fixture::listen("normal", ListenerKind::Http, addr, &options)
             .await
             .unwrap();
         let proxy = Running::with(&server.url(), &["slow:30,tool=add"]).await;

@@ -17,7 +17,6 @@ const CANCELLED: &str = "notifications/cancelled";
 pub enum Outline {
     /// It wants an answer. One that broke off has the id of what cannot be read: null.
     Request(IdKey),
-    /// It answers.
     Answer(IdKey),
     /// It takes a request back.
     Cancellation(IdKey),

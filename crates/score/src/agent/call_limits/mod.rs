@@ -132,7 +132,6 @@ impl Limit {
 pub struct CallLimitsReport {
     /// Whether every limit was kept.
     pub passed: bool,
-    /// All calls.
     pub total_calls: u64,
     /// The limits that were not kept.
     pub violations: Vec<LimitViolation>,

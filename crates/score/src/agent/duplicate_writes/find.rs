@@ -152,7 +152,6 @@ impl DuplicateWritesReport {
 struct Attempts {
     /// One that succeeded without a key.
     succeeded: Option<usize>,
-    /// One that succeeded with a key.
     succeeded_with_key: Option<usize>,
     /// Those that were executed, though the client did not hear of it: the first, and the first with another
     /// key than that.

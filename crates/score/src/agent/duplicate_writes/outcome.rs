@@ -188,7 +188,7 @@ fn doubt(error: &Value) -> Option<&'static str> {
     } else if has("turned_down") {
         None
     } else if has("broke") || codes.iter().any(|code| breaks(*code)) {
-        Some("broke off with an error that does not tell whether it was executed")
+        Some("failed with an error that does not say whether it was executed")
     } else {
         None
     }

@@ -13,7 +13,6 @@ const IDEMPOTENCY_KEYS: [[&str; 2]; 3] = [
     ["client", "token"],
 ];
 
-/// A write.
 pub struct Write<'a> {
     pub index: usize,
     pub call: &'a ToolCall,

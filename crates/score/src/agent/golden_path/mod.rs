@@ -65,16 +65,16 @@ pub struct GoldenPathReport {
     /// The first step of the golden path that does not occur in order.
     pub missing: Option<MissingStep>,
     /// The first recorded call that is no step of the golden path.
-    pub first_extra: Option<Step>,
+    pub first_extra: Option<GoldenStep>,
     /// The first return that is waste.
-    pub first_backtrack: Option<Step>,
+    pub first_backtrack: Option<GoldenStep>,
     /// The first repeat that is waste.
-    pub first_repeat: Option<Step>,
+    pub first_repeat: Option<GoldenStep>,
 }
 
 /// A recorded call.
 #[stored(Eq)]
-pub struct Step {
+pub struct GoldenStep {
     /// Its place.
     pub call_index: usize,
     /// The tool.
@@ -261,7 +261,7 @@ fn explain(report: &GoldenPathReport, block: &GoldenPathBlock, calls: usize) -> 
     reasons
 }
 
-fn place(step: Option<&Step>) -> Message {
+fn place(step: Option<&GoldenStep>) -> Message {
     step.map_or_else(Message::default, |step| {
         sentence!(
             " (first at call {}, {})",
@@ -275,7 +275,7 @@ fn place(step: Option<&Step>) -> Message {
 
 /// Takes each step of the path at the first chance: if the path can be followed at all, then so. The first step that is
 /// not found, and the first call that is no step.
-fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> (Option<MissingStep>, Option<Step>) {
+fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> (Option<MissingStep>, Option<GoldenStep>) {
     let mut steps = path.iter().enumerate().peekable();
     let mut searched_from = 0;
     let mut first_extra = None;
@@ -284,7 +284,7 @@ fn walk(calls: &[ToolCall], path: &[ToolName<'_>]) -> (Option<MissingStep>, Opti
         if steps.next_if(is_step).is_some() {
             searched_from = call_index + 1;
         } else if first_extra.is_none() {
-            first_extra = Some(Step {
+            first_extra = Some(GoldenStep {
                 call_index,
                 name: call.name.clone(),
             });
@@ -308,7 +308,7 @@ enum Detour {
 }
 
 /// The detours of this kind beyond those that the golden path makes to the same tool: how many, and the first.
-fn wasted(names: &[&str], path: &[&str], kind: Detour) -> (u64, Option<Step>) {
+fn wasted(names: &[&str], path: &[&str], kind: Detour) -> (u64, Option<GoldenStep>) {
     let mut allowed: BTreeMap<&str, u64> = BTreeMap::new();
     for (_, name) in detours(path, kind) {
         *allowed.entry(name).or_default() += 1;
@@ -321,7 +321,7 @@ fn wasted(names: &[&str], path: &[&str], kind: Detour) -> (u64, Option<Step>) {
         }
         _ => true,
     });
-    let first = wasted.first().map(|(call_index, name)| Step {
+    let first = wasted.first().map(|(call_index, name)| GoldenStep {
         call_index: *call_index,
         name: (*name).to_owned(),
     });

@@ -101,7 +101,7 @@ fn switches_leave_the_counts() {
 #[test]
 fn places_are_told() {
     let report = score_golden_path(&calls("a b b a x"), &golden("a b c"));
-    let at = |step: &Option<Step>| step.as_ref().map(|step| step.call_index);
+    let at = |step: &Option<GoldenStep>| step.as_ref().map(|step| step.call_index);
     assert_eq!(at(&report.first_extra), Some(2));
     assert_eq!(at(&report.first_repeat), Some(2));
     assert_eq!(at(&report.first_backtrack), Some(3));

@@ -229,7 +229,6 @@ fn best_cycle(same: &[usize], is_doubtful: &[bool]) -> Sign {
 struct Brought<'a> {
     /// The last result that was no error, and its call.
     result: Option<(usize, &'a Json)>,
-    /// Whether one is unknown.
     is_unknown: bool,
 }
 

@@ -141,7 +141,6 @@ pub struct Mentions<'a> {
 }
 
 impl<'a> Mentions<'a> {
-    /// Of a text.
     pub fn of(text: &str, block: &'a NarrativeBlock) -> Self {
         let mut words = BTreeSet::new();
         for word in text

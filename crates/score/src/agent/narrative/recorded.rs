@@ -15,15 +15,12 @@ fn is_code(text: &str) -> bool {
 /// What some of the values are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
-    /// A number.
     Number,
     /// True or false.
     Flag,
-    /// A text.
     Text,
     /// A text of one word.
     Word,
-    /// A date.
     Date,
     /// An address of mail.
     Address,

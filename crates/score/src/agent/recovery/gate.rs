@@ -51,7 +51,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
     .collect();
     if !limits.is_empty() {
         card.limits.note(sentence!(
-            "The recovery block has expectations of its own, which replace {}: write {RECOVERY} and {CLEAN_TIMEOUT} among them.",
+            "The expectations of the recovery block replace {}: add {RECOVERY} and {CLEAN_TIMEOUT} to them.",
             quoted_names(&limits)
         ));
     }

@@ -77,7 +77,6 @@ pub struct RecoveryReport {
     /// How long the user saw the call hang: until the agent noticed or recovered, whichever was
     /// earlier; the timeout budget if neither happened.
     pub user_visible_hang_ms: u64,
-    /// Whether it recovered.
     pub recovered: bool,
     /// Whether it noticed within its timeout budget.
     pub clean_timeout: bool,

@@ -26,7 +26,6 @@ const EXACT_MAX: u32 = 25;
 /// What passes and failures say together. Percents are whole numbers, 0 to 100.
 #[stored(Default)]
 pub struct ReliabilitySummary {
-    /// The runs.
     pub runs: u64,
     /// Those that passed.
     pub passes: u64,
@@ -194,7 +193,7 @@ impl Metric for Reliability {
                 "high end of the pass rate's 95 % interval",
             ),
         ],
-        default_gate: "none; every run must tell whether it `passed`",
+        default_gate: "none; every run needs `passed`, true or false",
         has_default_gate: false,
         over_all_runs: true,
         ..About::PLAIN
@@ -271,7 +270,6 @@ pub enum ReliabilityError {
     /// The half-width is not between 0 and 1, or so small that no number of runs reaches it.
     #[error("{}", explain(*.0))]
     HalfWidth(f64),
-    /// There are no runs.
     #[error("no runs say nothing")]
     NoRuns,
 }

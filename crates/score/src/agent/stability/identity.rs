@@ -30,7 +30,6 @@ pub struct Path {
 }
 
 impl<'a> Numbering<'a> {
-    /// The path of one run.
     pub fn path(&mut self, run: &'a AgentRun) -> Path {
         let calls = &run.tool_calls;
         Path {

@@ -47,9 +47,7 @@ const REDUNDANCY: &str = "stability.redundancy";
 /// The runs' weakest scores, summed up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Their mean.
     pub mean: f64,
-    /// The lowest.
     pub lowest: f64,
     /// Their population variance.
     pub variance: f64,
@@ -257,7 +255,7 @@ fn default_gate(runs: &[AgentRun], sessions: &[SessionStability], card: &mut Sco
     }
     if !looked_past.is_empty() {
         card.default_gate.note(format!(
-            "The default gate of stability looks past {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
+            "The default gate of stability ignores {TOOL_USAGE} of {}: fewer than {CALLS_FOR_TOOL_USAGE} calls say nothing about it. {WEAKEST} still counts it.",
             named_places("run", &looked_past)
         ));
     }

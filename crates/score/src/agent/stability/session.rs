@@ -141,7 +141,6 @@ pub fn score_session(run: &AgentRun) -> SessionStability {
     score_path(run, &Numbering::default().path(run))
 }
 
-/// Scores one run with this path.
 pub fn score_path(run: &AgentRun, path: &Path) -> SessionStability {
     let mut session = SessionStability::all(1.0);
     if has_no_course(run) {

@@ -20,7 +20,6 @@ pub enum Fit {
     No,
     /// It depends on its server, or on its arguments, which the trace does not tell.
     Unknown,
-    /// It is.
     Yes,
 }
 
@@ -34,7 +33,6 @@ impl Fit {
 /// A tool as it is written, ready to be compared with.
 #[derive(Debug, Clone)]
 pub struct ToolName<'a> {
-    /// As it is written.
     pub written: &'a str,
     /// The server and the tool, wherever the name may come apart.
     parts: Vec<(&'a str, &'a str)>,
@@ -43,7 +41,6 @@ pub struct ToolName<'a> {
 }
 
 impl<'a> ToolName<'a> {
-    /// The name of one tool.
     pub fn exact(written: &'a str) -> Self {
         Self {
             written,
@@ -121,7 +118,6 @@ impl<'a> ToolName<'a> {
 /// A tool that was called, by its name and server.
 pub type Tool<'a> = (&'a str, Option<&'a str>);
 
-/// The tool of a call.
 pub fn tool_of(call: &ToolCall) -> Tool<'_> {
     (call.name.as_str(), call.server.as_deref())
 }

@@ -108,7 +108,7 @@ impl<'a> Pairs<'a> {
             sentence!("expected call {index}, {name}, was never made")
         } else {
             let taken = all_taken(made, "call", "expected call");
-            sentence!("expected call {index}, {name}, has no call of its own: {taken}")
+            sentence!("no call is left for expected call {index}, {name}: {taken}")
         };
         Mismatch::new(Some(index), None, Vec::new(), reason)
     }

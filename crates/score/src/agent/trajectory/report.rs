@@ -10,11 +10,8 @@ pub const MISMATCHES_KEPT: usize = 20;
 pub struct TrajectoryReport {
     /// Whether they match under the mode.
     pub passed: bool,
-    /// The mode.
     pub mode: Mode,
-    /// Expected calls.
     pub expected_calls: usize,
-    /// Recorded calls.
     pub recorded_calls: usize,
     /// References that were not found, and calls that the mode forbids.
     pub mismatch_count: usize,
@@ -121,9 +118,7 @@ pub enum TrajectoryError {
     },
     /// It would take more than [`COMPARISONS_MAX`] comparisons.
     TooLarge {
-        /// Expected calls.
         expected_calls: usize,
-        /// Recorded calls.
         recorded_calls: usize,
     },
 }

@@ -58,18 +58,14 @@ pub struct Order {
 /// How far the recorded calls keep the order.
 #[stored(Eq)]
 pub struct TrajectoryAxesReport {
-    /// The dependencies.
     pub dependency: Axis,
-    /// The order.
     pub order: Axis,
 }
 
-/// One axis.
 #[stored(Eq)]
 pub struct Axis {
     /// The percent of the edges that hold, 0 to 100, rounded down; 100 without edges.
     pub satisfaction: u64,
-    /// The edges.
     pub edges: usize,
     /// Those that hold.
     pub satisfied: usize,

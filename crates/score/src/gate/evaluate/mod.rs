@@ -154,7 +154,7 @@ impl Named {
                     name,
                     format!("needs {wanted}, got {runs}"),
                     sentence!(
-                        "give more traces, or gate a target of each run, which stands under `runs` in the JSON"
+                        "give more traces, or gate a target of each run, which is under `runs` in the JSON"
                     ),
                 ))
             }

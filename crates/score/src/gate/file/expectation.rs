@@ -82,12 +82,12 @@ fn span_of(matcher: &Node, place: &str) -> Range<usize> {
     let mut found = matcher;
     for step in steps {
         let name = match step {
-            Step::Key(name) => name,
+            PathStep::Key(name) => name,
             _ => "length",
         };
         let next = match (step, &found.data) {
-            (Step::Index(index), Data::List(nodes)) => nodes.get(*index),
-            (Step::Key(_) | Step::Length, Data::Table(fields)) => {
+            (PathStep::Index(index), Data::List(nodes)) => nodes.get(*index),
+            (PathStep::Key(_) | PathStep::Length, Data::Table(fields)) => {
                 let field = fields.iter().find(|field| spelled(field) == name);
                 field.map(|field| &field.value)
             }
@@ -97,8 +97,8 @@ fn span_of(matcher: &Node, place: &str) -> Range<usize> {
         found = next;
     }
     let is_matcher = match steps.last() {
-        None | Some(Step::Index(_)) => true,
-        Some(Step::Key(name)) => name == "not",
+        None | Some(PathStep::Index(_)) => true,
+        Some(PathStep::Key(name)) => name == "not",
         Some(_) => false,
     };
     let is_unknown = |field: &&Field| Matcher::entries().all(|(known, _)| known != spelled(field));
@@ -164,7 +164,7 @@ pub fn resolve(target: &str, metrics: &[&dyn AnyMetric]) -> Result<String, (Mess
     };
     let path = parse(&spelled)?;
     match path.steps().first() {
-        Some(Step::Key(key)) if is_run_key(key) => Ok(spelled),
+        Some(PathStep::Key(key)) if is_run_key(key) => Ok(spelled),
         _ => Err(leads_nowhere(&targets, first, target)),
     }
 }

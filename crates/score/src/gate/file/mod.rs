@@ -191,7 +191,6 @@ fn part(name: &str) -> Value {
     PARTS[name].clone()
 }
 
-/// The schema.
 pub fn schema() -> Value {
     let mut schema = part("gates");
     schema["properties"] = block_properties("#/properties").into();

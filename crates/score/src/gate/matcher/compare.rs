@@ -113,7 +113,7 @@ fn find(pair: (Option<&Value>, Option<&Value>), is_part: bool, path: &str, place
         (Value::Array(expected), Value::Array(items)) => {
             for part in missing(expected, items) {
                 let (holds, got) = (holds_it(part), short(actual));
-                let words = sentence!("expected an element of its own that {holds}, got {got}");
+                let words = sentence!("expected another element that {holds}, got {got}");
                 add(part, Some(actual), words);
             }
         }

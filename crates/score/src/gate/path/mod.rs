@@ -29,12 +29,12 @@ use crate::prelude::*;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 /// One step of a [`Path`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// `.key` or `["key"]`: the value of a key.
     Key(String),
     /// `[0]`: an element, counted from 0.
@@ -47,7 +47,7 @@ pub enum Step {
 
 impl Path {
     /// The steps, in order.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PathStep] {
         &self.steps
     }
 }
@@ -58,15 +58,14 @@ impl fmt::Display for Path {
     }
 }
 
-/// Steps as a path is written.
-fn written(steps: &[Step]) -> String {
-    let text = |(place, step): (usize, &Step)| match step {
+fn written(steps: &[PathStep]) -> String {
+    let text = |(place, step): (usize, &PathStep)| match step {
         // A lone `$` would be taken for the beginning of another kind of path.
-        Step::Key(key) if place == 0 && is_plain(key) && key != "$" => key.clone(),
-        Step::Key(key) => key_step(key),
-        Step::Index(index) => format!("[{index}]"),
-        Step::Every => "[*]".to_owned(),
-        Step::Length => ".length".to_owned(),
+        PathStep::Key(key) if place == 0 && is_plain(key) && key != "$" => key.clone(),
+        PathStep::Key(key) => key_step(key),
+        PathStep::Index(index) => format!("[{index}]"),
+        PathStep::Every => "[*]".to_owned(),
+        PathStep::Length => ".length".to_owned(),
     };
     steps.iter().enumerate().map(text).collect()
 }
@@ -124,7 +123,7 @@ impl Path {
     /// What is at the end of the path. With a `[*]` in it, that is a list of whatever was found.
     pub fn resolve(&self, document: &Value) -> DiagnosticResult<Value> {
         let (steps, is_length) = match &self.steps[..] {
-            [steps @ .., Step::Length] => (steps, true),
+            [steps @ .., PathStep::Length] => (steps, true),
             steps => (steps, false),
         };
         let mut found = vec![document];
@@ -145,7 +144,7 @@ impl Path {
         } else {
             found.into_iter().cloned().collect()
         };
-        Ok(if self.steps.contains(&Step::Every) {
+        Ok(if self.steps.contains(&PathStep::Every) {
             Value::Array(values)
         } else {
             values.into_iter().next().unwrap_or_default()
@@ -159,14 +158,14 @@ impl Path {
         let first = found.first().copied().unwrap_or(&Value::Null);
         let is = sentence!("{} is {}", subject(&before), kind(first));
         let (message, hint) = match after {
-            [Step::Key(key), ..] => no_key(key, &before, &is, found),
-            [Step::Length, _, ..] => no_key("length", &before, &is, found),
-            [Step::Index(index), ..] => no_element(*index, &before, &is, first),
-            [Step::Every, ..] => (
+            [PathStep::Key(key), ..] => no_key(key, &before, &is, found),
+            [PathStep::Length, _, ..] => no_key("length", &before, &is, found),
+            [PathStep::Index(index), ..] => no_element(*index, &before, &is, first),
+            [PathStep::Every, ..] => (
                 sentence!("{is}, not a list"),
                 sentence!("`[*]` goes over the elements of a list; leave it out here"),
             ),
-            [Step::Length] | [] => (
+            [PathStep::Length] | [] => (
                 sentence!("{is}, which has no length"),
                 "only texts, lists and maps have a length".into(),
             ),
@@ -176,12 +175,12 @@ impl Path {
 }
 
 /// What one step leads to; `None` where it leads nowhere.
-fn follow<'a>(step: &Step, value: &'a Value) -> Option<&'a [Value]> {
+fn follow<'a>(step: &PathStep, value: &'a Value) -> Option<&'a [Value]> {
     let one = match (step, value) {
-        (Step::Key(key), Value::Object(members)) => members.get(key),
-        (Step::Length, Value::Object(members)) => members.get("length"),
-        (Step::Index(index), Value::Array(items)) => items.get(*index),
-        (Step::Every, Value::Array(items)) => return Some(items),
+        (PathStep::Key(key), Value::Object(members)) => members.get(key),
+        (PathStep::Length, Value::Object(members)) => members.get("length"),
+        (PathStep::Index(index), Value::Array(items)) => items.get(*index),
+        (PathStep::Every, Value::Array(items)) => return Some(items),
         _ => None,
     };
     one.map(slice::from_ref)
@@ -233,7 +232,7 @@ fn no_key(key: &str, before: &str, is: &Message, found: &[&Value]) -> (Message, 
 fn no_element(index: usize, before: &str, is: &Message, first: &Value) -> (Message, Message) {
     let message = sentence!("there is no element {index}: {is}");
     let Value::Array(items) = first else {
-        let hint = "an index needs a list; to a key a path leads as .key or [\"key\"]";
+        let hint = "an index needs a list; write a key as .key or [\"key\"]";
         return (sentence!("{message}, not a list"), hint.into());
     };
     let hint = match items.len() {

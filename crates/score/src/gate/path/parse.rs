@@ -1,6 +1,6 @@
 //! Reading a path, with the place of whatever is wrong with it.
 
-use super::{Path, Step, is_plain_character};
+use super::{Path, PathStep, is_plain_character};
 use crate::prelude::{Diagnostic, DiagnosticResult, Message, sentence};
 
 const EXAMPLE: &str =
@@ -21,7 +21,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn steps(&mut self) -> DiagnosticResult<Vec<Step>> {
+    fn steps(&mut self) -> DiagnosticResult<Vec<PathStep>> {
         let leave_out = "leave it out: paths begin with a key";
         let mut steps = Vec::new();
         match self.characters[..] {
@@ -39,15 +39,15 @@ impl Parser {
                 ));
             }
             ['[', ..] => {}
-            _ => steps.push(Step::Key(self.name()?)),
+            _ => steps.push(PathStep::Key(self.name()?)),
         }
         while self.peek().is_some() {
             let step = if self.eat('[') {
                 self.bracket()?
             } else if self.eat('.') {
                 match self.name()? {
-                    name if name == "length" => Step::Length,
-                    name => Step::Key(name),
+                    name if name == "length" => PathStep::Length,
+                    name => PathStep::Key(name),
                 }
             } else {
                 return Err(self.unexpected(sentence!("a `.` or a `[`")));
@@ -75,11 +75,11 @@ impl Parser {
     }
 
     /// What stands in brackets, of which the first is behind.
-    fn bracket(&mut self) -> DiagnosticResult<Step> {
+    fn bracket(&mut self) -> DiagnosticResult<PathStep> {
         let begin = self.at - 1;
         let here = self.here();
         let step = match self.peek() {
-            Some(quote @ ('"' | '\'')) => Step::Key(self.quoted(quote)?),
+            Some(quote @ ('"' | '\'')) => PathStep::Key(self.quoted(quote)?),
             Some('0'..='9') => self.index()?,
             Some('-') => {
                 return Err(Diagnostic::new(
@@ -87,7 +87,7 @@ impl Parser {
                     "indices count from 0, from the first element on; write [*] for all of them",
                 ));
             }
-            Some(_) if self.eat('*') => Step::Every,
+            Some(_) if self.eat('*') => PathStep::Every,
             Some(_) => {
                 return Err(Diagnostic::new(
                     sentence!(
@@ -97,7 +97,7 @@ impl Parser {
                 ));
             }
             // Whatever it was to be: that it is not closed is told below.
-            None => Step::Every,
+            None => PathStep::Every,
         };
         match self.peek() {
             Some(_) if self.eat(']') => Ok(step),
@@ -113,11 +113,11 @@ impl Parser {
         }
     }
 
-    fn index(&mut self) -> DiagnosticResult<Step> {
+    fn index(&mut self) -> DiagnosticResult<PathStep> {
         let begin = self.at;
         self.take_while(|character| character.is_ascii_digit())
             .parse()
-            .map(Step::Index)
+            .map(PathStep::Index)
             .map_err(|_| {
                 self.error_from(begin, "the index", "is too large", "indices count from 0")
             })

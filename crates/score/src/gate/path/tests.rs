@@ -121,7 +121,7 @@ fn a_path_that_leads_nowhere_says_where() {
         (
             "box[0]",
             "there is no element 0: `box` is a map of 2 keys, not a list",
-            "an index needs a list; to a key a path leads as .key or [\"key\"]",
+            "an index needs a list; write a key as .key or [\"key\"]",
         ),
         (
             "model[*]",

@@ -16,7 +16,7 @@ use crate::prelude::*;
 /// What all connections of one server share.
 pub struct HttpServer {
     pub host: Arc<Host>,
-    kind: Kind,
+    kind: ListenerKind,
     sessions: HttpSessions,
     /// The clients that have a stream of HTTP+SSE open, by the names of their sessions.
     pub clients: Mutex<HashMap<String, Peer>>,
@@ -35,7 +35,7 @@ impl Drop for HttpServer {
 /// Who sends these headers, and why they are not let in if they are not.
 pub fn caller(
     host: &Host,
-    kind: Kind,
+    kind: ListenerKind,
     ends: Ends,
     headers: &http::HeaderMap,
 ) -> (Caller, Option<Unauthorised>) {
@@ -53,7 +53,7 @@ pub fn caller(
 }
 
 impl HttpServer {
-    pub fn new(host: Arc<Host>, kind: Kind) -> Arc<Self> {
+    pub fn new(host: Arc<Host>, kind: ListenerKind) -> Arc<Self> {
         Arc::new(Self {
             host,
             kind,
@@ -92,7 +92,7 @@ impl HttpServer {
             })
         } else if let Err((status, why)) = names::check(head, ends.local, host.names()) {
             Err(refuse(status, why))
-        } else if self.kind == Kind::Sse {
+        } else if self.kind == ListenerKind::Sse {
             self.admit_sse(request, &caller).await
         } else {
             self.admit(request, &caller).await

@@ -16,7 +16,7 @@ fn connect() -> DuplexStream {
     let entry = fixture::find("normal").unwrap();
     let behaviour = (entry.build)(&serde_json::Map::new()).unwrap();
     let host = Host::new(behaviour.into(), Eras::Both, Stderr::Discard);
-    let server = HttpServer::new(host, Kind::Http);
+    let server = HttpServer::new(host, ListenerKind::Http);
     let address = "127.0.0.1:1".parse().unwrap();
     let ends = Ends {
         remote: address,

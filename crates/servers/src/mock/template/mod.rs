@@ -111,7 +111,6 @@ impl Template {
         Part::of(answer, Places::Answer).map(Self)
     }
 
-    /// The template of a field.
     pub fn field(&self, name: &str) -> Option<Self> {
         let part = match &self.0 {
             Part::Literal(value) => Part::Literal(value.get(name)?.clone()),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{call, found, mock, mock_with, ready, search};
 use crate::fixture::tests::{modern, request, text};
-use crate::mock::{Mock, MockError, MockSpec, Options, ToolSpec};
+use crate::mock::{Mock, MockError, MockOptions, MockSpec, ToolSpec};
 
 #[tokio::test]
 async fn responses_are_chosen_by_arguments() {
@@ -175,7 +175,7 @@ fn a_mock_that_cannot_be_made_says_why() {
             tools,
             ..MockSpec::new("x")
         };
-        Mock::new(spec, Options::default()).err().unwrap()
+        Mock::new(spec, MockOptions::default()).err().unwrap()
     };
     let twice = made(vec![ToolSpec::new("a"), ToolSpec::new("a")]);
     assert_eq!(twice, MockError::SameTool("a".into()));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{call, found, listening, mock, search};
 use crate::fixture::tests::{HttpReply, Pipe, http, initialize, open, ping, within};
-use crate::mock::{Kind, Listening, Mock};
+use crate::mock::{ListenerKind, Listening, Mock};
 
 const REVISION: &str = "2025-03-26";
 
@@ -29,7 +29,7 @@ async fn session(server: &Listening) -> String {
 }
 
 async fn post(fault: &str) -> HttpReply {
-    let server = listening(&mock(&[fault]), Kind::Http).await;
+    let server = listening(&mock(&[fault]), ListenerKind::Http).await;
     let session = session(&server).await;
     let headers = [("Mcp-Session-Id", session.as_str())];
     http(&server, "POST", "/mcp", &headers, &batch().to_string()).await
@@ -125,7 +125,7 @@ async fn the_end_of_the_connection_ends_a_batch() {
         pipe.send(&batch()).await;
         assert_eq!(pipe.rest().await, b"", "{fault}");
     }
-    let server = listening(&mock(&["disconnect"]), Kind::Http).await;
+    let server = listening(&mock(&["disconnect"]), ListenerKind::Http).await;
     let session = session(&server).await;
     let headers = [("Mcp-Session-Id", session.as_str())];
     let body = batch().to_string();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{call, found, listening, mock, ready, search};
 use crate::fixture::tests::{Pipe, http, initialize, open, ping, read_until};
-use crate::mock::Kind;
+use crate::mock::ListenerKind;
 
 async fn cancel(pipe: &mut Pipe, id: u64) {
     let params = json!({ "requestId": id });
@@ -42,7 +42,7 @@ async fn a_cancelled_slow_call_is_not_executed() {
 
 #[tokio::test]
 async fn over_http_the_late_reply_comes_on_the_open_request() {
-    let server = listening(&mock(&["reply-after-cancel:200"]), Kind::Http).await;
+    let server = listening(&mock(&["reply-after-cancel:200"]), ListenerKind::Http).await;
     let body = initialize(0, "2025-11-25").to_string();
     let greeting = http(&server, "POST", "/mcp", &[], &body).await;
     let session = greeting.header("mcp-session-id").unwrap();

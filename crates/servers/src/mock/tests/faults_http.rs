@@ -6,7 +6,7 @@ use tokio::io::AsyncReadExt;
 
 use super::{found, listening, mock, search};
 use crate::fixture::tests::{HttpReply, http, initialize, modern, open, parse_http, ping, within};
-use crate::mock::{Kind, Listening};
+use crate::mock::{ListenerKind, Listening};
 
 /// Posts a call in this era, and reads all bytes that come.
 async fn post(server: &Listening, era: Era, message: &Value) -> Vec<u8> {
@@ -44,7 +44,7 @@ async fn open_post(server: &Listening, era: Era, message: &Value) -> tokio::net:
 }
 
 async fn reply(fault: &str, era: Era) -> HttpReply {
-    let server = listening(&mock(&[fault]), Kind::Http).await;
+    let server = listening(&mock(&[fault]), ListenerKind::Http).await;
     parse_http(&post(&server, era, &search(1, "x")).await)
 }
 
@@ -100,7 +100,7 @@ async fn broken_frames() {
     for era in ERAS {
         let malformed = reply("malformed", era).await;
         assert!(malformed.body.starts_with("}{{\""), "{}", malformed.body);
-        let server = listening(&mock(&["truncated"]), Kind::Http).await;
+        let server = listening(&mock(&["truncated"]), ListenerKind::Http).await;
         let bytes = post(&server, era, &search(1, "x")).await;
         let text = String::from_utf8(bytes).unwrap();
         assert!(
@@ -133,7 +133,7 @@ async fn more_than_the_reply_is_a_stream() {
 
 #[tokio::test]
 async fn progress_without_an_end() {
-    let server = listening(&mock(&["progress-forever:1"]), Kind::Http).await;
+    let server = listening(&mock(&["progress-forever:1"]), ListenerKind::Http).await;
     let mut message = search(1, "x");
     message["params"]["_meta"]["progressToken"] = json!(9);
     let mut stream = open_post(&server, Era::Handshake, &message).await;
@@ -143,7 +143,7 @@ async fn progress_without_an_end() {
 #[tokio::test]
 async fn a_disconnect_is_no_answer_at_all_and_a_crash_ends_the_server() {
     for era in ERAS {
-        let server = listening(&mock(&["disconnect"]), Kind::Http).await;
+        let server = listening(&mock(&["disconnect"]), ListenerKind::Http).await;
         assert_eq!(post(&server, era, &search(1, "x")).await, b"");
         // The server itself goes on.
         let reply = http(
@@ -155,7 +155,7 @@ async fn a_disconnect_is_no_answer_at_all_and_a_crash_ends_the_server() {
         )
         .await;
         assert_eq!(reply.status, 200);
-        let server = listening(&mock(&["crash"]), Kind::Http).await;
+        let server = listening(&mock(&["crash"]), ListenerKind::Http).await;
         assert_eq!(post(&server, era, &search(1, "x")).await, b"");
         assert_eq!(within(server.ended()).await, 1);
     }
@@ -171,7 +171,7 @@ async fn silence_holds_up_nobody_else() {
             "lose-request",
             "lose-reply",
         ] {
-            let server = listening(&mock(&[fault]), Kind::Http).await;
+            let server = listening(&mock(&[fault]), ListenerKind::Http).await;
             let mut silent = open_post(&server, era, &search(1, "x")).await;
             let body = initialize(0, "2025-11-25").to_string();
             let greeting = http(&server, "POST", "/mcp", &[], &body).await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{TOOLS, call, listening, mock_with, ready, search};
 use crate::fixture::tests::{http, modern, open, ping, text, within};
-use crate::mock::{Kind, Mock, Options};
+use crate::mock::{ListenerKind, Mock, MockOptions};
 use crate::tools_file::parse;
 
 #[derive(Clone, Default)]
@@ -176,7 +176,7 @@ async fn a_client_that_leaves_before_a_delay_is_over_is_not_served() {
 #[tokio::test]
 async fn over_stateless_http_leaving_is_cancelling_and_all_is_one_session() {
     let logged = logged(&["hang,tool=search"]);
-    let server = listening(&logged.mock, Kind::Http).await;
+    let server = listening(&logged.mock, ListenerKind::Http).await;
     let headers = |method, name| {
         [
             ("MCP-Protocol-Version", "2026-07-28"),
@@ -218,7 +218,7 @@ async fn over_stateless_http_leaving_is_cancelling_and_all_is_one_session() {
 #[tokio::test]
 async fn over_stateless_http_a_reply_after_the_cancel_is_a_late_one() {
     let logged = logged(&["reply-after-cancel:300"]);
-    let server = listening(&logged.mock, Kind::Http).await;
+    let server = listening(&logged.mock, ListenerKind::Http).await;
     let headers = [
         ("MCP-Protocol-Version", "2026-07-28"),
         ("Mcp-Method", "tools/call"),
@@ -261,7 +261,7 @@ async fn what_is_refused_is_written_down_too() {
     assert_eq!(remarks.len(), 3);
 
     let over_http = logged(&[]);
-    let server = listening(&over_http.mock, Kind::Http).await;
+    let server = listening(&over_http.mock, ListenerKind::Http).await;
     let body = search(1, "x").to_string();
     for (body, headers, status) in [
         (
@@ -297,10 +297,10 @@ async fn what_is_refused_is_written_down_too() {
 
 #[tokio::test]
 async fn what_is_open_when_the_server_stops_has_an_end() {
-    let ways: [(Kind, MakeServer); 3] = [
-        (Kind::Http, |url| Server::http(url)),
-        (Kind::Sse, |url| Server::sse(url)),
-        (Kind::WebSocket, |url| Server::websocket(url)),
+    let ways: [(ListenerKind, MakeServer); 3] = [
+        (ListenerKind::Http, |url| Server::http(url)),
+        (ListenerKind::Sse, |url| Server::sse(url)),
+        (ListenerKind::WebSocket, |url| Server::websocket(url)),
     ];
     for (kind, target) in ways {
         let logged = logged(&["hang"]);
@@ -349,7 +349,7 @@ async fn a_log_is_a_tools_file() {
 
     let spec = parse(&logged.text(), "log.jsonl").unwrap().spec;
     assert_eq!(spec.name, "demo");
-    let mut again = ready(&Mock::new(spec, Options::default()).unwrap()).await;
+    let mut again = ready(&Mock::new(spec, MockOptions::default()).unwrap()).await;
     for (message, answer) in asked.iter().zip(&answers) {
         assert_eq!(again.ask(message).await, *answer);
     }

@@ -3,7 +3,7 @@
 use mcprove_recording::Recording;
 use serde_json::{Value, json};
 
-use super::{Kind, Listening, Mock, Options};
+use super::{ListenerKind, Listening, Mock, MockOptions};
 use crate::fixture::tests::{Pipe, initialize, request};
 use crate::tools_file::parse;
 
@@ -60,10 +60,10 @@ fn mock(faults: &[&str]) -> Mock {
 fn mock_with(tools: &str, faults: &[&str], recording: Option<Recording>) -> Mock {
     let spec = parse(tools, "tools.yml").unwrap().spec;
     let faults = faults.iter().map(|fault| fault.parse().unwrap()).collect();
-    let options = Options {
+    let options = MockOptions {
         faults,
         recording,
-        ..Options::default()
+        ..MockOptions::default()
     };
     Mock::new(spec, options).unwrap()
 }
@@ -76,7 +76,7 @@ async fn ready(mock: &Mock) -> Pipe {
     pipe
 }
 
-async fn listening(mock: &Mock, kind: Kind) -> Listening {
+async fn listening(mock: &Mock, kind: ListenerKind) -> Listening {
     mock.listen(kind, "127.0.0.1:0".parse().unwrap())
         .await
         .unwrap()

@@ -8,11 +8,11 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::{found, listening, mock, search};
 use crate::fixture::tests::{http, initialize, open, ping, read_until, within};
-use crate::mock::Kind;
+use crate::mock::ListenerKind;
 
 /// What the stream of an SSE client has after a call that met this fault, and whether it ended.
 async fn over_sse(fault: &str, wanted: Option<&str>) -> String {
-    let server = listening(&mock(&[fault]), Kind::Sse).await;
+    let server = listening(&mock(&[fault]), ListenerKind::Sse).await;
     let mut stream = open(&server, "GET", "/sse", &[], "").await;
     let opened = read_until(&mut stream, "\n\n").await;
     let (_, rest) = opened.split_once("/messages?session=").unwrap();
@@ -50,7 +50,7 @@ async fn faults_over_sse() {
 /// The frames that a WebSocket client gets after a call that met this fault and a ping: until both are
 /// answered, or the connection ends.
 async fn over_websocket(fault: &str) -> Vec<Value> {
-    let server = listening(&mock(&[fault]), Kind::WebSocket).await;
+    let server = listening(&mock(&[fault]), ListenerKind::WebSocket).await;
     let mut request = server.url().into_client_request().unwrap();
     let headers = request.headers_mut();
     headers.insert("sec-websocket-protocol", "mcp".parse().unwrap());

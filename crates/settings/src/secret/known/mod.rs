@@ -39,13 +39,11 @@ pub struct KnownSecrets {
     owners: Vec<Vec<usize>>,
     /// For each byte, which secrets may begin with it.
     by_first: Vec<BTreeSet<usize>>,
-    /// Secrets that are numbers.
     numbers: BTreeSet<String>,
     /// How many bytes the longest of them may take.
     pub span_max: usize,
 }
 
-/// None.
 pub static NONE: LazyLock<Arc<KnownSecrets>> = LazyLock::new(|| Arc::new(KnownSecrets::new([])));
 
 /// How far a text goes along with a secret.

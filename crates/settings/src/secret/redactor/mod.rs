@@ -85,7 +85,6 @@ const OF_REPORTS: Rules = Rules::new(false, false);
 /// A text without secrets, and where they were.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'a> {
-    /// The text.
     pub text: Cow<'a, str>,
     /// Where something was taken out, as paths into JSON; an empty one is the text itself.
     pub places: Vec<String>,

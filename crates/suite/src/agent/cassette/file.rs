@@ -45,7 +45,9 @@ pub fn read(path: &Path) -> DiagnosticResult<Option<Cassette>> {
             let bytes = fs::metadata(path).map_or(BYTES_MAX, |metadata| metadata.len());
             let name = shown(path);
             return Err(Diagnostic::new(
-                format!("{name}: the cassette has {bytes} bytes, and {BYTES_MAX} is the most"),
+                format!(
+                    "{name}: the cassette has {bytes} bytes, and at most {BYTES_MAX} are allowed"
+                ),
                 record_or_live(),
             ));
         }

@@ -39,8 +39,7 @@ pub struct Cassette {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Option<String>>,
     /// The outcome of the test when it was recorded.
-    pub verdict: Verdict,
-    /// The runs.
+    pub verdict: RecordedVerdict,
     pub runs: Vec<RecordedRun>,
 }
 
@@ -48,7 +47,8 @@ pub struct Cassette {
 #[sparse(lists)]
 #[data(Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Verdict {
+#[schemars(rename = "Verdict")]
+pub struct RecordedVerdict {
     /// Its outcome.
     pub outcome: RecordedOutcome,
     /// The targets that failed.
@@ -184,7 +184,9 @@ pub fn check(cassette: &Cassette, text: &str) -> Result<(), String> {
     }
     let runs = cassette.runs.len();
     if runs > RUNS_MAX {
-        return Err(format!("it has {runs} runs, and {RUNS_MAX} is the most"));
+        return Err(format!(
+            "it has {runs} runs, and at most {RUNS_MAX} are allowed"
+        ));
     }
     let told = cassette.fits.runs;
     if runs != told as usize {

@@ -262,7 +262,6 @@ fn mock<'p>(name: &str, plan: &'p SuitePlan) -> Option<(&'p MockSpec, &'p [Fault
     }
 }
 
-/// What a mock of the suite answers.
 fn answers(name: &str, plan: &SuitePlan) -> Option<FitsMock> {
     let (spec, faults) = mock(name, plan)?;
     Some(FitsMock {

@@ -24,7 +24,7 @@ pub use file::{
 pub(crate) use file::{drift, path, shown, suite_name};
 pub use format::{
     Body, CASSETTE_FORMAT, Cassette, EXCHANGES_MAX, ModelExchange, RUNS_MAX, RecordedOutcome,
-    RecordedRun, ToolExchange, Verdict, WireFailure,
+    RecordedRun, RecordedVerdict, ToolExchange, WireFailure,
 };
 pub use inputs::{CassetteInputs, FitsBudget, FitsMock, FitsServer};
 pub use record::{RECORDED_BYTES_MAX, Recorder, Take, Variables};

@@ -2,7 +2,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use mcprove_score::agent::recovery::observe_run;
 use mcprove_score::gate::Gates;
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 use mcprove_trace::AgentRun;
 use serde_json::json;
 
@@ -161,7 +161,7 @@ fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How
     let test = AgentTestPlan {
         head: TestHead {
             name: "t".to_owned(),
-            place: Place { line: 1, column: 1 },
+            place: SourcePlace { line: 1, column: 1 },
             tags: Vec::new(),
             skip: None,
         },

@@ -1,7 +1,7 @@
 use mcprove_client::server::Server;
 use mcprove_load::config::SessionSettings;
 use mcprove_servers::mock::{MockSpec, ToolSpec};
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 
 use super::*;
 use crate::agent::WireNames;
@@ -12,7 +12,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 fn plan(name: &str, reach: Reach) -> ServerPlan {
     ServerPlan {
         name: name.to_owned(),
-        place: Place { line: 1, column: 1 },
+        place: SourcePlace { line: 1, column: 1 },
         reach,
         session: SessionSettings::default(),
         parallel: 8,
@@ -148,12 +148,12 @@ async fn a_server_that_cannot_be_started_is_an_error_of_the_environment() {
 async fn variables_are_filled_in_where_they_may_stand() {
     let mock = mcprove_servers::mock::Mock::new(
         MockSpec::new("x").with_tool(tool("search")),
-        mcprove_servers::mock::Options::default(),
+        mcprove_servers::mock::MockOptions::default(),
     );
     let address = "127.0.0.1:0".parse().unwrap();
     let listening = mock
         .unwrap()
-        .listen(mcprove_servers::mock::Kind::Http, address)
+        .listen(mcprove_servers::mock::ListenerKind::Http, address)
         .await
         .unwrap();
     let url = listening.url().replace("/mcp", "/${WHERE}");

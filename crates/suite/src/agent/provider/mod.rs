@@ -40,7 +40,6 @@ pub struct Entry {
 /// Every provider, in the order of [`Provider`].
 pub const ENTRIES: &[Entry] = &[anthropic::ENTRY, open_ai::ENTRY];
 
-/// The entry of a provider.
 pub fn entry(provider: Provider) -> &'static Entry {
     &ENTRIES[provider as usize]
 }

@@ -236,7 +236,6 @@ impl Running<'_> {
         (self.clock.cmp(&budget.time) >= from).then_some(StopReason::TimeBudget)
     }
 
-    /// The time that is left.
     fn time_left(&self) -> Duration {
         self.test.budget.time.saturating_sub(self.clock)
     }

@@ -10,8 +10,7 @@ use crate::prelude::*;
 
 /// Where a server starts, as a suite has to say it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Place {
-    /// In the folder of the suite.
+pub enum StartFolder {
     #[default]
     Suite,
     /// In this folder, seen from that of the suite.
@@ -76,7 +75,7 @@ impl Given {
             before = argument;
         }
         self.lines.push(format!("command: [{}]", words.join(", ")));
-        if let Place::Folder(folder) = &options.place {
+        if let StartFolder::Folder(folder) = &options.place {
             self.lines.push(format!("cwd: {}", literal(folder)));
         }
         self.table("env", &server.env);

@@ -10,7 +10,7 @@ fn lines(server: &Server) -> (String, Vec<String>) {
         session: SessionOptions::default(),
         accepts_requests: false,
         probe_timeout: Duration::from_secs(1),
-        place: Place::Suite,
+        place: StartFolder::Suite,
         allowance: Allowance::default(),
     };
     let given = given(server, &options);
@@ -80,7 +80,7 @@ fn what_a_server_says_is_masked() {
         session: SessionOptions::default(),
         accepts_requests: true,
         probe_timeout: Duration::from_secs(1),
-        place: Place::Folder("/srv/x".into()),
+        place: StartFolder::Folder("/srv/x".into()),
         allowance: Allowance::default(),
     };
     let given = given(&server, &options);

@@ -59,7 +59,6 @@ pub enum Part<'t> {
     Open(&'t str),
 }
 
-/// The parts of a text.
 pub fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -4,7 +4,7 @@
 //! stands in the trace, and those before the first that broke are judged.
 
 use super::{AgentRuns, AgentTest, error};
-use crate::agent::cassette::{Take, Variables, Verdict};
+use crate::agent::cassette::{RecordedVerdict, Take, Variables};
 use crate::prelude::*;
 use crate::run::masking::{mask, mask_message};
 
@@ -135,8 +135,8 @@ pub fn gather(
     let record = || {
         let inputs = CassetteInputs::of(task, &tools.unwrap_or_default()).with_mocks(suite);
         let fits = redactor.of_json(&inputs).ok_or_else(|| {
-            let message = "what the test is cannot be redacted, so nothing is recorded";
-            let hint = "give its variables values that are no words of the suite";
+            let message = "the test itself cannot be redacted, so nothing is recorded";
+            let hint = "give its variables values that do not occur in the suite otherwise";
             ScoreError::from(Diagnostic::new(message, hint))
         })?;
         let is_process = matches!(task.driver, Driver::Command(_));
@@ -160,7 +160,7 @@ pub fn gather(
             fits,
             seed: options.seed,
             variables: variables.redacted(&redactor),
-            verdict: Verdict {
+            verdict: RecordedVerdict {
                 outcome: RecordedOutcome::Error,
                 failures: Vec::new(),
             },

@@ -91,7 +91,7 @@ fn servers_of(test: AgentTest<'_>) -> DiagnosticResult<Vec<ServerPlan>> {
         let mut server = test.suite.servers.get(name).cloned().ok_or_else(|| {
             Diagnostic::new(
                 format!("the suite has no server {name:?}"),
-                sentence!("name one that stands under `servers`"),
+                sentence!("name one of those under `servers`"),
             )
         })?;
         if let (Driver::Model(_), Reach::Mock { faults, .. }) =

@@ -13,7 +13,7 @@ mod tests;
 use std::path::Component;
 
 use super::masking::mask_message;
-use crate::agent::cassette::Verdict;
+use crate::agent::cassette::RecordedVerdict;
 use crate::prelude::*;
 
 /// Where the traces of agents are written, in the folder of results.
@@ -206,7 +206,7 @@ impl AgentTest<'_> {
 /// Writes the cassette, with its outcomes runs.
 fn record(mut report: TestReport, mut tape: Cassette, path: &Path) -> TestReport {
     let failures = report.failures.iter();
-    tape.verdict = Verdict {
+    tape.verdict = RecordedVerdict {
         outcome: match report.outcome {
             TestOutcome::Passed | TestOutcome::Skipped => RecordedOutcome::Passed,
             TestOutcome::Failed => RecordedOutcome::Failed,

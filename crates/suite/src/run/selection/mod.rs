@@ -41,7 +41,6 @@ pub struct Filter {
 /// Finds tests by tag: `slow`, or `!slow` for those that do not have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TagRule {
-    /// The tag.
     pub tag: String,
     /// Whether tests with it are left out.
     pub is_excluded: bool,

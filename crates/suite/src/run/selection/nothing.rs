@@ -69,7 +69,7 @@ fn by_name(filters: &[Filter], all: &[TestOf<'_>]) -> Diagnostic {
     });
     let hint = if let Some(filter) = plain {
         let pattern = assignment("filter", format!("'/{}/'", filter.text));
-        sentence!("a pattern stands between slashes: {pattern}")
+        sentence!("write a pattern between slashes: {pattern}")
     } else if near.is_empty() {
         let all = all.iter().map(TestOf::name).take(NAMES_MAX);
         let first = format!(" shows all; the first are {}", listed(all));

@@ -163,7 +163,7 @@ fn nothing_chosen_says_why_and_names_what_was_meant() {
         (
             by_filter(&["^adds"]),
             "no test is chosen: \"^adds\" finds none of 4 tests",
-            "a pattern stands between slashes: `filter = '/^adds/'`",
+            "write a pattern between slashes: `filter = '/^adds/'`",
         ),
         (
             by_filter(&["zzz"]),

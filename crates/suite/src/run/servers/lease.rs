@@ -56,7 +56,6 @@ impl<'a> Lease<'a> {
         }
     }
 
-    /// The session.
     pub fn session(&self) -> &Arc<Session> {
         &self.connected.session
     }
@@ -109,7 +108,7 @@ impl<'a> Lease<'a> {
         let mut remarks: Vec<Message> = remarks.map(Message::from).collect();
         if self.is_silent.load(Ordering::Relaxed) {
             remarks.push(sentence!(
-                "the server left `ping` unanswered for {} after the call, so that it was not seen whether it outlived it",
+                "the server did not answer `ping` for {} after the call, so it is not known whether it survived the call",
                 describe_duration(OUTLIVE_TIMEOUT)
             ));
         }

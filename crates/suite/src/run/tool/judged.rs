@@ -1,6 +1,6 @@
 //! What came back, held against what must.
 
-use mcprove_score::gate::{Path, Step, judge as hold};
+use mcprove_score::gate::{Path, PathStep, judge as hold};
 
 use super::called::{Called, FailedCall};
 use crate::prelude::*;
@@ -27,7 +27,7 @@ pub fn may_be_asked_badly(test: &ToolTestPlan, called: &Called, report: &mut Tes
                  server that rejects everything would pass, but it ended with {}",
                 called.describe()
             ),
-            sentence!("give `args` with which the call succeeds, and expect the error in a test of its own"),
+            sentence!("give `args` with which the call succeeds, and expect the error in a separate test"),
         ).inconclusive());
     }
     false
@@ -163,7 +163,8 @@ fn advice(failure: &FailedCall) -> Message {
 pub fn begins_with(expectation: &Expectation, wanted: &[&str]) -> bool {
     let path = Path::parse(&expectation.target);
     let steps = path.as_ref().map(Path::steps).unwrap_or_default();
-    let is_key = |(step, wanted): (&Step, &&str)| matches!(step, Step::Key(key) if key == wanted);
+    let is_key =
+        |(step, wanted): (&PathStep, &&str)| matches!(step, PathStep::Key(key) if key == wanted);
     steps.len() >= wanted.len() && steps.iter().zip(wanted).all(is_key)
 }
 

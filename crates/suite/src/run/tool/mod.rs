@@ -106,7 +106,6 @@ async fn carry_out(test: &ToolTestPlan, context: Context<'_>, report: &mut TestR
 
 /// What a server says of the tool of a test.
 enum Listed {
-    /// The tool.
     Tool(Tool),
     /// There is none of this name; one of these may have been meant.
     Missing(Option<String>),
@@ -288,8 +287,8 @@ fn in_company(called: &Called, stop: &Stop) -> End {
 
 fn declines(method: &str, called: &Called) -> End {
     let message = format!(
-        "the server asked its client for {method}, which mcprove declines, so that what \
-         came of the call ({}) says nothing of the tool",
+        "the server asked its client for {method}, which mcprove declines, so the \
+             result of the call ({}) says nothing about the tool",
         called.describe()
     );
     let hint = sentence!(
@@ -301,7 +300,7 @@ fn declines(method: &str, called: &Called) -> End {
 
 fn no_server(test: &ToolTestPlan, context: Context<'_>) -> ScoreError {
     let known = context.plan.servers.keys().map(String::as_str);
-    let otherwise = sentence!("name one that stands under `servers:`");
+    let otherwise = sentence!("name one of those under `servers:`");
     let hint = meant(nearest(known, &test.server), otherwise);
     let message = format!("the suite has no server {:?}", test.server);
     ScoreError::new("server", message, hint)

@@ -44,7 +44,6 @@ pub enum Attribution {
     Fault,
     /// Of a call that was lost with a connection that a fault ended.
     Lost,
-    /// Of the server.
     Server,
 }
 
@@ -153,7 +152,6 @@ impl FaultedCalls {
         Attribution::Fault
     }
 
-    /// A call failed.
     fn fail(&mut self, event: &Event<'_>, metrics: &mut FaultMetrics) -> Attribution {
         let EventKind::Error {
             request,

@@ -88,8 +88,8 @@ fn calls(count: u32, panics: Option<&str>) -> Calls {
 
 async fn run(scenario: Scenario, base: &Path) -> Result<(Report, RunDirectory), RunError> {
     let address = "127.0.0.1:0".parse().unwrap();
-    let options = fixture::Options::default();
-    let listening = fixture::listen("normal", fixture::Kind::Http, address, &options);
+    let options = fixture::FixtureOptions::default();
+    let listening = fixture::listen("normal", fixture::ListenerKind::Http, address, &options);
     let listening = listening.await.unwrap();
     let run = Run::new(Server::http(listening.url()), scenario.tool("echo"))
         .with_calibration(false)

@@ -21,12 +21,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How long an answer that is not due may come after the server showed that it lives: it was sent
 /// its payload before that question.
 const UNDUE_WAIT: Duration = Duration::from_millis(200);
-/// The detector.
-const FUZZ: &str = "fuzz";
 /// The tool that is called where the server has none that can be.
 const NO_TOOL: &str = "mcprove_no_such_tool";
 
-/// The names of the payloads.
 pub fn payload_names() -> Vec<&'static str> {
     payloads::all()
         .map(|payload| payload.name.as_str())
@@ -200,7 +197,7 @@ async fn is_alive(session: &Session, timeout: Duration) -> bool {
 /// What can be said where liveness cannot be checked.
 fn unjudgeable() -> Verdict {
     Verdict::inconclusive(
-        FUZZ,
+        fuzz::ID,
         "No bad input was sent: the server does not answer a liveness check (ping, or server/discover) to begin with, so liveness after bad input cannot be checked.",
         "answer ping, as the protocol asks for",
     )
@@ -209,7 +206,7 @@ fn unjudgeable() -> Verdict {
 /// What can be said of payloads that found no server any more.
 fn untried(count: u32) -> Verdict {
     Verdict::inconclusive(
-        FUZZ,
+        fuzz::ID,
         format!("The server was gone before all bad input was sent: {count} more to go."),
         "correct what ended it and run again, or name the other payloads",
     )
@@ -306,7 +303,7 @@ impl ScenarioType for Fuzzer {
         let judged = fuzz::report(cases.into_iter().map(|case| case.0).collect());
         let checks: Vec<CheckFact> = facts.all()?;
         // Why nothing was sent is a verdict already.
-        if !(judged.cases.is_empty() && checks.iter().any(|check| check.detector == FUZZ)) {
+        if !(judged.cases.is_empty() && checks.iter().any(|check| check.detector == fuzz::ID)) {
             report.verdicts.push(fuzz::verdict(&judged));
         }
         report.fuzz = Some(judged);

@@ -28,11 +28,9 @@ pub enum Due {
     WithBatches,
 }
 
-/// A payload.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Payload {
-    /// Its name.
     pub name: String,
     /// What is wrong with it.
     pub explanation: String,
@@ -61,7 +59,6 @@ pub struct Frame<'a> {
     pub meta: &'a str,
 }
 
-/// A call of the tool.
 const CALL: &str = r#"{"jsonrpc":"2.0","id":<id>,"method":"tools/call","params":{"name":<tool>,"arguments":<arguments><,meta>}}"#;
 
 impl Payload {

@@ -170,7 +170,7 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         }
         Some(_) => refuse(
             "there is nothing to compare the run with",
-            "give two directories, BASELINE and CURRENT; `mcprove runs` lists what there is",
+            "give two directories, BASELINE and CURRENT; `mcprove runs` lists saved runs",
         ),
         None => refuse(
             "nothing to compare was given",

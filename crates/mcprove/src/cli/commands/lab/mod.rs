@@ -6,7 +6,7 @@ use std::num::NonZero;
 
 use mcprove_lab as lab;
 use mcprove_lab::audit::{AuditOptions, AuditStore};
-use mcprove_lab::{ApiKeys, Options};
+use mcprove_lab::{ApiKeys, LabOptions};
 
 use crate::prelude::*;
 
@@ -86,7 +86,7 @@ async fn serve(arguments: &Arguments) -> Result {
     let store = open(arguments.audit.as_ref(), arguments.audit_rows)?;
     let store = Arc::new(store.with_secrets(api_keys.secrets()));
     store.on_loss(|error| terminal::warn(&format!("{error}; the lab goes on")));
-    let options = Options {
+    let options = LabOptions {
         eras: arguments.listen.address.era,
         page_size: arguments.page_size,
         api_keys,

@@ -224,7 +224,6 @@ fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions> {
     Ok(options)
 }
 
-/// The tests that are chosen.
 fn choose<'a>(arguments: &Arguments, tests: &[TestOf<'a>]) -> Result<Chosen<'a>> {
     let failed = FailedTests::read(&output_dir(arguments));
     Ok(select(arguments, &failed)?.choose(tests)?)

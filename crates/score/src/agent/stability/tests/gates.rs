@@ -66,7 +66,7 @@ fn the_default_gate_looks_past_the_tools_of_few_calls() {
     assert_eq!(
         card.found.notes,
         [
-            "The default gate of stability looks past stability.tool_usage_stability of runs 0 and 1: fewer than 4 calls say nothing about it. stability.weakest_score still counts it."
+            "The default gate of stability ignores stability.tool_usage_stability of runs 0 and 1: fewer than 4 calls say nothing about it. stability.weakest_score still counts it."
         ]
     );
     let four_tools = session("a b c d", &[20, 20], 100);

@@ -192,7 +192,7 @@ const REASONS: &[Reason] = &[
         "a",
         Some(1),
         None,
-        "expected call 1, `a`, has no call of its own: the only call of the tool is taken by another expected call",
+        "no call is left for expected call 1, `a`: the only call of the tool is taken by another expected call",
     ),
     (
         Mode::Unordered,

@@ -32,7 +32,7 @@ fn differences_say_where() {
     assert_eq!(
         found.message,
         "at .city: expected a text that contains \"Oslo\", got \"Paris\"; \
-         at .n: expected an element of its own that is 1, got [1]; \
+         at .n: expected another element that is 1, got [1]; \
          at .unit: expected \"C\", but it is missing"
     );
     let found = difference(&json!({"contains": "x"}), &json!(["a", "b"]));

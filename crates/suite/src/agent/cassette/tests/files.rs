@@ -16,7 +16,7 @@ fn cassette() -> Cassette {
         fits: CassetteInputs::of(&test, &[a_tool("search")]),
         seed: 7,
         variables: [("A".to_owned(), None)].into(),
-        verdict: Verdict {
+        verdict: RecordedVerdict {
             outcome: RecordedOutcome::Failed,
             failures: vec!["narrative.gate_passed".to_owned()],
         },
@@ -121,7 +121,7 @@ fn bad_files_are_told_with_their_place() {
     let huge = fs::File::create(&path).unwrap();
     huge.set_len(BYTES_MAX + 1).unwrap();
     let error = read(&path).unwrap_err();
-    assert!(error.to_string().contains("is the most"), "{error}");
+    assert!(error.to_string().contains("are allowed"), "{error}");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let error = read(&path).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 //! What changed since a recording.
 
 use mcprove_servers::mock::{MockSpec, ToolSpec};
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 use serde_json::json;
 
 use super::super::*;
@@ -95,7 +95,7 @@ fn changed_tools_of_a_mock_are_told() {
     let mut mock = |tool: &str| {
         let server = ServerPlan {
             name: "api".to_owned(),
-            place: Place { line: 1, column: 1 },
+            place: SourcePlace { line: 1, column: 1 },
             reach: Reach::Mock {
                 spec: Box::new(spec(tool)),
                 faults: Vec::new(),
@@ -167,7 +167,7 @@ fn what_a_mock_answers_and_its_faults_are_compared() {
         let mut plan = a_suite(vec![test.clone()]);
         let server = ServerPlan {
             name: "api".to_owned(),
-            place: Place { line: 1, column: 1 },
+            place: SourcePlace { line: 1, column: 1 },
             reach: Reach::Mock {
                 spec: Box::new(MockSpec::new("api").with_tool(tool)),
                 faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(),

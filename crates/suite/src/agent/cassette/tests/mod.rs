@@ -4,7 +4,7 @@ mod replaying;
 
 use std::time::Duration;
 
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 
 use crate::agent::toolbox::OfferedTool;
 use crate::plan::{
@@ -15,7 +15,7 @@ pub(super) fn a_test(name: &str, model: &str) -> AgentTestPlan {
     AgentTestPlan {
         head: TestHead {
             name: name.to_owned(),
-            place: Place { line: 1, column: 1 },
+            place: SourcePlace { line: 1, column: 1 },
             tags: Vec::new(),
             skip: None,
         },

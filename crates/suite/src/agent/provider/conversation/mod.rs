@@ -8,13 +8,11 @@ use crate::prelude::*;
 /// What has been said so far.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
-    /// Message by message.
     pub messages: Vec<Message>,
     /// Where code of the model runs.
     pub container: Option<String>,
 }
 
-/// One message.
 #[derive(Debug, Clone)]
 pub enum Message {
     /// What the user says.
@@ -28,11 +26,9 @@ pub enum Message {
 /// What one call came to, as the model hears of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResult {
-    /// Which call.
     pub id: String,
     /// What it answered.
     pub shown: Vec<ModelContent>,
-    /// Whether it is an error.
     pub is_error: bool,
 }
 
@@ -43,7 +39,6 @@ pub struct Question<'a> {
     pub model: &'a ModelPlan,
     /// What it is told before all else.
     pub system: Option<&'a str>,
-    /// The tools that it has.
     pub tools: &'a [OfferedTool],
     /// What they are called towards it.
     pub names: &'a WireNames,
@@ -62,7 +57,6 @@ impl<'a> Question<'a> {
     }
 }
 
-/// An answer of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelAnswer {
     /// What it says.
@@ -86,7 +80,6 @@ pub struct ToolUse {
     pub id: String,
     /// The name of the tool towards the model.
     pub name: String,
-    /// Its arguments.
     pub arguments: Arguments,
     /// Who calls, where it is not the model itself but code that it wrote.
     pub caller: Option<Value>,

@@ -7,7 +7,7 @@ use harness::model::{Asked, FakeModel, Said, scripts};
 use mcprove_load::config::SessionSettings;
 use mcprove_score::gate::{Gates, ScoreReport, score};
 use mcprove_servers::mock::{MockSpec, ToolSpec};
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 use mcprove_trace::{AgentRun, AgentTrace, BoxFuture, StopReason};
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn test() -> AgentTestPlan {
     AgentTestPlan {
         head: TestHead {
             name: "test".to_owned(),
-            place: Place { line: 1, column: 1 },
+            place: SourcePlace { line: 1, column: 1 },
             tags: Vec::new(),
             skip: None,
         },
@@ -92,7 +92,7 @@ pub fn mock(name: &str, faults: &[&str]) -> ServerPlan {
         .with_tool(create);
     ServerPlan {
         name: name.to_owned(),
-        place: Place { line: 1, column: 1 },
+        place: SourcePlace { line: 1, column: 1 },
         reach: Reach::Mock {
             spec: Box::new(spec),
             faults: faults.iter().map(|text| text.parse().unwrap()).collect(),

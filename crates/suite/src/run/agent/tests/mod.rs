@@ -12,7 +12,7 @@ use harness::model::{Asked, FakeModel, Said, scripts};
 use mcprove_load::config::SessionSettings;
 use mcprove_load::drive::Stop;
 use mcprove_servers::mock::{MockSpec, ToolSpec};
-use mcprove_settings::error::Place;
+use mcprove_settings::error::SourcePlace;
 
 use super::*;
 use crate::gates;
@@ -33,7 +33,7 @@ pub(super) fn mock(name: &str) -> ServerPlan {
         .with_tool(tool("create_issue", "created"));
     ServerPlan {
         name: name.to_owned(),
-        place: Place { line: 1, column: 1 },
+        place: SourcePlace { line: 1, column: 1 },
         reach: Reach::Mock {
             spec: Box::new(spec),
             faults: Vec::new(),
@@ -52,7 +52,7 @@ impl Bench {
         let test = AgentTestPlan {
             head: TestHead {
                 name: "files an issue".to_owned(),
-                place: Place { line: 5, column: 3 },
+                place: SourcePlace { line: 5, column: 3 },
                 tags: Vec::new(),
                 skip: None,
             },

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcprove_load::drive::Stop;
-use mcprove_servers::fixture::{self, Kind, Listening};
+use mcprove_servers::fixture::{self, ListenerKind, Listening};
 use serde_json::json;
 
 use super::*;
@@ -75,12 +75,12 @@ fn read(text: &str) -> SuitePlan {
 }
 
 async fn listen(mode: &str, settings: &Value) -> Listening {
-    let options = fixture::Options {
+    let options = fixture::FixtureOptions {
         settings: settings.as_object().cloned().unwrap(),
-        ..fixture::Options::default()
+        ..fixture::FixtureOptions::default()
     };
     let address = "127.0.0.1:0".parse().unwrap();
-    fixture::listen(mode, Kind::Http, address, &options)
+    fixture::listen(mode, ListenerKind::Http, address, &options)
         .await
         .unwrap()
 }
@@ -261,15 +261,15 @@ async fn a_hang_is_no_expected_error_unless_it_is_named() {
 
 #[tokio::test]
 async fn a_bare_status_is_no_error_that_the_server_sent() {
-    let options = mcprove_servers::mock::Options {
+    let options = mcprove_servers::mock::MockOptions {
         faults: vec!["http-status:500".parse().unwrap()],
-        ..mcprove_servers::mock::Options::default()
+        ..mcprove_servers::mock::MockOptions::default()
     };
     let spec = mcprove_servers::mock::MockSpec::new("m")
         .with_tool(mcprove_servers::mock::ToolSpec::new("get"));
     let mock = mcprove_servers::mock::Mock::new(spec, options).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let listening = mock.listen(Kind::Http, address).await.unwrap();
+    let listening = mock.listen(ListenerKind::Http, address).await.unwrap();
     let line = "{ target: error.category, matcher: { exact: ServerError } }";
     let text = format!(
         "servers:\n  s: {{ url: \"{}\", parallel: 1 }}\ntools:\n  - {{ name: a, tool: get }}\n  - {{ name: b, tool: get, expect: [{{ target: is_error, matcher: {{ exact: true }} }}] }}\n  - {{ name: c, tool: get, expect: [{line}] }}\n",
