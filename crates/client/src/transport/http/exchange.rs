@@ -159,9 +159,10 @@ pub fn refuse(pool: &Pool, job: &Job, head: &Head, body: &[u8]) {
     let mut failure = describe(head.status, body, error.as_ref(), has_session);
     deny(&mut failure, head.status, &head.headers, body);
     // An error of JSON-RPC is the answer to a request. Its id may be missing or made up, for a server that refuses a
-    // request by its headers has not read it.
+    // request by its headers has not read it. That a rate limit refused it is told by the status only.
     if let Some(error) = error
         && job.request().is_some()
+        && head.status != StatusCode::TOO_MANY_REQUESTS
         && !matches!(failure.detail, Detail::SessionExpired | Detail::Denied(_))
     {
         failure.detail = Detail::Error(Box::new(error));
