@@ -8,6 +8,7 @@ use std::fmt::Display;
 
 use mcprove_settings::message::{Message, Part};
 use mcprove_settings::printable::printable;
+use mcprove_settings::text::shorten;
 
 use crate::figure;
 
@@ -238,6 +239,22 @@ impl Line {
         self
     }
 
+    /// Its first characters, with an ellipsis where something was left out.
+    pub(crate) fn cut(&self, max: usize) -> Self {
+        let mut left = max;
+        let cut = |span: &Span| {
+            let max = left;
+            left = left.saturating_sub(span.text().chars().count());
+            let text = || shorten(span.text(), max);
+            (max > 0).then(|| match span {
+                Span::Plain(_) => Span::Plain(text()),
+                Span::Code(_) => Span::Code(text()),
+                Span::Strong(tone, _) => Span::Strong(*tone, text()),
+            })
+        };
+        Self(self.0.iter().map_while(cut).collect())
+    }
+
     /// The words alone.
     pub fn text(&self) -> String {
         self.0.iter().map(Span::text).collect()
@@ -389,6 +406,14 @@ impl Section {
         })
     }
 
+    /// The same with its sentences cut.
+    pub(crate) fn cut(&self, max: usize) -> Self {
+        Self {
+            blocks: self.blocks.iter().map(|block| block.cut(max)).collect(),
+            ..self.clone()
+        }
+    }
+
     /// The same with a line that stands for its details where these are not shown.
     pub fn brief(self, line: impl Into<Line>) -> Self {
         self.block(Block::Brief(Box::new(Block::Paragraph(line.into()))))
@@ -398,6 +423,27 @@ impl Section {
     pub fn with(mut self, other: Self) -> Self {
         self.blocks.extend(other.blocks);
         self
+    }
+}
+
+impl Block {
+    fn cut(&self, max: usize) -> Self {
+        let lines = |lines: &[Line]| lines.iter().map(|line| line.cut(max)).collect();
+        match self {
+            Self::Paragraph(line) => Self::Paragraph(line.cut(max)),
+            Self::List(items) => Self::List(lines(items)),
+            Self::Findings(findings) => {
+                let cut = |finding: &Finding| Finding {
+                    name: finding.name.cut(max),
+                    lines: lines(&finding.lines),
+                    hint: finding.hint.as_ref().map(|hint| hint.cut(max)),
+                    ..finding.clone()
+                };
+                Self::Findings(findings.iter().map(cut).collect())
+            }
+            Self::Brief(block) => Self::Brief(Box::new(block.cut(max))),
+            other => other.clone(),
+        }
     }
 }
 

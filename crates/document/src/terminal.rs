@@ -24,23 +24,37 @@ const BAR_MIN: usize = 8;
 const MARKS_WIDTH: usize = 9;
 /// Parts of a block character, from one eighth to all of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+/// How many lines the verdict, a fact and a sentence of a section take on a screen that shows no details, about.
+const WHY_LINES_MAX: usize = 4;
+const FACT_LINES_MAX: usize = 2;
+const SENTENCE_LINES_MAX: usize = 3;
 /// Between parts that stay on one line.
 const NO_BREAK: &str = "\u{a0}";
 
 impl Document {
     pub fn terminal(&self, style: Style) -> String {
+        let screen = self.screen.filter(|_| !style.verbose);
+        let cut = |line: &Line, lines: usize| match screen {
+            Some(_) => line.cut(lines * style.width),
+            None => line.clone(),
+        };
         let verdict = self.verdict.as_ref().map_or(String::new(), |verdict| {
             let indent = " ".repeat(verdict.word.len() + 2);
             let word = style.paint(verdict.word, verdict.tone);
-            let first = format!("{word}  {}", words(&verdict.why, style));
+            let first = format!(
+                "{word}  {}",
+                words(&cut(&verdict.why, WHY_LINES_MAX), style)
+            );
             wrap(first.trim_end(), style.width, ("", &indent))
         });
-        let screen = self.screen.filter(|_| !style.verbose);
         let facts = self
             .facts
             .iter()
             .take(screen.map_or(usize::MAX, |screen| screen.facts))
-            .map(|(label, line)| vec![(*label).to_owned(), painted(line, style)]);
+            .map(|(label, line)| {
+                let line = cut(line, FACT_LINES_MAX);
+                vec![(*label).to_owned(), painted(&line, style)]
+            });
         let facts = lay_out(&facts.collect::<Vec<_>>(), &[], style.width);
         let (top, last) = if self.ends_with_verdict {
             (facts, verdict)
@@ -78,8 +92,8 @@ impl Document {
     fn fit_sections(&self, style: Style, mut room: usize) -> Vec<String> {
         let mut drawn = Vec::new();
         for section in &self.sections {
-            let mut text = self.draw(section, style);
-            let mut shorter = section.clone();
+            let mut shorter = section.cut(SENTENCE_LINES_MAX * style.width);
+            let mut text = self.draw(&shorter, style);
             let mut left_out = 0;
             while height(&text) > room && shorter.drop_item() {
                 left_out += 1;

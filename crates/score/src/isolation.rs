@@ -67,6 +67,9 @@ pub struct IsolationReport {
     /// Tools with replies that held the token of another call, and that could not be called alone.
     #[sparse]
     pub uncontrolled: Vec<String>,
+    /// Tools with replies that mostly held the token of a call that was over, and that return no stored text alone.
+    #[sparse]
+    pub stale_text: Vec<String>,
     /// Some crossed or lost calls, for people.
     pub examples: Vec<String>,
 }
@@ -87,14 +90,16 @@ impl IsolationReport {
     pub fn add_tool(&mut self, tool: &str, control: TokenControl, tokens: ForeignTokens) {
         let ForeignTokens { crossed, stale } = tokens;
         // Where most are of calls that were over, the others may be of calls under way by chance.
-        let is_stored = control == TokenControl::Stored || stale > crossed;
-        if is_stored {
+        let is_stale = stale > crossed;
+        if control == TokenControl::Stored {
             self.stored_text.push(tool.to_owned());
+        } else if control == TokenControl::Clean && is_stale {
+            self.stale_text.push(tool.to_owned());
         } else if control == TokenControl::Clean {
             self.crossed += crossed;
             self.unproven += stale;
             return;
-        } else if crossed > 0 {
+        } else if crossed + stale > 0 {
             self.uncontrolled.push(tool.to_owned());
         }
         self.unproven += crossed + stale;
@@ -145,8 +150,14 @@ impl IsolationReport {
             let hint = "look at why the server answers no call made alone, and run again";
             return Some((sentence, hint.into()));
         }
-        if self.checked > 0 {
-            return None;
+        if !self.stale_text.is_empty() {
+            let sentence = sentence!(
+                "{} of {} held the token of a call that was over, though called alone it returns no text of earlier calls: a shared result, or text that is stored under load only.",
+                replies(self.unproven),
+                quoted_names(&self.stale_text)
+            );
+            let hint = "look for a result, a buffer or a cache that calls share; a tool that returns stored text on purpose proves nothing";
+            return Some((sentence, hint.into()));
         }
         if self.altered > 0 {
             let sentence = sentence!(
@@ -158,7 +169,7 @@ impl IsolationReport {
             let hint = sentence!("run the scenario `race_check`, which looks closer");
             return Some((sentence, hint));
         }
-        if self.compared >= COMPARED_MIN {
+        if self.checked > 0 || self.compared >= COMPARED_MIN {
             return None;
         }
         let is_stored = !self.stored_text.is_empty();
@@ -315,8 +326,10 @@ mod tests {
         let cases = [
             (Clean, 3, 0, Outcome::Finding, 3),
             (Clean, 3, 3, Outcome::Finding, 3),
-            (Clean, 3, 4, Outcome::Pass, 0),
-            (Clean, 0, 2, Outcome::Pass, 0),
+            (Clean, 3, 4, Outcome::Inconclusive, 0),
+            (Clean, 0, 2, Outcome::Inconclusive, 0),
+            (Stored, 0, 2, Outcome::Pass, 0),
+            (Unknown, 0, 2, Outcome::Inconclusive, 0),
             (Stored, 7219, 0, Outcome::Pass, 0),
             (Unknown, 3, 0, Outcome::Inconclusive, 0),
             (Unknown, 0, 0, Outcome::Pass, 0),
@@ -375,10 +388,11 @@ mod tests {
 
     #[test]
     fn replies_that_differ_from_those_alone_and_are_nobodys_are_inconclusive() {
+        // Also where the replies of another tool were checked.
         let sampled = IsolationReport {
             compared: 20,
             altered: 2,
-            ..report(0, 0, 0)
+            ..report(12, 0, 0)
         };
         let verdict = verdict(&sampled);
         assert_eq!(verdict.outcome, Outcome::Inconclusive);

@@ -1,7 +1,8 @@
 //! Whether a server gets slower than it was at the start of a steady load: throughput in the closed model, latency in the
 //! open one, where the schedule decides the rate.
 //!
-//! The median of the intervals in the last quarter of the time after the warm-up is compared with that of the first
+//! Intervals with refused calls, or with more than 5 % failed ones, are left out: a refusal takes less time than an answer.
+//! The median of the other intervals in the last quarter of the time after the warm-up is compared with that of the first
 //! quarter: below half of it is a finding, below 70 % a warning. Medians forgive pauses and bursts, and a last quarter whose
 //! better intervals are as fast as at the start has recovered. Where every quarter is slower than the one before, the warm-up
 //! is a start too: it forgives a slow start, and hides a fast one. A neighbour that takes the processor away does the same to a
@@ -50,6 +51,8 @@ pub struct LoadInterval {
     pub completed: u64,
     /// The mean latency of those that succeeded.
     pub mean_ms: Option<f64>,
+    /// Whether so many of them failed or were refused that their number does not show how fast the server is.
+    pub has_failures: bool,
 }
 
 /// A steady load.
@@ -89,15 +92,43 @@ pub struct ThroughputDriftReport {
     pub intervals: usize,
 }
 
+impl SteadyLoad<'_> {
+    fn width(&self) -> Duration {
+        let lengths = self.intervals.iter().map(|it| it.length);
+        lengths.max().unwrap_or_default()
+    }
+
+    /// The intervals after the warm-up with their speed, perhaps also those with failures.
+    fn usable(&self, with_failures: bool) -> Vec<(&LoadInterval, f64)> {
+        let width = self.width();
+        self.intervals
+            .iter()
+            .filter(|it| it.from >= self.warmup && it.length * 2 >= width)
+            .filter(|it| with_failures || !it.has_failures)
+            .filter_map(|it| Some((it, speed(it, self.is_open)?)))
+            .collect()
+    }
+}
+
+/// The verdict `throughput_drift` of a load; none with too few intervals.
+pub fn judge(load: &SteadyLoad<'_>) -> Option<Verdict> {
+    if let Some(report) = detect(load) {
+        return Some(verdict(&report));
+    }
+    let (all, used) = (load.usable(true).len(), load.usable(false).len());
+    let left_out = all - used;
+    (left_out > 0 && all >= SAMPLES_MIN).then(|| {
+        let sentence = format!(
+            "Whether the server gets slower as it runs is not known: calls were refused or failed in {left_out} of {all} intervals."
+        );
+        let hint = "make fewer calls than the server refuses, or look at why they fail";
+        Verdict::inconclusive("throughput_drift", sentence, hint)
+    })
+}
+
 /// Compares the end of a load with its start; none with too few intervals.
 pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
-    let width = load.intervals.iter().map(|it| it.length).max()?;
-    let used: Vec<(&LoadInterval, f64)> = load
-        .intervals
-        .iter()
-        .filter(|it| it.from >= load.warmup && it.length * 2 >= width)
-        .filter_map(|it| Some((it, speed(it, load.is_open)?)))
-        .collect();
+    let used = load.usable(false);
     let speeds: Vec<f64> = used.iter().map(|(_, speed)| *speed).collect();
     if speeds.len() < SAMPLES_MIN {
         return None;
@@ -107,9 +138,11 @@ pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
     let is_even_decline = noise <= NOISE_MAX && is_gradual(medians);
     let [mut start, .., end] = medians;
     if is_even_decline {
+        let width = load.width();
         let early = load.intervals.iter().filter(|it| it.from < load.warmup);
         let early: Vec<f64> = early
-            .filter_map(|it| speed(it, load.is_open).filter(|_| it.length * 2 >= width))
+            .filter(|it| it.length * 2 >= width && !it.has_failures)
+            .filter_map(|it| speed(it, load.is_open))
             .collect();
         start = median(&early).map_or(start, |early| early.max(start));
     }
@@ -259,6 +292,7 @@ mod tests {
                     length: SECOND,
                     completed: truncated(rate),
                     mean_ms: Some(4000.0 / rate),
+                    has_failures: false,
                 }
             })
             .collect()
@@ -278,6 +312,27 @@ mod tests {
         detect(&load(&intervals(40, rate), &Vec::new()))
             .unwrap()
             .outcome
+    }
+
+    #[test]
+    fn refusals_are_no_speed() {
+        // A quota of each minute: what is refused is refused at once, and the last minute is shorter.
+        let mut quota = intervals(40, |t| if t < 20.0 { 9000.0 } else { 900.0 });
+        let judged = |intervals: &[LoadInterval]| judge(&load(intervals, &Vec::new()));
+        let found = judged(&quota).unwrap();
+        assert!(found.outcome != Outcome::Pass, "{found:?}");
+        for interval in quota.iter_mut().take(20) {
+            interval.has_failures = true;
+        }
+        assert_eq!(judged(&quota).unwrap().outcome, Outcome::Pass);
+        for interval in &mut quota {
+            interval.has_failures = true;
+        }
+        let found = judged(&quota).unwrap();
+        assert_eq!(found.outcome, Outcome::Inconclusive);
+        let sentence = found.sentence.rendered();
+        assert!(sentence.ends_with("in 36 of 36 intervals."), "{sentence}");
+        assert_eq!(judged(&[]), None);
     }
 
     #[test]
@@ -431,6 +486,7 @@ mod tests {
                 length: Duration::from_millis(length),
                 completed,
                 mean_ms: finite(mean_ms),
+                has_failures: false,
             }).collect();
             let none = Vec::new();
             let load = SteadyLoad { is_open, warmup: Duration::ZERO, ..load(&intervals, &none) };

@@ -141,17 +141,69 @@ pub struct CallFailure<'a> {
 /// The most of a message that is searched for the words of a rate limit.
 const SEARCHED_CHARACTERS: usize = 500;
 
-/// What servers that refuse a call by a rate limit or a quota say.
-const RATE_LIMIT_WORDS: [&str; 8] = [
+/// What servers that refuse a call by a rate limit or a quota say, and nobody else.
+const RATE_LIMIT_WORDS: [&str; 13] = [
     "rate limit",
     "rate-limit",
     "rate_limit",
     "ratelimit",
     "too many requests",
+    "too many calls",
+    "too many concurrent",
     "throttl",
-    "quota",
+    "slow down",
     "status 429",
+    "http 429",
+    "code 429",
+    "code -32029",
 ];
+
+/// What they say too, where it is not about something else that can run out.
+const LIMIT_WORDS: [&str; 7] = [
+    "quota",
+    "limit exceeded",
+    "exceeded the limit",
+    "limit reached",
+    "limit has been reached",
+    "retry after",
+    "retry-after",
+];
+
+/// What can run out because of a mistake of the server, as a whole word.
+const RESOURCE_WORDS: [&str; 20] = [
+    "disk",
+    "storage",
+    "space",
+    "memory",
+    "heap",
+    "stack",
+    "recursion",
+    "depth",
+    "nesting",
+    "size",
+    "length",
+    "byte",
+    "bytes",
+    "file",
+    "files",
+    "descriptor",
+    "descriptors",
+    "inode",
+    "time",
+    "context",
+];
+
+/// Whether a failure says that a rate limit or a quota refused the call.
+pub fn tells_rate_limit(message: &str) -> bool {
+    let start = message.chars().take(SEARCHED_CHARACTERS);
+    let said = start.collect::<String>().to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    let is_resource = || {
+        let mut words = said.split(|it: char| !it.is_alphanumeric());
+        words.any(|word| RESOURCE_WORDS.contains(&word))
+    };
+    says(&RATE_LIMIT_WORDS) || says(&LIMIT_WORDS) && !is_resource()
+}
 
 impl CallFailure<'_> {
     /// The HTTP status that the message begins with, if it does.
@@ -178,12 +230,7 @@ impl CallFailure<'_> {
                 | ErrorCategory::ToolError
                 | ErrorCategory::Disconnected
         );
-        if !is_answer {
-            return false;
-        }
-        let start = self.message.chars().take(SEARCHED_CHARACTERS);
-        let said = start.collect::<String>().to_lowercase();
-        RATE_LIMIT_WORDS.iter().any(|words| said.contains(words))
+        is_answer && tells_rate_limit(self.message)
     }
 }
 
@@ -212,5 +259,59 @@ impl EventKind<'_> {
             | Self::Deadlock { request, .. } => Some(*request),
             Self::Crash { .. } | Self::ProcessSample { .. } | Self::ScenarioEvent { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_known_by_their_words() {
+        let refusals = [
+            "HTTP 429 Too Many Requests: wait (-32000)",
+            "wait a moment (code 429)",
+            "wait a moment (code -32029)",
+            "Too many concurrent requests",
+            "Limit exceeded: 40 calls per minute",
+            "Daily limit reached",
+            "Retry after 30 s",
+            "Please slow down",
+            "request was throttled",
+            "RateLimitError",
+            "Request failed with status code 429",
+            "quota exceeded",
+            "You exceeded your monthly quota of requests",
+        ];
+        for said in refusals {
+            assert!(tells_rate_limit(said), "{said}");
+        }
+        let mistakes = [
+            "disk quota exceeded",
+            "Storage quota exceeded (code -32000)",
+            "no space left within the quota",
+            "memory limit exceeded",
+            "maximum recursion limit reached",
+            "time limit exceeded",
+            "open file limit reached",
+            "division by zero (code -32000)",
+            "out of range (code -32602)",
+        ];
+        for said in mistakes {
+            assert!(!tells_rate_limit(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn only_an_answer_is_a_refusal() {
+        let failure = |category| CallFailure {
+            category,
+            message: "rate limit",
+            code: None,
+            server_message: "",
+            answer: "",
+        };
+        assert!(failure(ErrorCategory::ToolError).is_rate_limited());
+        assert!(!failure(ErrorCategory::Timeout).is_rate_limited());
     }
 }

@@ -145,8 +145,9 @@ fn hint_of_transport(failure: &Failure) -> Option<Message> {
             assignment("headers", "\"Authorization: Basic …\"")
         ),
         Detail::Denied(Denial::Host) => sentence!(
-            "the server does not accept the name that it is called by: add it to the server's allowed hosts \
-             (`allowed_hosts`, `allowedHosts`; {} of mcprove's own servers), or use another name, such as localhost",
+            "the server does not accept the name that it is called by, or the header `Origin`: add it to the server's allowed \
+             hosts or origins (`allowed_hosts`, `allowedHosts`, `allowed_origins`, `allowedOrigins`; {} of mcprove's own servers), or use \
+             another name, such as localhost",
             setting("public_host")
         ),
         Detail::Redirect(location) => sentence!(
@@ -341,7 +342,8 @@ mod tests {
         assert!(hint(moved).contains("url = https://h/mcp"));
         assert!(hint(Detail::NoTls).contains("use http://"));
         assert!(hint(Detail::OnlyTls).contains("use https://"));
-        assert!(hint(Detail::Denied(Denial::Host)).contains("allowed_hosts"));
+        let host = hint(Detail::Denied(Denial::Host));
+        assert!(host.contains("allowed_hosts") && host.contains("allowed_origins"));
         assert!(hint(Detail::Denied(Denial::Token)).contains("bearer_env = NAME"));
         assert!(hint(Detail::Denied(Denial::Scheme)).contains("headers"));
     }

@@ -29,10 +29,15 @@ pub struct Core {
     pub is_injecting: AtomicBool,
 }
 
+/// A call that is the only one for so long was begun, in whatever order a server takes them.
+const WAVE_TIME: Duration = Duration::from_secs(1);
+
 #[derive(Default)]
 pub struct State {
     pub next_id: u64,
     pub waiting: FxHashMap<u64, Waiting>,
+    /// The most calls that waited at the same time.
+    pub most_waiting: usize,
     pub abandoned: FxHashSet<u64>,
     /// The calls whose reply was taken from a frame that was no proper one.
     pub repaired: FxHashMap<u64, Repaired>,
@@ -61,8 +66,10 @@ pub struct Waiting {
     pub deadline: Option<Instant>,
     /// What the server had answered when the call passed the hang threshold, if it did.
     pub hung: Option<HungMark>,
-    /// The calls of its tool and its place among them, if it may hang.
-    pub tool: Option<(Arc<ToolProgress>, u64)>,
+    /// Whether there were more calls in flight than ever before when it was sent, or just after, and it was not the only one.
+    pub is_of_first_wave: bool,
+    /// The calls of its tool, if it may hang.
+    pub tool: Option<Arc<ToolProgress>>,
     pub tag: CallTag,
     waker: Option<Waker>,
     pub progress: Option<ProgressHandler>,
@@ -228,9 +235,17 @@ impl Core {
         let hanging = limits.zip(label.tool());
         let tool = hanging.and_then(|(_, name)| {
             let tool = state.tool(&self.progress, name)?;
-            let place = tool.note_sent();
-            Some((tool, place))
+            tool.note_sent();
+            Some(tool)
         });
+        let in_flight = state.waiting.len();
+        let is_of_first_wave = in_flight > 0 && in_flight >= state.most_waiting;
+        if is_of_first_wave && in_flight == 1 {
+            for first in state.waiting.values_mut() {
+                first.is_of_first_wave = now.saturating_duration_since(first.sent) < WAVE_TIME;
+            }
+        }
+        state.most_waiting = state.most_waiting.max(in_flight + 1);
         // The call waits before it is sent: an answer may arrive at once, on another thread.
         let waiting = Waiting {
             label: Arc::clone(label),
@@ -238,6 +253,7 @@ impl Core {
             lost: self.progress.lost.total(),
             deadline,
             hung: None,
+            is_of_first_wave,
             tool,
             tag,
             waker: waker.cloned(),
@@ -314,10 +330,10 @@ impl Core {
         let is_answer = ending.is_answer();
         let counts = is_answer && !self.is_injecting();
         let answered = waiting.tool.as_ref().filter(|_| counts);
-        if let Some((tool, _)) = answered {
-            tool.note_answer();
+        if let Some(tool) = answered {
             let took = now.saturating_duration_since(waiting.sent);
-            self.progress.note_answer(self.progress.time(now), took);
+            let now = self.progress.time(now);
+            self.progress.note_answer(tool, now, took);
         }
         let has_answered = answered.is_some();
         let outcome = self.conclude(id, waiting, ending, now);

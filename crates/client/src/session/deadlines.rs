@@ -1,7 +1,7 @@
 //! Calls that end without an answer: cancelled by the caller, overdue, or cut off.
 
 use mcprove_settings::setting::in_seconds;
-use mcprove_trace::hang::{OVERTAKEN_BY, Unanswered, WaitState, judge_wait};
+use mcprove_trace::hang::{Unanswered, WaitState, judge_wait};
 
 use super::prelude::*;
 use crate::transport::Detail;
@@ -105,10 +105,8 @@ impl Core {
             }
             let watch = self.watch(waiting, answered, now);
             if waiting.hung.is_none() && watch.hangs_at.is_some_and(|time| time <= now) {
-                waiting.hung = waiting.tool.as_ref().map(|(tool, _)| HungMark {
-                    answered: tool.answered(),
-                    overtaken_at: answered + in_flight + OVERTAKEN_BY,
-                });
+                let tool = waiting.tool.as_ref();
+                waiting.hung = tool.map(|tool| tool.mark(answered, in_flight));
                 self.emit_hang(*id, now.saturating_duration_since(waiting.sent), false);
             }
             match watch.end {
@@ -172,7 +170,7 @@ impl Core {
     fn watch(&self, waiting: &Waiting, answered: u64, now: Instant) -> Watch {
         let deadline = waiting.deadline.map(|time| (time, End::Overdue));
         let limits = self.options.hang_limits.as_ref();
-        let Some((limits, (tool, place))) = limits.zip(waiting.tool.as_ref()) else {
+        let Some((limits, tool)) = limits.zip(waiting.tool.as_ref()) else {
             return Watch {
                 end: deadline,
                 ..Watch::default()
@@ -182,7 +180,7 @@ impl Core {
         let call = Unanswered {
             sent: progress.time(waiting.sent),
             lost: waiting.lost,
-            place: *place,
+            is_of_first_wave: waiting.is_of_first_wave,
             hung: waiting.hung,
         };
         let judged = judge_wait(

@@ -124,6 +124,38 @@ fn every_run_fits_a_screen_unless_details_are_asked_for() {
 }
 
 #[test]
+fn long_names_and_sentences_fit_a_screen_and_are_whole_with_details() {
+    for (name, mut report) in samples::all() {
+        let long = "tool".repeat(500);
+        report.server_info.target = format!("python {}", "x ".repeat(1_000));
+        report.server_info.name.clone_from(&long);
+        for verdict in &mut report.verdicts {
+            verdict.sentence = sentence!("{} is slow: {}.", code(&long), "why ".repeat(500));
+            verdict.hint = Some(sentence!("look at {}", code(&long)));
+        }
+        report.meaning = vec![sentence!("{} is meant.", code(&long))];
+        if let Some(tool) = report.tools.pop_first() {
+            report.tools.insert(long, tool.1);
+        }
+        let text = load_text(&report, Style::plain(80), Some(&files(&report)));
+        assert!(text.lines().count() <= 24, "{name}: {text}");
+        assert!(
+            text.lines().all(|line| line.width() <= 80),
+            "{name}: {text}"
+        );
+        let verbose = Style {
+            verbose: true,
+            ..Style::plain(80)
+        };
+        let all = load_text(&report, verbose, Some(&files(&report)));
+        assert!(
+            all.matches("why").count() > text.matches("why").count(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn of_many_findings_the_first_are_shown_and_the_others_counted() {
     let mut report = samples::failing();
     for number in 0..40 {

@@ -186,11 +186,25 @@ pub fn deadlocks(baseline: &[RunSample], current: &[RunSample], allowed: u64) ->
     count("deadlock", before, after, is_new)
 }
 
-/// Hangs come and go with the load, so only their first appearance counts.
+/// How many current runs must have a hang where no run of the baseline has one: a call is late by chance too.
+const HUNG_RUNS_MIN: usize = 2;
+
+/// Hangs come and go with the load, so only their first appearance counts, in two runs at least.
 pub fn hangs(baseline: &[RunSample], current: &[RunSample]) -> CountComparison {
     let before = total(baseline, |run| run.hangs);
     let after = total(current, |run| run.hangs);
-    count("hang", before, after, before == 0 && after > 0)
+    let hung = current.iter().filter(|run| run.hangs > 0).count();
+    let is_new = before == 0 && after > 0;
+    let mut comparison = count("hang", before, after, is_new);
+    if is_new && hung < HUNG_RUNS_MIN {
+        comparison.change = Change::Inconclusive;
+        let (now, runs) = (counted(after, "hang"), current.len());
+        comparison.sentence = format!(
+            "{now} in {hung} of {runs} runs now, 0 before: a second run with one would decide. Make {} runs of each.",
+            (runs * 2).clamp(RUNS_DEFAULT, RUNS_MAX)
+        );
+    }
+    comparison
 }
 
 fn count(noun: &str, baseline: u64, current: u64, is_new: bool) -> CountComparison {

@@ -5,11 +5,12 @@
 //! Else, a call that was still queued when it was given up: inconclusive. Else, more than half of
 //! them slow: WARNING, concurrency degrades latency, or the server handles one call at a time. Else PASS, with two
 //! exceptions that the algorithm leaves open: a probe in which every call failed, or after which the server no longer
-//! answers, is CRITICAL too, since it shows nothing that works. [`hang`](mcprove_trace::hang) classifies
+//! answers, is CRITICAL too, since it shows nothing that works; where a rate limit refused every call, nothing is known. [`hang`](mcprove_trace::hang) classifies
 //! the single call.
 
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
+use mcprove_trace::tells_rate_limit;
 
 use crate::prelude::*;
 use crate::verdict::SUCCESS;
@@ -152,6 +153,12 @@ impl DeadlockReport {
         !self.calls.is_empty() && u64::from(self.error) == self.total()
     }
 
+    /// Whether a rate limit refused every call.
+    fn is_refused(&self) -> bool {
+        let mut messages = self.calls.iter().map(|call| call.message.as_deref());
+        self.every_call_failed() && messages.all(|it| it.is_some_and(tells_rate_limit))
+    }
+
     fn is_down(&self) -> bool {
         matches!(
             self.kind,
@@ -240,11 +247,11 @@ pub fn judge(
 fn severity(report: &DeadlockReport) -> ProbeSeverity {
     let fails = report.outcome != ProbeOutcome::Completed
         || report.deadlock > 0
-        || report.every_call_failed()
+        || report.every_call_failed() && !report.is_refused()
         || report.is_down();
     if fails {
         ProbeSeverity::Critical
-    } else if report.queued > 0 {
+    } else if report.queued > 0 || report.is_refused() {
         ProbeSeverity::Inconclusive
     } else if report.calls.is_empty() || report.is_mostly_slow() || report.is_serial() {
         ProbeSeverity::Warning
@@ -291,6 +298,8 @@ fn completed(report: &DeadlockReport) -> Verdict {
             ),
             report.kind.unwrap_or(DeadlockKind::ToolStuck).hint(),
         )
+    } else if report.is_refused() && !report.is_down() {
+        refused(counted(total, "call"))
     } else if report.every_call_failed() {
         let why = report.calls.iter().find_map(|call| call.message.as_deref());
         let why = why.map_or(String::new(), |message| {
@@ -356,6 +365,12 @@ fn completed(report: &DeadlockReport) -> Verdict {
             sentence!("All {calls} to {tool} were answered{late}{failed}."),
         )
     }
+}
+
+/// The verdict `success` where a rate limit refused all calls.
+pub fn refused(calls: String) -> Verdict {
+    let sentence = format!("A rate limit refused all {calls}, so nothing is known of the server.");
+    Verdict::inconclusive("success", sentence, "make fewer calls, or raise the limit")
 }
 
 fn of_capacity(capacity: Option<Capacity>) -> String {

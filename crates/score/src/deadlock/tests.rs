@@ -74,6 +74,27 @@ fn calls_decide_the_severity() {
 }
 
 #[test]
+fn calls_that_a_rate_limit_refused_say_nothing() {
+    let mut refused = calls(0, 0, 0, 20);
+    for call in &mut refused {
+        call.message = Some("too many concurrent requests (code -32000)".to_owned());
+    }
+    let report = probe(refused.clone(), None);
+    assert_eq!(report.severity, ProbeSeverity::Inconclusive);
+    let found = verdict(&report);
+    assert_eq!(
+        (found.detector.as_str(), found.outcome),
+        ("success", Outcome::Inconclusive)
+    );
+    // One that failed for another reason is none.
+    refused[3].message = Some("disk quota exceeded".to_owned());
+    assert!(verdict(&probe(refused.clone(), None)).is_failure());
+    refused.truncate(3);
+    let down = probe(refused, Some(DeadlockKind::ProcessDead));
+    assert!(verdict(&down).is_failure());
+}
+
+#[test]
 fn sentences_say_what_is_stuck() {
     let cases = [
         (

@@ -77,8 +77,8 @@ impl Pair<'_> {
     }
 }
 
-/// The verdict `head_of_line` of a load; none where no tool is much slower than another. Blocking is a warning: nobody
-/// asked for this mix.
+/// The verdict `head_of_line` of a load; none where no tool is much slower than another. Blocking is a warning: from
+/// outside, a server that works on one call at a time by design looks the same.
 pub fn load_verdict(mix: &LoadMix) -> Option<Verdict> {
     let usable = |value: Option<f64>| value.and_then(finite).filter(|value| *value > 0.0);
     let tools = mix.tools.iter();

@@ -1,13 +1,15 @@
 //! Whether fast calls wait behind slow ones (head-of-line blocking).
 //!
 //! A fast tool is called alone, then while slow calls run beside it, and the medians are compared.
-//! It is a finding when all three hold for a fast call in the mix:
+//! It is suspicious when all three hold for a fast call in the mix:
 //!
 //! - it takes at least a quarter as long as a slow call, which waits in the same queue: with few
 //!   calls in flight there is not always a slow one ahead, with many there is;
 //! - it takes at least 10 times as long as alone: the server is not merely a little busier;
 //! - it takes at least 100 ms longer than alone: enough for a person to notice, and far more than
 //!   a scheduler's noise.
+//!
+//! It is a finding, a warning, when the fast tool waits for a single slow call too ([`load_verdict`]).
 //!
 //! Fewer than five samples of a kind are inconclusive, and so is a slow tool that takes less than
 //! 5 times the fast one: then there is no slow tool in the mix.
@@ -124,7 +126,8 @@ impl LeftOut {
     }
 }
 
-/// The verdict `head_of_line`; blocking is critical.
+/// The verdict `head_of_line` by the medians of the mix alone. They do not show that fast calls wait for slow ones:
+/// that takes a [closer look](load_verdict).
 pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
     let medians = [
         report.fast_alone_p50,
@@ -139,12 +142,15 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
                 "Fast calls do not wait for slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
         ),
-        Outcome::Finding => Verdict::critical(
+        Outcome::Finding => Verdict::inconclusive(
             ID,
             format!(
-                "Fast calls wait behind slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
+                "Fast calls take {mixed} beside slow calls of {slow}, {alone} alone, but the slow tool is too fast alone to see whether they wait for it."
             ),
-            "run tools concurrently: keep slow or blocking work off the thread or loop that reads requests",
+            sentence!(
+                "name a slower tool, or arguments that make it slow ({})",
+                setting("tool_call")
+            ),
         ),
         Outcome::Inconclusive if report.samples < SAMPLES_MIN => Verdict::inconclusive(
             ID,
@@ -202,11 +208,8 @@ mod tests {
         for (alone, mixed, slow, outcome) in cases {
             let report = detect(&mix(alone, mixed, slow));
             assert_eq!(report.outcome, outcome, "{report:?}");
-            let verdict = verdict(&report, &LeftOut::default());
-            assert_eq!(
-                (verdict.outcome, verdict.is_failure()),
-                (outcome, outcome == Outcome::Finding)
-            );
+            // The medians alone accuse nobody.
+            assert!(!verdict(&report, &LeftOut::default()).is_failure());
         }
     }
 
@@ -214,7 +217,7 @@ mod tests {
     fn the_sentence_has_the_medians() {
         assert_eq!(
             verdict(&detect(&mix(2.0, 600.0, 1000.0)), &LeftOut::default()).sentence,
-            "Fast calls wait behind slow ones: 600 ms beside slow calls of 1,000 ms, 2 ms alone."
+            "Fast calls take 600 ms beside slow calls of 1,000 ms, 2 ms alone, but the slow tool is too fast alone to see whether they wait for it."
         );
     }
 

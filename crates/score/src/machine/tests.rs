@@ -97,6 +97,7 @@ impl Neighbour {
                     length: SECOND,
                     completed: truncated(rate),
                     mean_ms: Some(4000.0 / rate),
+                    has_failures: false,
                 }
             })
             .collect();

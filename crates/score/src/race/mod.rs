@@ -8,6 +8,9 @@
 //!
 //! Identical calls do not show which caller a reply belongs to. So callers with arguments of their own call at once too,
 //! and each reply is compared with what that caller gets alone. One that is what another caller gets alone is crossed.
+//!
+//! Figures in a reply (`took 0.2 s`, `7 active requests`) may depend on the load honestly. A reply that differs from that alone in
+//! numbers only is a warning, unless a number that differs from caller to caller is that of another caller, or of none.
 
 use crate::prelude::*;
 
@@ -26,6 +29,8 @@ const CONTEXT_CHARS: usize = 40;
 pub enum RaceOutcome {
     /// Every concurrent reply equals the baseline.
     Consistent,
+    /// Some do not, and differ from it in numbers only.
+    Figures,
     /// One does not.
     Divergent,
     /// There is nothing to compare with.
@@ -85,17 +90,24 @@ pub fn compare(
     let at_once: BTreeSet<&String> = concurrent.iter().collect();
     let expected = before.first();
     let differing = expected.and_then(|expected| {
+        let words = Numbers::of(expected).words;
+        let mut differing = at_once.iter().filter(|reply| **reply != expected);
+        let beyond = differing.clone().find(|it| Numbers::of(it).words != words);
         baseline()
             .find(|reply| *reply != expected)
-            .or_else(|| concurrent.iter().find(|reply| *reply != expected))
+            .map(|reply| (reply, false))
+            .or(beyond.map(|reply| (*reply, false)))
+            .or(differing.next().map(|reply| (*reply, true)))
     });
     let is_unconfirmed = differing.is_some() && after.is_empty();
     let outcome = if alone.len() != 1 || at_once.is_empty() || is_unconfirmed {
         RaceOutcome::Inconclusive
-    } else if differing.is_some() {
-        RaceOutcome::Divergent
     } else {
-        RaceOutcome::Consistent
+        match differing {
+            Some((_, true)) => RaceOutcome::Figures,
+            Some(_) => RaceOutcome::Divergent,
+            None => RaceOutcome::Consistent,
+        }
     };
     RaceReport {
         outcome,
@@ -106,7 +118,7 @@ pub fn compare(
         failures,
         example: expected
             .zip(differing)
-            .map(|(expected, reply)| example(expected, reply)),
+            .map(|(expected, (reply, _))| example(expected, reply)),
         own_arguments: 0,
         crossed: 0,
         altered: 0,
@@ -131,22 +143,36 @@ impl RaceReport {
             return;
         }
         let alone: BTreeSet<&String> = callers.iter().map(|caller| &caller.before).collect();
+        let numbers: Vec<Numbers<'_>> = alone.iter().map(|reply| Numbers::of(reply)).collect();
         for caller in callers {
+            let own = Numbers::of(&caller.before);
             for reply in &caller.at_once {
                 self.own_arguments += 1;
                 if *reply == caller.before {
                     continue;
                 }
-                if alone.contains(reply) {
+                let whose = if alone.contains(reply) {
+                    Whose::Other
+                } else {
+                    own.whose(&Numbers::of(reply), &numbers)
+                };
+                if whose == Whose::Own {
+                    if self.outcome == RaceOutcome::Consistent {
+                        self.outcome = RaceOutcome::Figures;
+                    }
+                    self.example
+                        .get_or_insert_with(|| example(&caller.before, reply));
+                } else if whose == Whose::Other {
                     // The clearest example there is.
                     if self.crossed == 0 {
                         self.example = Some(example(&caller.before, reply));
                     }
                     self.crossed += 1;
                 } else {
+                    if self.crossed + self.altered == 0 {
+                        self.example = Some(example(&caller.before, reply));
+                    }
                     self.altered += 1;
-                    self.example
-                        .get_or_insert_with(|| example(&caller.before, reply));
                 }
             }
         }
@@ -154,6 +180,69 @@ impl RaceReport {
         if self.crossed + self.altered > 0 {
             self.outcome = RaceOutcome::Divergent;
         }
+    }
+}
+
+/// Whose reply one is that no caller gets alone.
+#[derive(PartialEq)]
+enum Whose {
+    /// Its caller's: only figures that callers have in common differ.
+    Own,
+    /// It holds a number that only another caller gets.
+    Other,
+    Nobody,
+}
+
+/// What may stand behind a figure of time.
+const TIME_UNITS: [&str; 5] = ["ns", "µs", "us", "ms", "s"];
+
+/// A reply taken apart.
+struct Numbers<'a> {
+    /// The reply without its numbers.
+    words: String,
+    numbers: Vec<&'a str>,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(reply: &'a str) -> Self {
+        let (mut rest, mut words, mut numbers) = (reply, String::new(), Vec::new());
+        while let Some(start) = rest.find(|it: char| it.is_ascii_digit()) {
+            let (before, number) = rest.split_at(start);
+            let is_other = |it: char| !it.is_ascii_digit() && it != '.';
+            let end = number.find(is_other).unwrap_or(number.len());
+            let (digits, after) = number.split_at(end);
+            let unit = TIME_UNITS.iter().find_map(|unit| {
+                let rest = after.trim_start_matches(' ').strip_prefix(unit)?;
+                (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
+            });
+            rest = unit.unwrap_or(after);
+            words.push_str(before);
+            words.push('#');
+            numbers.push(digits);
+        }
+        words.push_str(rest);
+        Self { words, numbers }
+    }
+
+    /// Whose reply one is, where this is what its caller gets alone and `alone` what all callers do. Numbers that are the
+    /// same for all do not come from arguments.
+    fn whose(&self, reply: &Numbers<'_>, alone: &[Numbers<'_>]) -> Whose {
+        if reply.words != self.words {
+            return Whose::Nobody;
+        }
+        let mut whose = Whose::Own;
+        for (place, (found, own)) in reply.numbers.iter().zip(&self.numbers).enumerate() {
+            let others = alone.iter().filter(|it| it.words == self.words);
+            let mut others = others.filter_map(|it| it.numbers.get(place));
+            if found == own || others.clone().all(|it| it == own) {
+                continue;
+            }
+            if others.any(|it| it == found) {
+                return Whose::Other;
+            }
+            whose = Whose::Nobody;
+        }
+        whose
     }
 }
 
@@ -174,7 +263,7 @@ fn shorten(text: &str, start: usize) -> String {
     before.into_iter().chain(rest).chain(after).collect()
 }
 
-/// The verdict `race`; a divergence is critical.
+/// The verdict `race`; a divergence is critical, one in figures a warning.
 pub fn verdict(report: &RaceReport) -> Verdict {
     let calls = counted(count(report.concurrent_calls), "concurrent call");
     let failed = match report.failures {
@@ -211,6 +300,18 @@ pub fn verdict(report: &RaceReport) -> Verdict {
                     whole(report.altered)
                 ),
                 SHARED_STATE,
+            )
+        }
+        RaceOutcome::Figures => {
+            let (one, other) = report.example.clone().unwrap_or_default();
+            Verdict::warning(
+                ID,
+                sentence!(
+                    "The same call gets other figures when made concurrently than alone, and figures may depend on the load: {} alone, {} concurrently{failed}.",
+                    quoted(&one),
+                    quoted(&other)
+                ),
+                "make sure that these figures are about the load (a time, a count of active requests), not about the answer",
             )
         }
         RaceOutcome::Divergent => Verdict::critical(

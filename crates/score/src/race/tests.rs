@@ -54,9 +54,9 @@ fn what_is_no_json_is_refused() {
 fn replies_decide() {
     use RaceOutcome::{Consistent, Divergent, Inconclusive};
     let cases: [(&[&str], &[&str], RaceOutcome, Outcome); 6] = [
-        (&["1", "1"], &["1", "1", "1"], Consistent, Outcome::Pass),
-        (&["1", "1"], &["1", "2", "1"], Divergent, Outcome::Finding),
-        (&["1", "1"], &["2", "2"], Divergent, Outcome::Finding),
+        (&["a", "a"], &["a", "a", "a"], Consistent, Outcome::Pass),
+        (&["a", "a"], &["a", "b", "a"], Divergent, Outcome::Finding),
+        (&["a", "a"], &["b", "b"], Divergent, Outcome::Finding),
         (
             &["1", "2"],
             &["1", "2"],
@@ -116,7 +116,7 @@ fn a_reply_that_changes_with_time_is_no_race() {
         let sentence = verdict(&report).sentence;
         assert!(sentence.rendered().contains(words), "{sentence:?}");
     }
-    let race = compare(&texts(&["1"]), &texts(&["2", "2"]), &texts(&["1"]), 0);
+    let race = compare(&texts(&["a"]), &texts(&["b", "b"]), &texts(&["a"]), 0);
     let sentence = verdict(&race).sentence;
     assert!(
         sentence
@@ -170,6 +170,69 @@ fn callers_that_get_what_another_gets_alone_are_crossed() {
         assert_eq!((report.outcome, found), (outcome, counts), "{callers:?}");
         let verdict = verdict(&report);
         assert_eq!(verdict.is_failure(), outcome == Divergent, "{verdict:?}");
+    }
+}
+
+#[test]
+fn figures_that_depend_on_the_load_are_a_warning_with_both_texts() {
+    use RaceOutcome::{Divergent, Figures};
+    let cases = [
+        ("took 0.2 s", "took 1.25 s", Figures),
+        ("took 200ms.", "took 1.2s.", Figures),
+        (
+            r#"{"active_requests":1}"#,
+            r#"{"active_requests":7}"#,
+            Figures,
+        ),
+        ("by worker-1", "by worker-12", Figures),
+        ("took 0.2 s", "took 0.2 m", Divergent),
+        ("took 0.2 s", "took 0.2 s, retried", Divergent),
+        ("[1,2]", "[1,2,3]", Divergent),
+        ("done", "done 1", Divergent),
+    ];
+    for (alone, at_once, outcome) in cases {
+        let alone = &texts(&[alone, alone]);
+        let report = compare(alone, &texts(&[at_once, &alone[0]]), alone, 0);
+        assert_eq!(report.outcome, outcome, "{report:?}");
+        let found = verdict(&report);
+        assert_eq!(found.is_failure(), outcome == Divergent, "{found:?}");
+        let sentence = found.sentence.rendered();
+        let has_both = sentence.contains(&alone[0]) && sentence.contains(at_once);
+        assert_eq!(has_both, outcome == Figures, "{sentence}");
+    }
+    // One reply that differs in more is enough.
+    let report = compare(
+        &texts(&["a 1"]),
+        &texts(&["a 2", "b 1"]),
+        &texts(&["a 1"]),
+        0,
+    );
+    assert_eq!(report.outcome, Divergent);
+    assert_eq!(report.example.unwrap().1, "b 1");
+}
+
+#[test]
+fn a_number_of_another_caller_is_crossed_whatever_else_differs() {
+    use RaceOutcome::{Divergent, Figures};
+    let cases = [
+        ("t-01 in 0.5 s", Figures, (0, 0)),
+        ("t-02 in 0.5 s", Divergent, (1, 0)),
+        // What depends on the caller, and is nobody's.
+        ("t-09 in 0.2 s", Divergent, (0, 1)),
+        ("T-01 in 0.5 s", Divergent, (0, 1)),
+    ];
+    let same = &texts(&["A", "A"]);
+    for (at_once, outcome, counts) in cases {
+        let mut report = compare(same, same, &[], 0);
+        let one = "t-01 in 0.2 s";
+        let callers = [
+            caller(one, &[at_once], Some(one)),
+            caller("t-02 in 0.2 s", &[], None),
+        ];
+        report.add_callers(&callers, 0);
+        let found = (report.crossed, report.altered);
+        assert_eq!((report.outcome, found), (outcome, counts), "{at_once}");
+        assert_eq!(verdict(&report).is_failure(), outcome == Divergent);
     }
 }
 

@@ -2,15 +2,17 @@
 //!
 //! An answer within the threshold is on time; a later one is late: the server is slow. A call without an answer
 //! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
-//! answers others, the call is queued, and waited for. Time in which other work kept the server or us from running
+//! answers others, the call is queued, and waited for. A server that takes the newest call first starves those of a first wave that
+//! came when it was busy, as long as there are new ones; so whether calls that were sent later overtook a call is asked of
+//! others only, when they were waited for as long as any queued call, and while no call was given up for that. Time in which other work kept the server or us from running
 //! ([`LostTime`]) does not count. What else still answers says how much of a server is stuck.
 
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::prelude::*;
 
-/// A call is stuck when so many calls were answered that were sent after it.
+/// A call that was waited for long enough is stuck when so many calls were answered that were sent after it was hung.
 pub const OVERTAKEN_BY: u64 = 100;
 /// No server is stuck before it was silent for so many times as long as it has been between two answers.
 const GAPS: u32 = 5;
@@ -75,12 +77,51 @@ pub struct Progress {
     pub lost: Arc<LostTime>,
     began: Instant,
     tools: Mutex<FxHashMap<String, Arc<ToolProgress>>>,
-    /// When it answered last, in nanoseconds; 0 when it has not.
+    answers: Answers,
+    /// Whether a call was given up while others were answered.
+    has_given_up: AtomicBool,
+}
+
+/// The answers of a server, or of one of its tools. Times are in nanoseconds.
+#[derive(Debug, Default)]
+struct Answers {
+    /// When it answered last; 0 when it has not.
     last: AtomicU64,
     /// What was lost until then.
     lost_by_last: AtomicU64,
     /// The longest time between two answers, or to the first one, while a call waited.
     longest_gap: AtomicU64,
+}
+
+impl Answers {
+    /// Notes an answer at `now` to a call that took `took`. Sessions may do so at the same time: what one overwrites
+    /// then is as good.
+    fn note(&self, now: Duration, took: Duration, lost: Duration) {
+        let now = nanoseconds(now).max(1);
+        let last = self.last.load(Ordering::Relaxed);
+        // While nothing was asked, silence says nothing.
+        let gap = now.saturating_sub(last).min(nanoseconds(took));
+        self.longest_gap.fetch_max(gap, Ordering::Relaxed);
+        self.last.store(now, Ordering::Relaxed);
+        self.lost_by_last
+            .store(nanoseconds(lost), Ordering::Relaxed);
+    }
+
+    /// How long it may be silent while it still makes progress, by what it took so far.
+    fn silence_max(&self) -> Duration {
+        let gap = Duration::from_nanos(self.longest_gap.load(Ordering::Relaxed));
+        gap.saturating_mul(GAPS)
+    }
+
+    /// From when it is stuck if it answers nothing more, as far as this call can show it; so much was lost in all.
+    fn stuck_from(&self, call: &Unanswered, grace: Duration, lost: Duration) -> Duration {
+        let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
+        let lost_by_last = Duration::from_nanos(self.lost_by_last.load(Ordering::Relaxed));
+        let starved = lost.saturating_sub(lost_by_last.max(call.lost));
+        last.max(call.sent)
+            .saturating_add(grace.max(self.silence_max()))
+            .saturating_add(starved)
+    }
 }
 
 impl Default for Progress {
@@ -96,9 +137,8 @@ impl Progress {
             lost,
             began: Instant::now(),
             tools: Mutex::default(),
-            last: AtomicU64::default(),
-            lost_by_last: AtomicU64::default(),
-            longest_gap: AtomicU64::default(),
+            answers: Answers::default(),
+            has_given_up: AtomicBool::default(),
         }
     }
 
@@ -122,73 +162,52 @@ impl Progress {
         has_room.then(|| Arc::clone(tools.entry(name.to_owned()).or_default()))
     }
 
-    /// Notes an answer at `now` to a call that took `took`. Sessions may do so at the same time: what one overwrites
-    /// then is as good.
-    pub fn note_answer(&self, now: Duration, took: Duration) {
-        let now = nanoseconds(now).max(1);
-        let last = self.last.load(Ordering::Relaxed);
-        // While nothing was asked, silence says nothing.
-        let gap = now.saturating_sub(last).min(nanoseconds(took));
-        if gap > self.longest_gap.load(Ordering::Relaxed) {
-            self.longest_gap.store(gap, Ordering::Relaxed);
-        }
-        self.last.store(now, Ordering::Relaxed);
-        let starved = nanoseconds(self.lost.total());
-        self.lost_by_last.store(starved, Ordering::Relaxed);
+    /// Notes an answer at `now` to a call of this tool that took `took`.
+    pub fn note_answer(&self, tool: &ToolProgress, now: Duration, took: Duration) {
+        let lost = self.lost.total();
+        self.answers.note(now, took, lost);
+        tool.answers.note(now, took, lost);
+        tool.answered.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How long the server may be silent while it still makes progress, by what it took so far.
     pub fn silence_max(&self) -> Duration {
-        let gap = Duration::from_nanos(self.longest_gap.load(Ordering::Relaxed));
-        gap.saturating_mul(GAPS)
-    }
-
-    /// From when a server that answers nothing more is stuck, as far as a call sent at `sent` can show it.
-    fn stuck_from(&self, call: &Unanswered, limits: &HangLimits) -> Duration {
-        let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
-        let lost_by_last = Duration::from_nanos(self.lost_by_last.load(Ordering::Relaxed));
-        let starved = self
-            .lost
-            .total()
-            .saturating_sub(lost_by_last.max(call.lost));
-        let silence = limits.grace.max(self.silence_max());
-        last.max(call.sent)
-            .saturating_add(silence)
-            .saturating_add(starved)
+        self.answers.silence_max()
     }
 }
 
-/// How many calls of one tool were sent, and how many of them answered.
+/// How many calls of one tool were sent, and how many of them answered, and when.
 #[derive(Debug, Default)]
 pub struct ToolProgress {
     sent: AtomicU64,
     answered: AtomicU64,
+    answers: Answers,
 }
 
 impl ToolProgress {
-    /// Notes that a call is sent; returns its place among those of its tool.
-    pub fn note_sent(&self) -> u64 {
-        self.sent.fetch_add(1, Ordering::Relaxed)
+    /// Notes that a call is sent.
+    pub fn note_sent(&self) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes an answer.
-    pub fn note_answer(&self) {
-        self.answered.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How many were answered.
-    pub fn answered(&self) -> u64 {
-        self.answered.load(Ordering::Relaxed)
+    /// The mark of a call of this tool that is hung now, where its session had `answered` answers and has so many
+    /// calls in flight.
+    pub fn mark(&self, answered: u64, in_flight: u64) -> HungMark {
+        let sent = self.sent.load(Ordering::Relaxed);
+        HungMark {
+            overtaken_by_tool_at: sent + OVERTAKEN_BY,
+            overtaken_at: answered + in_flight + OVERTAKEN_BY,
+        }
     }
 }
 
-/// What was answered when a call passed the hang threshold.
+/// What has to be answered so that [`OVERTAKEN_BY`] calls were that were sent after a call had passed the hang threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HungMark {
-    /// Calls of its tool that were answered by then.
-    pub answered: u64,
-    /// So many answers of its session mean that [`OVERTAKEN_BY`] calls sent later were answered.
-    pub overtaken_at: u64,
+    /// So many answers of its tool.
+    overtaken_by_tool_at: u64,
+    /// So many answers of its session.
+    overtaken_at: u64,
 }
 
 /// A call without an answer.
@@ -198,8 +217,8 @@ pub struct Unanswered {
     pub sent: Duration,
     /// What was lost until then.
     pub lost: Duration,
-    /// Its place among the calls of its tool, counted from 0.
-    pub place: u64,
+    /// Whether there were more calls in flight than ever before when it was sent, or just after, and it was not the only one.
+    pub is_of_first_wave: bool,
     /// What was answered when it passed the hang threshold, if it did.
     pub hung: Option<HungMark>,
 }
@@ -229,21 +248,29 @@ pub fn judge_wait(
     if now < judged_at.min(given_up_at) {
         return WaitState::Waits(judged_at.min(given_up_at));
     }
-    // Its place is also how many calls were sent before it.
-    let is_overtaken = tool.answered() >= call.place.saturating_add(OVERTAKEN_BY)
-        || call
-            .hung
-            .is_some_and(|mark| answered >= mark.overtaken_at && tool.answered() == mark.answered);
-    if is_overtaken && judged_at <= now {
-        return WaitState::Stuck(judged_at);
+    let stuck_from = |answers: &Answers| {
+        let from = answers.stuck_from(call, limits.grace, progress.lost.total());
+        from.max(judged_at)
+    };
+    let silent_from = stuck_from(&progress.answers);
+    if silent_from <= now.min(given_up_at) {
+        return WaitState::Stuck(silent_from);
     }
-    let stuck_from = progress.stuck_from(call, limits).max(judged_at);
-    if stuck_from <= now.min(given_up_at) {
-        WaitState::Stuck(stuck_from)
-    } else if given_up_at <= now {
-        WaitState::GivenUp(given_up_at)
+    if now < given_up_at {
+        return WaitState::Waits(silent_from.min(given_up_at));
+    }
+    // Overtaken by calls of its own tool, or by others while its tool was silent. That may be rare, and slow.
+    let may_starve = call.is_of_first_wave || progress.has_given_up.load(Ordering::Relaxed);
+    let mark = call.hung.filter(|_| !may_starve);
+    let is_overtaken = mark.is_some_and(|mark| {
+        tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at
+            || answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now
+    });
+    if is_overtaken && judged_at <= now {
+        WaitState::Stuck(given_up_at)
     } else {
-        WaitState::Waits(stuck_from.min(given_up_at))
+        progress.has_given_up.store(true, Ordering::Relaxed);
+        WaitState::GivenUp(given_up_at)
     }
 }
 
@@ -312,10 +339,10 @@ mod tests {
         let call = Unanswered {
             sent: SECOND,
             lost: progress.lost.total(),
-            place: tool.note_sent(),
+            is_of_first_wave: false,
             hung: None,
         };
-        progress.note_answer(SECOND * 2, SECOND);
+        progress.note_answer(&tool, SECOND * 2, SECOND);
         progress.lost.add(SECOND * lost);
         let limits = HangLimits {
             max_wait: SECOND * 60,
@@ -342,7 +369,7 @@ mod tests {
         let call = Unanswered {
             sent: SECOND,
             lost: progress.lost.total(),
-            place: tool.note_sent(),
+            is_of_first_wave: false,
             hung: None,
         };
         let state = judge_wait(
@@ -360,7 +387,7 @@ mod tests {
         let call = Unanswered {
             sent: Duration::ZERO,
             lost: Duration::ZERO,
-            place: tool.note_sent(),
+            is_of_first_wave: false,
             hung: None,
         };
         let limits = HangLimits {
@@ -370,9 +397,61 @@ mod tests {
         };
         let judged = |now| judge_wait(&call, (&progress, &tool, 0), now, &limits);
         assert_eq!(judged(SECOND * 2), WaitState::Stuck(SECOND * 2));
-        progress.note_answer(SECOND * 3 / 2, SECOND * 3 / 2);
+        progress.note_answer(&tool, SECOND * 3 / 2, SECOND * 3 / 2);
         assert_eq!(judged(SECOND * 4), WaitState::Waits(SECOND * 9));
         assert_eq!(judged(SECOND * 9), WaitState::Stuck(SECOND * 9));
+    }
+
+    /// What a call sent at 1 s is at `now`, where its tool answers `own` calls and another one `others`, all sent after it was
+    /// hung, the last of its own at `last`.
+    fn overtaken(
+        now: u32,
+        (own, others, last): (u32, u32, u32),
+        is_of_first_wave: bool,
+    ) -> WaitState {
+        let (progress, tool, other) = <(Progress, ToolProgress, ToolProgress)>::default();
+        tool.note_sent();
+        let call = Unanswered {
+            sent: SECOND,
+            lost: Duration::ZERO,
+            is_of_first_wave,
+            hung: Some(tool.mark(0, 1)),
+        };
+        // One after 12 s: it is slow.
+        progress.note_answer(&tool, SECOND * 13, SECOND * 12);
+        for _ in 0..own {
+            progress.note_answer(&tool, SECOND * last, SECOND);
+        }
+        for _ in 0..others {
+            progress.note_answer(&other, SECOND * now, SECOND);
+        }
+        let answered = u64::from(1 + own + others);
+        judge_wait(
+            &call,
+            (&progress, &tool, answered),
+            SECOND * now,
+            &HangLimits::default(),
+        )
+    }
+
+    #[test]
+    fn a_call_is_overtaken_by_its_own_tool_or_while_that_is_silent() {
+        let given_up = WaitState::GivenUp(SECOND * 121);
+        let stuck = WaitState::Stuck(SECOND * 121);
+        // A rare slow tool beside a fast one is not stuck as soon as a hundred fast calls were answered.
+        assert!(matches!(
+            overtaken(23, (0, 200, 0), false),
+            WaitState::Waits(_)
+        ));
+        assert!(matches!(
+            overtaken(23, (200, 0, 23), false),
+            WaitState::Waits(_)
+        ));
+        assert_eq!(overtaken(121, (0, 200, 0), false), stuck);
+        assert_eq!(overtaken(121, (1, 200, 100), false), given_up);
+        assert_eq!(overtaken(121, (200, 200, 121), false), stuck);
+        // The newest call may be taken first.
+        assert_eq!(overtaken(121, (200, 200, 121), true), given_up);
     }
 
     #[test]

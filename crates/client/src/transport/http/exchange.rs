@@ -137,8 +137,8 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     }
 }
 
-/// What a refusal of the header `Host` has in it.
-const HOST_WORD: &[u8] = b"host";
+/// What a refusal of the header `Host` or `Origin` has in it.
+const NAME_WORDS: [&[u8]; 2] = [b"host", b"origin"];
 /// How much of a body is quoted.
 const MAX_EXCERPT: usize = 200;
 /// A 404 with this code is about the method, not about the session.
@@ -159,9 +159,10 @@ pub fn refuse(pool: &Pool, job: &Job, head: &Head, body: &[u8]) {
     let mut failure = describe(head.status, body, error.as_ref(), has_session);
     deny(&mut failure, head.status, &head.headers, body);
     // An error of JSON-RPC is the answer to a request. Its id may be missing or made up, for a server that refuses a
-    // request by its headers has not read it.
+    // request by its headers has not read it. That a rate limit refused it is told by the status only.
     if let Some(error) = error
         && job.request().is_some()
+        && head.status != StatusCode::TOO_MANY_REQUESTS
         && !matches!(failure.detail, Detail::SessionExpired | Detail::Denied(_))
     {
         failure.detail = Detail::Error(Box::new(error));
@@ -199,11 +200,11 @@ fn deny(failure: &mut Failure, status: StatusCode, headers: &HeaderMap, body: &[
     failure.detail = Detail::Denied(denial);
 }
 
-/// Whether the refusal is about the header `Host`, as SDKs word it: "Invalid Host header: …".
+/// Whether the refusal is about the header `Host` or `Origin`, as SDKs word it: "Invalid Host header: …".
 fn names_host(body: &[u8]) -> bool {
     let body = body.get(..MAX_EXCERPT).unwrap_or(body).to_ascii_lowercase();
-    body.windows(HOST_WORD.len())
-        .any(|words| words == HOST_WORD)
+    let has = |word: &&[u8]| body.windows(word.len()).any(|found| found == *word);
+    NAME_WORDS.iter().any(has)
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.

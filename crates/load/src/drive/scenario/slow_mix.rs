@@ -113,7 +113,7 @@ impl ScenarioType for SlowMix {
                 .map(spread)
                 .unwrap_or_default()
         };
-        let judged = head_of_line::detect(&head_of_line::MixInput {
+        let mut judged = head_of_line::detect(&head_of_line::MixInput {
             fast_alone_ms: values(FAST_ALONE, &names.fast),
             fast_mixed_ms: values(MIXED, &names.fast),
             slow_ms: values(MIXED, &names.slow),
@@ -122,7 +122,18 @@ impl ScenarioType for SlowMix {
             tools: names.left_out,
             limit_ms: names.limit_ms,
         };
-        let verdict = head_of_line::verdict(&judged, &left_out);
+        let mut verdict = head_of_line::verdict(&judged, &left_out);
+        if judged.outcome == Outcome::Finding
+            && let Some(tools) = facts.tools_in(MIXED)
+        {
+            // Workers that are all taken look the same; a fast call beside a single slow one tells.
+            let closer = head_of_line::load_verdict(&facts.load_mix(report, tools)?);
+            verdict = closer.map_or(verdict.clone(), |mut closer| {
+                closer.numbers.extend(verdict.numbers);
+                closer
+            });
+            judged.outcome = verdict.outcome;
+        }
         let verdict = facts.unless_faults_differ(verdict, &[FAST_ALONE, MIXED]);
         report.verdicts.push(verdict);
         report.head_of_line = Some(judged);

@@ -87,7 +87,7 @@ impl ScenarioType for Soak {
         let machine = facts.machine(report, warmup);
         let drifted = drift::detect(&means, warmup, self.latency_drift_ms_per_sec, machine);
         report.verdicts.push(drift::verdict(&drifted));
-        let slowed = throughput_drift::detect(&SteadyLoad {
+        let slowed = throughput_drift::judge(&SteadyLoad {
             intervals: &intervals,
             warmup,
             is_open: report.model == Model::Open,
@@ -96,9 +96,7 @@ impl ScenarioType for Soak {
         });
         // Calls that are stuck are fewer calls per second too, and have a verdict of their own.
         let slowed = slowed.filter(|_| report.deadlock_count == 0);
-        report
-            .verdicts
-            .extend(slowed.as_ref().map(throughput_drift::verdict));
+        report.verdicts.extend(slowed);
         report.leak = Some(found);
         report.drift = Some(drifted);
         Ok(())

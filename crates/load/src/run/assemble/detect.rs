@@ -134,9 +134,20 @@ impl RunFacts<'_> {
 
     /// Fast tools that wait for slow ones, unless the scenario is about that itself.
     fn detect_head_of_line(&self, report: &mut Report) -> FactResult {
-        if report.head_of_line.is_some() || self.tools.len() < 2 {
-            return Ok(());
+        // Runs before there were control calls had nothing to compare with.
+        if report.head_of_line.is_none() && self.tools.len() >= 2 && self.phase(CONTROL).is_some() {
+            let mix = self.load_mix(report, &self.tools)?;
+            report.verdicts.extend(head_of_line::load_verdict(&mix));
         }
+        Ok(())
+    }
+
+    /// How long each tool of a load took in it, alone, and beside a slow one.
+    pub fn load_mix(
+        &self,
+        report: &Report,
+        loaded: &BTreeMap<String, CallMetrics>,
+    ) -> FactResult<head_of_line::LoadMix> {
         let beside: Option<BesideFact> = self.first()?;
         let median = |calls: &CallMetrics| {
             let nanoseconds = calls.latency_ns.value_at_quantile(0.5);
@@ -152,9 +163,9 @@ impl RunFacts<'_> {
             }
             median(&calls)
         };
-        let tools = self.tools.iter();
-        let mix = head_of_line::LoadMix {
-            tools: tools
+        Ok(head_of_line::LoadMix {
+            tools: loaded
+                .iter()
                 .map(|(name, calls)| head_of_line::ToolTimes {
                     name: name.clone(),
                     alone_p50: median_in(&[CONTROL, ALONE], name),
@@ -167,13 +178,7 @@ impl RunFacts<'_> {
             busy_share: beside
                 .filter(|_| report.process.samples.len() > 1)
                 .map(|beside| report.process.avg_cpu_pct / 100.0 / f64::from(beside.cores.max(1))),
-        };
-        // Runs before there were control calls had nothing to compare with.
-        if self.phase(CONTROL).is_some() {
-            let verdict = head_of_line::load_verdict(&mix);
-            report.verdicts.extend(verdict);
-        }
-        Ok(())
+        })
     }
 
     fn detect_deadlock(&self, report: &mut Report) -> FactResult {

@@ -4,7 +4,7 @@ use super::frames::of_category;
 use crate::prelude::*;
 
 /// The share of the calls that may fail.
-const ERROR_SHARE_MAX: f64 = 0.05;
+pub const ERROR_SHARE_MAX: f64 = 0.05;
 
 impl RunFacts<'_> {
     /// Failed calls, and starts that failed, that count against the server: a late answer is an answer, and a server

@@ -1,9 +1,9 @@
 //! Whether the limits held, and whether anything worked at all.
 
 use crate::prelude::*;
-use mcprove_score::grade;
 use mcprove_score::threshold::{self, Limits, Measured};
 use mcprove_score::verdict::SUCCESS;
+use mcprove_score::{deadlock, grade};
 
 impl RunFacts<'_> {
     /// Whether the limits held, and whether anything worked at all.
@@ -67,10 +67,7 @@ impl RunFacts<'_> {
         } else if self.measured.rate_limited > 0
             && self.measured.rate_limited >= self.measured.failures()
         {
-            let calls = phrase::count(attempted, "call");
-            let sentence =
-                format!("A rate limit refused all {calls}, so nothing is known of the server.");
-            Verdict::inconclusive(SUCCESS, sentence, "make fewer calls, or raise the limit")
+            deadlock::refused(phrase::count(attempted, "call"))
         } else {
             let sentence = match attempted {
                 0 => "No call was completed.".to_owned(),

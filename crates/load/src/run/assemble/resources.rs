@@ -6,6 +6,7 @@ use mcprove_score::machine::{self, Machine};
 use mcprove_score::resource_leak::{self, Resource, Sampled};
 use mcprove_score::throughput_drift::LoadInterval;
 
+use super::errors::ERROR_SHARE_MAX;
 use crate::prelude::*;
 
 impl RunFacts<'_> {
@@ -146,6 +147,15 @@ impl RunFacts<'_> {
             .map(|phase| (phase.from, phase.from + self.duration_of(phase)))
             .collect();
         let intervals = timeline.iter().zip(&report.throughput.intervals);
+        let errors = &report.errors;
+        // A late answer is one, and too many of them are too slow.
+        let late = errors.by_category.get(&ErrorCategory::Hang);
+        let has_failures = errors.total > late.copied().unwrap_or_default();
+        let failed_max = if errors.rate_limited > 0 {
+            0.0
+        } else {
+            ERROR_SHARE_MAX
+        };
         intervals
             .map(|((until, _), interval)| {
                 let from = until.saturating_sub(width);
@@ -158,6 +168,9 @@ impl RunFacts<'_> {
                     length: loads.iter().map(overlap).sum(),
                     completed: interval.completed,
                     mean_ms: interval.mean_ms,
+                    has_failures: has_failures
+                        && share(interval.failed, interval.completed)
+                            .is_some_and(|failed| failed > failed_max),
                 }
             })
             .filter(|interval| {

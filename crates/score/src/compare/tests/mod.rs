@@ -239,7 +239,7 @@ fn error_rates_of_the_runs_are_compared() {
 }
 
 #[test]
-fn new_deadlocks_and_hangs_need_no_statistics() {
+fn new_deadlocks_need_no_statistics_and_new_hangs_two_runs() {
     let with = |count: u32, deadlocks: u64, hangs: u64| {
         let mut runs = runs(count, 1.0);
         runs[0].deadlocks = deadlocks;
@@ -249,7 +249,19 @@ fn new_deadlocks_and_hangs_need_no_statistics() {
     let new = against(&with(8, 0, 0), &with(8, 1, 1));
     assert_eq!(
         (new.change, new.deadlocks.change, new.hangs.change),
-        (Change::Regressed, Change::Regressed, Change::Regressed)
+        (Change::Regressed, Change::Regressed, Change::Inconclusive)
+    );
+    assert_eq!(
+        new.hangs.sentence,
+        "1 hang in 1 of 8 runs now, 0 before: a second run with one would decide. Make 16 runs of each."
+    );
+    let one_late = against(&with(8, 0, 0), &with(8, 0, 50));
+    assert_eq!(one_late.change, Change::Inconclusive);
+    let mut two = with(8, 0, 1);
+    two[5].hangs = 1;
+    assert_eq!(
+        against(&with(8, 0, 0), &two).hangs.change,
+        Change::Regressed
     );
     assert_eq!(
         new.deadlocks.sentence,

@@ -111,6 +111,11 @@ async fn statuses_become_failures() {
         ),
         4 => respond("200 OK", "content-type: text/html\r\n", "<p>"),
         5 => respond("200 OK", "", ""),
+        6 => respond(
+            "429 Too Many Requests",
+            "content-type: application/json\r\n",
+            r#"{"jsonrpc":"2.0","id":6,"error":{"code":-32000,"message":"wait"}}"#,
+        ),
         _ => json(&answer(request.id())),
     })
     .await;
@@ -145,6 +150,11 @@ async fn statuses_become_failures() {
             Detail::None,
             "HTTP 200 OK with an empty body where the answer belongs",
         ),
+        (
+            ErrorCategory::ProtocolError,
+            Detail::Status(429),
+            "HTTP 429 Too Many Requests: wait (-32000)",
+        ),
     ];
     for (index, (category, detail, text)) in expected.into_iter().enumerate() {
         client.call(index as u64 + 1);
@@ -153,7 +163,7 @@ async fn statuses_become_failures() {
         assert_eq!(id, Some(index as u64 + 1));
         assert_eq!(failure, Failure::new(category, text).with(detail));
     }
-    client.call(6);
+    client.call(7);
     client.inbox.delivered(1).await;
     assert!(
         server
