@@ -327,11 +327,9 @@ impl Core {
 
     pub fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
         let failure = CallFailure {
-            category: error.category(),
-            message: &error.failure.message,
             code: error.code(),
             server_message: error.error.as_ref().map_or("", |error| &error.message),
-            answer: "",
+            ..error.failure.as_event()
         };
         let kind = EventKind::Error {
             request: self.key(error.request_id),

@@ -19,7 +19,7 @@ const PHASE: u16 = 1;
 const TIME_MIN: Duration = Duration::from_secs(3);
 /// How long the server has at the end to let go of the last sessions.
 const LETTING_GO: Duration = Duration::from_millis(500);
-/// So many sessions that cannot be opened: the server is gone.
+/// So many sessions in a row that cannot be opened: the server is gone.
 const FAILED_OPENS_MAX: u32 = 3;
 
 /// How many times as many sessions are opened at most, while the memory grows.
@@ -122,8 +122,10 @@ impl ScenarioType for Churn {
                         context.pause(wait).await;
                         let opening = ends.open_and_call(protocol, reference, PHASE);
                         if let Some(visit) = opening.await {
+                            failed_opens.store(0, Ordering::Relaxed);
                             ends.leave(&visit, ExitStyle::alternate(number)).await;
                         } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
+                            ends.note_gone();
                             return;
                         }
                         let done = count(&done) + 1;
