@@ -64,6 +64,7 @@ pub struct Waiting {
     /// The calls of its tool and its place among them, if it may hang.
     pub tool: Option<(Arc<ToolProgress>, u64)>,
     pub tag: CallTag,
+    pub repeats: bool,
     waker: Option<Waker>,
     pub progress: Option<ProgressHandler>,
     pub outcome: Option<Result<Reply, CallError>>,
@@ -78,6 +79,8 @@ pub struct Start<'a> {
     pub intended: Option<Instant>,
     /// The phase of the run that it belongs to.
     pub phase: u16,
+    /// Whether it is sent again if the server has forgotten its session: then that is not its end.
+    pub repeats: bool,
 }
 
 impl From<SendError> for CallError {
@@ -240,6 +243,7 @@ impl Core {
             hung: None,
             tool,
             tag,
+            repeats: start.repeats,
             waker: waker.cloned(),
             progress: request.progress.clone(),
             outcome: None,

@@ -243,7 +243,7 @@ impl Worker {
         let start = Start {
             params,
             intended: slot.intended,
-            phase: slot.phase,
+            ..in_phase(slot.phase)
         };
         if !slot.is_control {
             self.tally.begun.add();

@@ -22,6 +22,7 @@ impl RunFacts<'_> {
         self.detect_violations(report)?;
         report.verdicts.extend(self.detect_stray_cancels()?);
         report.verdicts.extend(self.detect_revision()?);
+        report.verdicts.extend(self.detect_expired_sessions());
         let limit = self.header.thresholds.error_rate;
         let starts = report.starts.as_ref();
         let starts = starts.and_then(|starts| starts::verdict(starts, limit));

@@ -220,7 +220,8 @@ impl RunFacts<'_> {
     fn unanswered(&self) -> u64 {
         let hung = self.hung_unanswered();
         if self.tells_unanswered() {
-            return hung.max(without_answer(&self.total));
+            let repeated = self.metrics.count_notes(SessionExpiredFact::NAME);
+            return hung.max(without_answer(&self.total).saturating_sub(repeated));
         }
         hung
     }

@@ -122,6 +122,22 @@ impl RunFacts<'_> {
         }))
     }
 
+    /// The verdict on sessions that the server ended while they were in use.
+    pub fn detect_expired_sessions(&self) -> Option<Verdict> {
+        let repeated = self.metrics.count_notes(SessionExpiredFact::NAME);
+        let calls = phrase::count(repeated, "call");
+        (repeated > 0).then(|| {
+            Verdict::warning(
+                "session_expired",
+                format!(
+                    "The server had ended sessions (HTTP 404); {calls} had to be made again on new ones."
+                ),
+                "keep sessions for as long as clients may pause",
+            )
+            .number("calls", repeated)
+        })
+    }
+
     /// The verdict on requests of ours that the server cancelled.
     pub fn detect_stray_cancels(&self) -> FactResult<Option<Verdict>> {
         let found: Vec<StrayCancelFact> = self.all()?;
