@@ -68,6 +68,8 @@ struct SessionsFact {
     refused: u64,
     /// Whether in the end no session could be opened any more.
     is_gone: bool,
+    /// What sessions left behind that were all closed in order.
+    closed: Option<sessions::ClosedSessions>,
 }
 
 impl Fact for SessionsFact {
@@ -203,6 +205,14 @@ impl SessionEnds {
         self.count(|sessions| sessions.is_gone = true);
     }
 
+    /// Notes what the server has more after sessions that were all closed in order, which are not among the others.
+    pub fn note_closed(&self, closed: sessions::ClosedSessions) {
+        self.count(|sessions| {
+            sessions.opened = sessions.opened.saturating_sub(closed.sessions);
+            sessions.closed = Some(closed);
+        });
+    }
+
     fn enter(&self, connection: Connection) -> Visit {
         self.count(|sessions| sessions.opened += 1);
         Visit {
@@ -332,6 +342,7 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
             processes: facts.samples_of_load(report, |sample| Some(sample.processes.into())),
             leftovers: record.leftovers,
             zombies: record.zombies,
+            closed: record.closed,
         },
         &leak::LeakSettings::default(),
     );
