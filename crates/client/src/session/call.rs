@@ -317,7 +317,8 @@ impl Core {
     ) {
         let mut told = expired.clone();
         if renewed.is_ok() {
-            told.0.failure.category = ErrorCategory::Cancelled;
+            told.0.failure =
+                Failure::cancelled("the session had expired, and the call is made again");
         }
         let tag = CallTag {
             phase: start.phase,
