@@ -40,6 +40,9 @@ pub struct ColdStartReport {
     pub ratio: Option<f64>,
     /// Whether the first call does work that belongs in the start.
     pub is_lazy: bool,
+    /// Whether the second call had the arguments of the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same_arguments: bool,
 }
 
 /// Compares first and second calls.
@@ -67,6 +70,7 @@ pub fn judge(samples: &[ColdStartSample]) -> ColdStartReport {
         is_lazy: both.is_some_and(|(first, second)| {
             first >= RATIO_MIN * second && first - second >= DIFFERENCE_MS_MIN
         }),
+        same_arguments: false,
     }
 }
 
@@ -84,7 +88,18 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
         ),
         Some((first, second)) => {
             let (first, second) = (milliseconds(first), milliseconds(second));
-            if report.is_lazy {
+            if report.is_lazy && report.same_arguments {
+                Verdict::warning(
+                    "cold_start",
+                    format!(
+                        "The first call after a start takes {first}, the second {second}; but the second call had the same arguments, so it may have been answered from a cache."
+                    ),
+                    sentence!(
+                        "name a tool for which arguments with a text or a number can be made ({})",
+                        setting("tool_call")
+                    ),
+                )
+            } else if report.is_lazy {
                 Verdict::critical(
                     ID,
                     format!(
@@ -134,6 +149,11 @@ mod tests {
             let report = judge(&[sample(first, second)]);
             assert_eq!(report.is_lazy, lazy, "{first} {second}");
             assert_eq!(verdict(&report).is_failure(), lazy, "{first} {second}");
+            let cached = ColdStartReport {
+                same_arguments: true,
+                ..report
+            };
+            assert!(verdict(&cached).severity != Severity::Critical);
         }
     }
 

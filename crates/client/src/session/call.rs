@@ -147,6 +147,17 @@ impl CallError {
     }
 }
 
+/// The server had ended a session, and a call was made again on a new one; the message says how it ended.
+#[stored]
+pub struct SessionExpiredFact {
+    /// The session.
+    pub session: u32,
+}
+
+impl Fact for SessionExpiredFact {
+    const NAME: &'static str = "session_expired";
+}
+
 /// A request that was sent. Await it for the answer; drop it to cancel.
 #[must_use = "a call that is dropped is cancelled"]
 #[derive(Opaque)]
@@ -290,8 +301,30 @@ impl Core {
         let mut failed = CallError::sent(failure, id, duration);
         failed.0.reply = reply;
         failed.0.error = error;
-        self.emit_error(label, &failed, waiting.tag, now);
+        if !(waiting.repeats && failed.is_session_expired()) {
+            self.emit_error(label, &failed, waiting.tag, now);
+        }
         Err(failed)
+    }
+
+    /// The terminal event of a call whose session had expired: we gave it up for another one, unless there is none.
+    pub fn end_expired(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+        expired: &CallError,
+        renewed: &Result<(), CallError>,
+    ) {
+        let mut told = expired.clone();
+        if renewed.is_ok() {
+            told.0.failure =
+                Failure::cancelled("the session had expired, and the call is made again");
+        }
+        let tag = CallTag {
+            phase: start.phase,
+            ..CallTag::default()
+        };
+        self.emit_error(request.label(), &told, tag, Instant::now());
     }
 
     /// Why a result is a failure, if it is.
@@ -327,11 +360,9 @@ impl Core {
 
     pub fn emit_error(&self, label: &Label, error: &CallError, tag: CallTag, at: Instant) {
         let failure = CallFailure {
-            category: error.category(),
-            message: &error.failure.message,
             code: error.code(),
             server_message: error.error.as_ref().map_or("", |error| &error.message),
-            answer: "",
+            ..error.failure.as_event()
         };
         let kind = EventKind::Error {
             request: self.key(error.request_id),

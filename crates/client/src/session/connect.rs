@@ -108,6 +108,7 @@ fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Sess
             died_first: None,
             tools: Mutex::default(),
             renewal: tokio::sync::Mutex::default(),
+            generation: AtomicU64::default(),
         }),
         Err(Disagreement::Refused(error)) => Err(error),
         Err(Disagreement::Failed(error) | Disagreement::NotStreamable(error)) => {

@@ -280,6 +280,11 @@ impl ConnectError {
         }
     }
 
+    /// Whether the server refused the session by a rate limit or a quota.
+    pub fn is_rate_limited(&self) -> bool {
+        self.failure().is_some_and(Failure::is_rate_limited)
+    }
+
     /// Whether the server was started or reached, and did not answer.
     pub fn is_silence(&self) -> bool {
         match self {

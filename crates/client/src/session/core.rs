@@ -71,6 +71,7 @@ pub struct Waiting {
     /// The calls of its tool, if it may hang.
     pub tool: Option<Arc<ToolProgress>>,
     pub tag: CallTag,
+    pub repeats: bool,
     waker: Option<Waker>,
     pub progress: Option<ProgressHandler>,
     pub outcome: Option<Result<Reply, CallError>>,
@@ -85,6 +86,8 @@ pub struct Start<'a> {
     pub intended: Option<Instant>,
     /// The phase of the run that it belongs to.
     pub phase: u16,
+    /// Whether it is sent again if the server has forgotten its session: then that is not its end.
+    pub repeats: bool,
 }
 
 impl From<SendError> for CallError {
@@ -256,6 +259,7 @@ impl Core {
             is_of_first_wave,
             tool,
             tag,
+            repeats: start.repeats,
             waker: waker.cloned(),
             progress: request.progress.clone(),
             outcome: None,

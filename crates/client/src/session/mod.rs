@@ -30,7 +30,7 @@ use self::prelude::*;
 
 pub use self::core::Start;
 
-pub use call::{Call, CallError, FailedCall, Reply};
+pub use call::{Call, CallError, FailedCall, Reply, SessionExpiredFact};
 pub use connect_error::{ConnectError, exit_hint, import_hint};
 pub use deadlines::QueuedFact;
 pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
@@ -111,7 +111,9 @@ pub struct Session {
     died_first: Option<String>,
     tools: lists::ToolRules,
     /// Held while a forgotten session is agreed on again, so that it happens once.
-    renewal: Mutex<u64>,
+    renewal: Mutex<()>,
+    /// How often it was agreed on again.
+    generation: AtomicU64,
 }
 
 impl fmt::Debug for Session {
@@ -183,15 +185,10 @@ impl Session {
 
     /// Sends a request and waits for its answer, whatever it is.
     pub async fn request_once(&self, request: &Request) -> Result<Reply, CallError> {
-        self.request_as(request, &Start::default()).await
+        self.send_once(request, &Start::default()).await
     }
 
-    /// [`Session::request_once`], with what differs between one sending and the next.
-    pub async fn request_as(
-        &self,
-        request: &Request,
-        start: &Start<'_>,
-    ) -> Result<Reply, CallError> {
+    async fn send_once(&self, request: &Request, start: &Start<'_>) -> Result<Reply, CallError> {
         loop {
             match self.core.request_as(request, start).await {
                 Ok(outcome) => return outcome,
@@ -210,23 +207,52 @@ impl Session {
     }
 
     /// Sends a request and waits for its answer. A session that the server has forgotten (HTTP
-    /// 404) is agreed on again, once.
+    /// 404) is agreed on again, once, and the request made again.
     pub async fn request(&self, request: &Request) -> Result<Reply, CallError> {
-        let generation = *self.renewal.lock().await;
-        match self.request_once(request).await {
+        self.request_as(request, &Start::default()).await
+    }
+
+    /// [`Session::request`], with what differs between one sending and the next.
+    pub async fn request_as(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+    ) -> Result<Reply, CallError> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let first = Start {
+            repeats: true,
+            ..*start
+        };
+        match self.send_once(request, &first).await {
             Err(error) if error.is_session_expired() => {
-                self.renew(generation).await?;
-                self.request_once(request).await
+                Box::pin(self.repeat(request, start, generation, &error)).await
             }
             outcome => outcome,
         }
     }
 
+    /// Sends a request again, whose session had expired.
+    async fn repeat(
+        &self,
+        request: &Request,
+        start: &Start<'_>,
+        generation: u64,
+        expired: &CallError,
+    ) -> Result<Reply, CallError> {
+        let renewed = self.renew(generation).await;
+        let session = self.core.options.session_number;
+        self.core.end_expired(request, start, expired, &renewed);
+        renewed?;
+        let fact = SessionExpiredFact { session };
+        self.core.recorder.fact(&expired.failure.message, &fact);
+        self.send_once(request, start).await
+    }
+
     async fn renew(&self, seen: u64) -> Result<(), CallError> {
-        let mut generation = self.renewal.lock().await;
-        if *generation == seen {
+        let _renewal = self.renewal.lock().await;
+        if self.generation.load(Ordering::Acquire) == seen {
             self.core.initialize_again(self.facts.revision).await?;
-            *generation += 1;
+            self.generation.fetch_add(1, Ordering::AcqRel);
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Bytes that need not be a message, and what comes back for them.
 //!
 //! No call waits for the answer to such bytes, and the answer may have any id or none. So while a
-//! [`RawExchange`] is open, whatever belongs to no call counts as its answer; later it is an answer
-//! that came late. Neither is a violation of the server's: we asked for it.
+//! [`RawExchange`] is open, whatever belongs to no call counts as its answer, unless its id can be read; later it is an
+//! answer that came late. Neither is a violation of the server's: we asked for it.
 
 use mcprove_trace::protocol::Message;
 use tokio::sync::watch;
@@ -60,6 +60,8 @@ impl RawAnswer {
 pub struct RawTraffic {
     /// The ids in them, as JSON.
     ids: FxHashSet<String>,
+    /// The ids that answer the exchange that is under way, if they can be read; else anything may.
+    named: Option<Vec<String>>,
     /// Messages whose refusal, an error without an id, has not come yet.
     unanswered: u64,
     /// Where the exchange that is under way gets its answer.
@@ -86,6 +88,12 @@ impl RawTraffic {
         }
         self.is_open()
     }
+
+    /// Whether an answer with this id may be that of the exchange that is under way.
+    fn answers(&self, id: Id<'_>) -> bool {
+        let named = self.named.as_ref().filter(|_| id != Id::None);
+        named.is_none_or(|ids| ids.contains(&id.to_string()))
+    }
 }
 
 impl Core {
@@ -103,19 +111,27 @@ impl Core {
                 // Everything else with an id of a call is about that call.
                 let is_call =
                     matches!(id, Id::Number(number) if (1..state.next_id).contains(&number));
-                state.raw.ids.contains(&id.to_string()) || (state.raw.is_open() && !is_call)
+                let is_taken = state.raw.is_open() && !is_call && state.raw.answers(id);
+                state.raw.ids.contains(&id.to_string()) || is_taken
             }
         };
-        if is_ours && !state.raw.take(answer) && id != Id::None {
+        let is_taken = is_ours && state.raw.answers(id) && state.raw.take(answer);
+        if is_ours && !is_taken && id != Id::None {
             state.late_replies += 1;
         }
         is_ours
     }
 
-    /// What an HTTP server made of a raw message. It is the answer, whatever id it has.
+    /// What an HTTP server made of a raw message. It is the answer, unless it has the id of another request.
     pub fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
         let answer = match answer {
-            Ok(body) => read_body(&body),
+            Ok(body) => match read_body(&body, &self.lock().raw) {
+                Some(answer) => answer,
+                None => {
+                    self.violate(ViolationKind::UnknownReply, show(&body));
+                    return;
+                }
+            },
             // Silence is no answer.
             Err(failure) if failure.category == ErrorCategory::Timeout => return,
             Err(failure) => RawAnswer::new(true, &failure.message),
@@ -140,21 +156,24 @@ impl Core {
     }
 }
 
-/// The answer that a body is: a message, the first of a batch that answers, or any text.
-fn read_body(body: &[u8]) -> RawAnswer {
+/// The answer that a body is: a message, the first of a batch that answers, or any text; none if all have foreign ids.
+fn read_body(body: &[u8], traffic: &RawTraffic) -> Option<RawAnswer> {
+    let mut has_foreign = false;
     let members = match body.trim_ascii_start().first() {
         Some(b'[') => protocol::split_batch(body).unwrap_or_default(),
         _ => std::str::from_utf8(body).into_iter().collect(),
     };
     let answer = members.iter().find_map(|member| {
         let envelope = Envelope::parse(member.as_bytes()).ok()?;
-        match envelope.classify() {
-            Message::Response { result, .. } => Some(RawAnswer::of_result(result)),
-            Message::Error { error, .. } => Some(RawAnswer::of_error(error)),
-            _ => None,
-        }
+        let (id, answer) = match envelope.classify() {
+            Message::Response { id, result } => (id, RawAnswer::of_result(result)),
+            Message::Error { id, error } => (id, RawAnswer::of_error(error)),
+            _ => return None,
+        };
+        has_foreign |= !traffic.answers(id);
+        traffic.answers(id).then_some(answer)
     });
-    answer.unwrap_or_else(|| RawAnswer::new(false, &show(body)))
+    answer.or_else(|| (!has_foreign).then(|| RawAnswer::new(false, &show(body))))
 }
 
 /// Raw messages that were sent, and the wait for what comes back. Ends when dropped.
@@ -206,18 +225,21 @@ impl Session {
         id
     }
 
-    /// Sends `messages` and opens the wait for what comes back. `ids` are those in them, as JSON.
+    /// Sends `messages` and opens the wait for what comes back. `ids` are those in them, as JSON; if they are `named` they
+    /// can be read, and nothing else is an answer.
     /// One exchange can be open at a time. A server that does not read is waited for.
     pub async fn exchange_raw(
         &self,
         messages: &[RawMessage],
         ids: &[String],
+        named: bool,
         patience: Duration,
     ) -> Result<RawExchange<'_>, Failure> {
         let (open, answer) = watch::channel(None);
         {
             let mut state = self.core.lock();
             state.raw.open = Some(open);
+            state.raw.named = named.then(|| ids.to_vec());
             let room = IDS_MAX.saturating_sub(state.raw.ids.len());
             state.raw.ids.extend(ids.iter().take(room).cloned());
         }

@@ -407,7 +407,10 @@ fn raw(text: &str) -> RawMessage {
 async fn answer_to(session: &Session, messages: &[&str], ids: &[&str]) -> Option<RawAnswer> {
     let messages: Vec<_> = messages.iter().map(|text| raw(text)).collect();
     let ids: Vec<_> = ids.iter().map(|id| (*id).to_owned()).collect();
-    let exchange = session.exchange_raw(&messages, &ids, SOON).await.unwrap();
+    let exchange = session
+        .exchange_raw(&messages, &ids, false, SOON)
+        .await
+        .unwrap();
     let _ = tokio::time::timeout(SOON, exchange.wait()).await;
     exchange.answer()
 }
@@ -442,9 +445,28 @@ async fn raw_messages_get_their_answers_and_nothing_is_a_violation() {
 }
 
 #[tokio::test]
+async fn a_raw_message_with_an_id_is_answered_under_that_id() {
+    for (is_named, violations) in [(false, 0), (true, 1)] {
+        let session = connect("wrong_id", Eras::Handshake).await;
+        let id = session.reserve_id().to_string();
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"x"}}}}}}"#
+        );
+        let (messages, ids) = ([raw(&call)], [id]);
+        let exchange = session.exchange_raw(&messages, &ids, is_named, SOON);
+        let exchange = exchange.await.unwrap();
+        let _ = tokio::time::timeout(SOON, exchange.wait()).await;
+        assert_eq!(exchange.answer().is_some(), !is_named);
+        let counts = session.violations().counts;
+        let unknown = counts.get(&ViolationKind::UnknownReply).copied();
+        assert_eq!(unknown.unwrap_or_default(), violations);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_nobody_asked_for_stays_a_violation() {
     let session = connect("duplicate", Eras::Handshake).await;
-    let exchange = session.exchange_raw(&[], &[], SOON).await.unwrap();
+    let exchange = session.exchange_raw(&[], &[], false, SOON).await.unwrap();
     session
         .call_tool("echo", &json!({ "message": "x" }))
         .await

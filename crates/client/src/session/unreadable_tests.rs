@@ -198,7 +198,10 @@ async fn a_log_line_that_quotes_the_answer_to_a_raw_message_is_noise() {
         name: None,
     };
     let ids = [id.to_string()];
-    let exchange = session.exchange_raw(&[message], &ids, SOON).await.unwrap();
+    let exchange = session
+        .exchange_raw(&[message], &ids, false, SOON)
+        .await
+        .unwrap();
     exchange.wait().await;
     session.check_alive(Duration::from_secs(5)).await.unwrap();
     let counts: Vec<_> = session.violations().counts.into_iter().collect();

@@ -374,6 +374,22 @@ impl Failure {
         matches!(self.detail, Detail::Oversized { .. })
     }
 
+    /// As events have it.
+    pub fn as_event(&self) -> CallFailure<'_> {
+        CallFailure {
+            category: self.category,
+            message: &self.message,
+            code: None,
+            server_message: "",
+            answer: "",
+        }
+    }
+
+    /// Whether the server refused something by a rate limit or a quota.
+    pub fn is_rate_limited(&self) -> bool {
+        self.as_event().is_rate_limited()
+    }
+
     /// What this process ran out of, if it is that.
     pub const fn own_limit(&self) -> Option<OwnLimit> {
         match self.detail {

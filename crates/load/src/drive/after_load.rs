@@ -12,8 +12,6 @@ const PATIENCE_MAX: Duration = Duration::from_secs(5);
 const RECHECK_CALLS: usize = 2;
 /// A slow tool takes at least that long.
 const SLOW_MIN: Duration = Duration::from_millis(20);
-/// A slow tool that takes longer is not waited for.
-const SLOW_MAX: Duration = Duration::from_secs(3);
 /// How many times as long as a fast one it takes.
 const SLOW_FACTOR: u32 = 5;
 /// How many fast tools are called beside it.
@@ -57,7 +55,7 @@ impl Fact for BesideFact {
 
 impl Controller {
     /// How long a control call may take. One that hangs is not waited for.
-    fn patience(&self) -> Duration {
+    pub fn patience(&self) -> Duration {
         PATIENCE_MAX.min(self.context.hang_limits().threshold)
     }
 
@@ -139,7 +137,8 @@ impl Controller {
         let Some((slow, slow_time)) = times.iter().max_by_key(|(_, time)| **time) else {
             return;
         };
-        if !(SLOW_MIN..=SLOW_MAX).contains(slow_time) {
+        // One that takes longer than a call may is not waited for.
+        if !(SLOW_MIN..=self.patience()).contains(slow_time) {
             return;
         }
         let call_of = |tool: &String| {

@@ -17,8 +17,8 @@ const TOOL_TIME: Duration = Duration::from_millis(100);
 const TIME_PARTS: u32 = 10;
 const TIME_MIN: Duration = Duration::from_secs(1);
 const TIME_MAX: Duration = Duration::from_secs(5);
-/// How much longer the last of them is waited for.
-const LAST_CALL_TIME: Duration = Duration::from_secs(1);
+/// From then on a call gives the others more time, once.
+const SLOW_CALL: Duration = Duration::from_millis(500);
 
 /// The phases of control calls of a load whose schedule has so many.
 #[derive(Debug, Clone, Copy)]
@@ -148,7 +148,8 @@ impl Controller {
 
     /// Calls each tool alone, before a load of that duration, and keeps what it does for the load and what follows.
     pub async fn call_each_alone(&self, mixes: &mut Mixes, duration: Duration) {
-        let deadline = Instant::now() + (duration / TIME_PARTS).clamp(TIME_MIN, TIME_MAX);
+        let mut deadline = Instant::now() + (duration / TIME_PARTS).clamp(TIME_MIN, TIME_MAX);
+        let mut was_slow = false;
         let phase = self.begin(self.phases.before(), CONTROL);
         let mut stored_text = BTreeMap::<String, TokenControl>::new();
         for call in distinct_calls(mixes) {
@@ -156,6 +157,11 @@ impl Controller {
                 break;
             }
             let (found, control) = self.examine(&call, deadline).await;
+            let took: Duration = found.times.iter().sum();
+            if took >= SLOW_CALL && !was_slow {
+                was_slow = true;
+                deadline += took;
+            }
             if let Some(control) = control {
                 let known = stored_text.entry(call.tool.clone()).or_insert(control);
                 if control == TokenControl::Stored {
@@ -212,14 +218,9 @@ impl Controller {
                 break;
             }
             let number = numbers[place];
-            let left = deadline.saturating_duration_since(Instant::now());
             // A tool that hangs is for the load to find.
-            let hung = self.context.hang_limits().threshold;
-            let patience = hung.min(left + LAST_CALL_TIME);
-            match self
-                .call(call, number, self.phases.before(), patience)
-                .await
-            {
+            let calling = self.call(call, number, self.phases.before(), self.patience());
+            match calling.await {
                 ControlReply::Success(reply) => {
                     found.times.push(reply.duration);
                     if has_token {

@@ -2,11 +2,13 @@
 
 use crate::prelude::*;
 use mcprove_arguments as arguments;
-use mcprove_arguments::Choice;
+use mcprove_arguments::{Choice, SchemaCheck};
 use mcprove_settings::reader::meant;
 use mcprove_settings::registry::nearest;
 use mcprove_trace::decision::decide_share;
 
+/// How many calls with other numbers are made ready.
+const VARIANTS: i64 = 20;
 /// How many tools are listed when none may be called.
 const LEFT_OUT_MAX: usize = 100;
 
@@ -66,6 +68,8 @@ pub struct PreparedCall {
     pub places: Vec<Range<usize>>,
     /// The tool.
     pub tool: String,
+    /// Its parameters and others with other numbers, where it has no token and the schema takes them.
+    variants: Arc<[String]>,
     /// What the tokens in its replies are good for, as control calls showed.
     pub(crate) token_use: TokenUse,
 }
@@ -106,7 +110,17 @@ impl PreparedCall {
         } else {
             Vec::new()
         };
+        let can_vary = is_generated && places.is_empty() && request.headers.is_empty();
+        let variants = if can_vary {
+            vary(tool, &arguments)
+        } else {
+            Vec::new()
+        };
+        let variants = variants.iter();
         Ok(Self {
+            variants: variants
+                .map(|arguments| session.tool_request(&tool.name, arguments).params)
+                .collect(),
             request,
             places,
             tool: tool.name.clone(),
@@ -116,12 +130,67 @@ impl PreparedCall {
 }
 
 impl PreparedCall {
+    /// Whether each call can have arguments of its own.
+    pub(crate) fn can_vary(&self) -> bool {
+        !self.places.is_empty() || self.variants.len() > 1
+    }
+
+    /// Its parameters with the token of that call, or with numbers of its own, as far as it can vary.
+    pub(crate) fn varied_params(&self, number: u64) -> String {
+        let count = number::count(self.variants.len()).max(1);
+        let place = usize::try_from(number % count).unwrap_or_default();
+        let variant = self.variants.get(place).cloned();
+        variant.unwrap_or_else(|| self.params_of(number))
+    }
+
     /// Its parameters with the token of that call.
     pub(crate) fn params_of(&self, number: u64) -> String {
         let mut params = self.request.params.clone();
         Tokens::write(&mut params, &self.places, number);
         params
     }
+}
+
+/// These arguments, and others with other numbers that the schema takes, each number at a pace of its own.
+fn vary(tool: &Tool, arguments: &Value) -> Vec<Value> {
+    let mut found = vec![arguments.clone()];
+    let Ok(check) = SchemaCheck::new(&tool.input_schema) else {
+        return found;
+    };
+    let fields: Vec<_> = arguments.as_object().into_iter().flatten().collect();
+    for step in 1..VARIANTS {
+        let mut varied = arguments.clone();
+        for (pace, (name, value)) in (1..).zip(&fields) {
+            let step = step * pace;
+            let options = tool.input_schema["properties"][name]["enum"].as_array();
+            let others = match (options, value.as_i64(), value.as_f64()) {
+                (Some(options), _, Some(_)) => options
+                    .get(usize::try_from(step).unwrap_or_default() % options.len().max(1))
+                    .filter(|other| other.is_number())
+                    .map(|other| [other.clone(), other.clone()]),
+                (None, Some(number), _) => number
+                    .checked_add(step)
+                    .zip(number.checked_sub(step))
+                    .map(|(more, less)| [json!(more), json!(less)]),
+                (None, None, Some(number)) => {
+                    let step = f64::from(i32::try_from(step).unwrap_or_default());
+                    Some([json!(number + step), json!(number - step)])
+                }
+                _ => None,
+            };
+            for other in others.into_iter().flatten() {
+                let before = std::mem::replace(&mut varied[name.as_str()], other);
+                if check.failure(&varied).is_none() {
+                    break;
+                }
+                varied[name.as_str()] = before;
+            }
+        }
+        if !found.contains(&varied) {
+            found.push(varied);
+        }
+    }
+    found
 }
 
 /// Fails where nothing of ours is left to make the folder of generated paths with.
@@ -335,6 +404,40 @@ pub type Mixes = Vec<Mix>;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_vary_within_the_schema() {
+        let varied = |properties: Value, arguments: Value| {
+            let schema = json!({ "type": "object", "properties": properties });
+            let tool = json!({ "name": "t", "inputSchema": schema });
+            let found = vary(&serde_json::from_value(tool).unwrap(), &arguments);
+            assert_eq!(found[0], arguments);
+            found
+        };
+        let integer = json!({ "type": "integer" });
+        let found = varied(
+            json!({ "a": integer, "b": integer }),
+            json!({ "a": 1, "b": 1 }),
+        );
+        assert_eq!(
+            found[1..3],
+            [json!({ "a": 2, "b": 3 }), json!({ "a": 3, "b": 5 })]
+        );
+        assert_eq!(found.len(), 20);
+        let small = json!({ "type": "integer", "minimum": 0, "maximum": 1 });
+        let found = varied(json!({ "a": small }), json!({ "a": 1 }));
+        assert_eq!(found, [json!({ "a": 1 }), json!({ "a": 0 })]);
+        let choice = json!({ "enum": [8, 16, 32] });
+        assert_eq!(varied(json!({ "a": choice }), json!({ "a": 8 })).len(), 3);
+        let number = json!({ "type": "number", "minimum": 0.5 });
+        assert_eq!(
+            varied(json!({ "a": number }), json!({ "a": 0.5 })).len(),
+            20
+        );
+        for fixed in [json!(true), json!("text"), json!(null)] {
+            assert_eq!(varied(json!({}), json!({ "a": fixed })).len(), 1);
+        }
+    }
 
     #[test]
     fn tools_that_are_not_called_are_named_with_the_reason() {

@@ -1,11 +1,6 @@
 //! What is noted of starts: how many sessions or processes were planned, and what became of each.
 
-use mcprove_client::transport::Detail;
-
 use crate::prelude::*;
-
-/// The HTTP status of a refusal by a rate limit.
-const TOO_MANY_REQUESTS: u16 = 429;
 
 /// How many starts there are to be; each has a number from 0.
 #[stored(Copy)]
@@ -64,7 +59,7 @@ impl RunContext {
             attempt,
             category: Some(error.category()),
             planned,
-            is_rate_limited: error.status() == Some(TOO_MANY_REQUESTS),
+            is_rate_limited: error.is_rate_limited(),
             tried_secs: began.map(|began| began.elapsed().as_secs_f64()),
         };
         self.fact(&error.to_string(), &fact);
@@ -76,7 +71,7 @@ impl RunContext {
             attempt: None,
             category: Some(failure.category),
             planned,
-            is_rate_limited: matches!(failure.detail, Detail::Status(TOO_MANY_REQUESTS)),
+            is_rate_limited: failure.is_rate_limited(),
             tried_secs: None,
         };
         self.fact(&failure.message, &fact);

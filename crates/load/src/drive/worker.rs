@@ -1,9 +1,12 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
+use super::scenario::is_answer;
 use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.
 const LATE: Duration = Duration::from_millis(1);
+/// So many lists of tools that were asked for later and answered: one that was not is lost.
+const OVERTAKING_MIN: u64 = 10;
 /// How many crossed replies a driver notes one by one.
 const CROSSED_NOTED_MAX: u64 = 20;
 
@@ -49,6 +52,9 @@ pub struct Tally {
     pub foreign: Mutex<BTreeMap<String, ForeignTokens>>,
     /// When its calls ended.
     pub recent: RecentCalls,
+    /// Steps that list the tools, and those that were answered.
+    pub lists: Count,
+    pub lists_answered: Count,
 }
 
 impl Tally {
@@ -97,6 +103,18 @@ pub struct CrossedReplyFact {
 
 impl Fact for CrossedReplyFact {
     const NAME: &'static str = "crossed_reply";
+}
+
+/// A step that lists the tools failed; the message says how.
+#[stored]
+pub struct FailedListFact {
+    /// Whether nothing was answered, and whether others were that were asked for later.
+    pub unanswered: bool,
+    pub overtaken: bool,
+}
+
+impl Fact for FailedListFact {
+    const NAME: &'static str = "failed_list";
 }
 
 /// When and as part of what a call is made.
@@ -182,16 +200,7 @@ impl Worker {
             }
             let has_failed = match step {
                 PreparedStep::Call(call) => self.call(call, slot).await.is_err(),
-                PreparedStep::List(request) => {
-                    let Some(session) = self.session.clone() else {
-                        return Ended::NoSession;
-                    };
-                    let outcome = Box::pin(session.connection.session.request(request)).await;
-                    if let Err(error) = &outcome {
-                        Box::pin(self.reconnect_if_closed(error, &session)).await;
-                    }
-                    outcome.is_err()
-                }
+                PreparedStep::List(request) => Box::pin(self.list(request)).await,
             };
             // Only the first step has an intended start: the others follow from answers.
             slot.intended = None;
@@ -210,6 +219,41 @@ impl Worker {
             }
         }
         Ended::Done
+    }
+
+    /// Lists the tools; whether that failed. It is no call of a tool, so that it is noted where it fails.
+    async fn list(&mut self, request: &Request) -> bool {
+        let Some(session) = self.session.clone() else {
+            return true;
+        };
+        // Those that were asked for earlier may be answered first.
+        let before = self.tally.lists.get();
+        self.tally.lists.add();
+        let outcome = session.connection.session.request(request).await;
+        let unanswered = match &outcome {
+            Err(error) => !is_answer(error),
+            Ok(_) => false,
+        };
+        if !unanswered {
+            self.tally.lists_answered.add();
+        }
+        let Err(error) = outcome else {
+            return false;
+        };
+        let is_ours = matches!(
+            error.category(),
+            ErrorCategory::Cancelled | ErrorCategory::Crash
+        );
+        if !is_ours && !self.failed_by_fault(&session, &error) {
+            let overtaking = self.tally.lists_answered.get().saturating_sub(before);
+            let fact = FailedListFact {
+                unanswered,
+                overtaken: overtaking >= OVERTAKING_MIN,
+            };
+            self.context.fact(&error.to_string(), &fact);
+        }
+        self.reconnect_if_closed(&error, &session).await;
+        true
     }
 
     /// Makes sure that there is a session that looks alive.
@@ -241,7 +285,7 @@ impl Worker {
         let start = Start {
             params,
             intended: slot.intended,
-            phase: slot.phase,
+            ..in_phase(slot.phase)
         };
         if !slot.is_control {
             self.tally.begun.add();

@@ -13,7 +13,7 @@ fn early_call() -> Scenario {
 #[tokio::test]
 async fn a_server_that_dies_of_it_or_hangs_is_found() {
     for kind in KINDS {
-        for (then, words) in [(0, "ends the server"), (1, "is never answered")] {
+        for (then, words) in [(0, "ends the server"), (1, "got no answer within")] {
             let target = Target::new("early", kind).set("then", then);
             let report = target.examine(early_call()).await;
             let found = verdicts(&report, "early_call");

@@ -273,7 +273,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
     let verdict = match report.outcome {
         RaceOutcome::Consistent => {
             let own = match report.own_arguments {
-                0 => String::new(),
+                0 => "; only identical calls were compared".to_owned(),
                 own => format!(
                     ", and {} with other arguments for each caller what that caller gets alone",
                     whole(own)

@@ -10,6 +10,8 @@
 //!   Memory leaks by the leak rule; and by less than its threshold, when it grows by at least 5 MB and 50 kB per session, in
 //!   proportion to the sessions (R² ≥ 0.8), and still grows at the end: a warning, for a garbage collector may be due, and
 //!   critical from 500 sessions on.
+//!   Where less than half of that growth goes on while further sessions are all closed in order, the server keeps only
+//!   abandoned ones, perhaps until a timeout: a warning.
 //! - **`leftovers`**: do processes outlive their session? One is one too many. Ended processes that
 //!   nobody reaped (zombies) hold only a table slot: a warning.
 
@@ -38,6 +40,26 @@ const SESSIONS_CERTAIN: u64 = 500;
 /// Sessions from which one may show what another left behind.
 pub const SESSIONS_MIN: u64 = 2;
 
+/// How much of the growth must go on while all sessions are closed in order.
+const CLOSED_SHARE_MIN: f64 = 0.5;
+
+/// What the server had more after sessions that were all closed in order, which followed the others.
+#[data(Copy, Default)]
+pub struct ClosedSessions {
+    /// How many.
+    pub sessions: u64,
+    /// How long the others had taken, in seconds.
+    pub after_secs: f64,
+    /// Memory, in MB.
+    pub rss_mb: f64,
+    /// Descriptors.
+    pub descriptors: f64,
+    /// Threads.
+    pub threads: f64,
+    /// Processes.
+    pub processes: f64,
+}
+
 /// What a churn run saw.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChurnInput {
@@ -63,6 +85,8 @@ pub struct ChurnInput {
     pub leftovers: u64,
     /// Server processes that ended and were never reaped.
     pub zombies: u64,
+    /// What further sessions left behind that were all closed in order.
+    pub closed: Option<ClosedSessions>,
 }
 
 /// What sessions leave behind.
@@ -90,6 +114,8 @@ pub struct ChurnReport {
     pub leftovers: u64,
     /// Server processes that ended and were never reaped.
     pub zombies: u64,
+    /// For how many seconds at least it kept abandoned sessions, where it keeps only those.
+    pub abandoned_kept_secs: Option<f64>,
 }
 
 /// The open descriptors of a server over a run, or its threads or processes.
@@ -117,7 +143,7 @@ pub fn judge(input: &ChurnInput, settings: &LeakSettings) -> ChurnReport {
         let report = judge_count(samples, input, settings);
         Some(report).filter(|it| it.outcome == Outcome::Finding)
     };
-    ChurnReport {
+    let mut report = ChurnReport {
         opened: input.opened,
         failed_opens: input.failed_opens,
         abandoned: input.abandoned,
@@ -128,6 +154,38 @@ pub fn judge(input: &ChurnInput, settings: &LeakSettings) -> ChurnReport {
         processes: growing(&input.processes),
         leftovers: input.leftovers,
         zombies: input.zombies,
+        abandoned_kept_secs: None,
+    };
+    let closed = input.closed.filter(|closed| !report.keeps(closed));
+    report.abandoned_kept_secs = closed.map(|closed| closed.after_secs.floor());
+    report
+}
+
+impl ChurnReport {
+    /// Whether what grew went on growing while all sessions were closed in order.
+    fn keeps(&self, closed: &ClosedSessions) -> bool {
+        let left = if self.abandoned > 0 {
+            self.abandoned
+        } else {
+            self.opened
+        };
+        let left_share = share(left, self.opened).unwrap_or(1.0);
+        let grows = |more: f64, per_session: Option<f64>| {
+            per_session.is_some_and(|it| more >= CLOSED_SHARE_MIN * it * float(closed.sessions))
+        };
+        let counts = [
+            (Some(&self.descriptors), closed.descriptors),
+            (self.threads.as_ref(), closed.threads),
+            (self.processes.as_ref(), closed.processes),
+        ];
+        let is_found = |it: &&DescriptorReport| it.outcome == Outcome::Finding;
+        let mut counts = counts
+            .into_iter()
+            .filter_map(|(it, more)| Some((it.filter(is_found)?, more)));
+        let leaks_memory =
+            self.memory.outcome == LeakOutcome::LeakDetected || self.grows_by_session;
+        counts.any(|(it, more)| grows(more, it.growth_per_session.map(|it| it * left_share)))
+            || leaks_memory && grows(closed.rss_mb * 1000.0, self.memory.growth_per_session_kb)
     }
 }
 
@@ -236,6 +294,18 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     .collect();
     let verdict = if report.opened < SESSIONS_MIN {
         too_few_opened(SESSION_LEAK, report.opened)
+    } else if let Some(secs) = report
+        .abandoned_kept_secs
+        .filter(|_| !kept.is_empty() || report.grows_by_session)
+    {
+        Verdict::warning(
+            SESSION_LEAK,
+            format!(
+                "The server keeps sessions for at least {} s after their client left without a goodbye ({descriptors} descriptors and {memory} more after {sessions}); those that are closed in order it releases.",
+                decimal(secs, 0)
+            ),
+            "end sessions that are idle, so that clients which crash cannot fill the server",
+        )
     } else if let Some((last, others)) = kept.split_last() {
         let what = match others {
             [] => last.clone(),

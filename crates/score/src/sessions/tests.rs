@@ -44,6 +44,37 @@ fn a_clean_server_passes_both() {
 }
 
 #[test]
+fn what_only_abandoned_sessions_leave_behind_may_have_a_timeout() {
+    use crate::verdict::Severity::{Critical, Warning};
+
+    let cases = [
+        (None, Critical),
+        (Some((0.0, 0.0)), Warning),
+        (Some((24.0, 24.0)), Warning),
+        // Earlier ones were let go of in the meantime.
+        (Some((-30.0, -30.0)), Warning),
+        (Some((60.0, 0.0)), Critical),
+        (Some((0.0, 60.0)), Critical),
+    ];
+    for (closed, severity) in cases {
+        let [leak, _] = concluded(&ChurnInput {
+            abandoned: 50,
+            rss: each_second(|t| t),
+            descriptors: each_second(|t| t),
+            closed: closed.map(|(descriptors, rss_mb)| ClosedSessions {
+                sessions: 50,
+                after_secs: 3.2,
+                descriptors,
+                rss_mb,
+                ..ClosedSessions::default()
+            }),
+            ..churn()
+        });
+        assert_eq!(leak.severity, severity, "{closed:?}: {leak:?}");
+    }
+}
+
+#[test]
 fn descriptors_and_memory_leak_alone() {
     let cases = [
         (

@@ -11,7 +11,8 @@
 //!   is the rest of it, which a server that fails fast has in the first moments after;
 //! - **latency**: the median of a tool is at least 3 times that before the burst and 5 ms longer, and
 //!   three quarters of its calls take longer than three quarters of those before. Tool by tool,
-//!   because in a mix of fast and slow tools the median of all is the chance of the draw.
+//!   because in a mix of fast and slow tools the median of all is the chance of the draw. It says nothing where most
+//!   calls that end after the burst are of the burst, and about as many end per second as before: they wait in a queue.
 //!
 //! Where [other work](crate::machine) on the machine after the burst can explain that calls are slow or few, it is inconclusive.
 //!
@@ -35,6 +36,10 @@ pub const REST_OF_BURST_SHARE: f64 = 0.25;
 pub const ERRORS_MIN: u64 = 5;
 /// Share of the rate before the burst below which the server has stopped.
 pub const STOPPED_SHARE: f64 = 0.1;
+/// Share of the rate before the burst above which a server that works off its queue has recovered, and below which the
+/// queue excuses nothing.
+pub const RECOVERED_SHARE: f64 = 0.8;
+pub const WORKING_SHARE: f64 = 0.5;
 /// How long the time after the burst must be, in seconds: for less a busy machine can hold up any
 /// server.
 pub const RECOVERY_SECS_MIN: f64 = 1.0;
@@ -150,7 +155,7 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         && recovery.ended_per_s < STOPPED_SHARE * baseline.ended_per_s;
     let stays = if fails_more(baseline, recovery) && !is_rest_of_burst {
         Some(Aftermath::Errors)
-    } else if is_short(recovery) {
+    } else if is_short(recovery) || works_off_queue(baseline, recovery) {
         None
     } else if comparable.clone().any(is_slower) {
         Some(Aftermath::Latency)
@@ -191,6 +196,15 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
 
 fn is_short(recovery: &PhaseCalls) -> bool {
     recovery.duration_secs < RECOVERY_SECS_MIN
+}
+
+/// Whether most of the calls that ended after the burst are of the burst, and the server is about as fast as before.
+fn works_off_queue(baseline: &PhaseCalls, recovery: &PhaseCalls) -> bool {
+    let ended = recovery.ended_per_s * recovery.duration_secs;
+    baseline.calls >= CALLS_MIN
+        && ended >= float(CALLS_MIN)
+        && ended >= 2.0 * float(recovery.calls)
+        && recovery.ended_per_s >= WORKING_SHARE * baseline.ended_per_s
 }
 
 /// How many times longer the median call takes.
@@ -257,6 +271,9 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 machine::quiet_hint(),
             )
         }
+        (None, _) if !report.overflows && works_off_queue(&report.baseline, &report.recovery) => {
+            queue(report)
+        }
         (None, Some(tool)) if report.burst.calls > 0 => recovered(report, tool),
         _ => unknown(report),
     };
@@ -286,6 +303,23 @@ impl SpikeReport {
             ("recovery", &self.recovery),
         ]
     }
+}
+
+/// Of a server that still has calls of the burst to answer.
+fn queue(report: &SpikeReport) -> Verdict {
+    let (before, after) = (report.baseline.ended_per_s, report.recovery.ended_per_s);
+    let [is, was] = [after, before].map(|per_s| decimal(per_s, 1));
+    let rates = format!(
+        "works off the queue of the burst: {is} calls per second end after it, {was} before"
+    );
+    if after >= RECOVERED_SHARE * before {
+        return Verdict::pass(NAME, format!("The server {rates}."));
+    }
+    Verdict::inconclusive(
+        NAME,
+        format!("The server {rates}, and the queue was not yet empty."),
+        sentence!("let the run last longer ({})", setting("duration")),
+    )
 }
 
 fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {

@@ -62,6 +62,35 @@ fn a_server_that_recovers_passes() {
 }
 
 #[test]
+fn a_queue_that_empties_is_a_recovery() {
+    let cases = [
+        (4.0, 10, Outcome::Pass),
+        (2.5, 10, Outcome::Inconclusive),
+        // Slow, and about as many calls begin as end.
+        (4.0, 60, Outcome::Finding),
+        (1.5, 10, Outcome::Finding),
+    ];
+    for (ended_per_s, calls, expected) in cases {
+        let seconds = |calls, ended_per_s| PhaseCalls {
+            duration_secs: 20.0,
+            ..phase(calls, 0, ended_per_s)
+        };
+        let input = SpikeInput {
+            baseline: seconds(80, 4.0),
+            burst: seconds(120, 4.0),
+            recovery: seconds(calls, ended_per_s),
+            tools: vec![tool(quartiles(80, 2_500.0), quartiles(10, 20_000.0))],
+            ..healthy()
+        };
+        assert_eq!(
+            judged(&input).outcome,
+            expected,
+            "{ended_per_s} per second, {calls} begun"
+        );
+    }
+}
+
+#[test]
 fn a_median_that_stays_high_is_found() {
     let cases = [
         ("100 times", 2.0, 200.0, 10, true),

@@ -80,6 +80,11 @@ pub trait Behaviour: Send + Sync + 'static {
     /// A client opened a session over the network; over stdio the process is the session.
     fn opened(&self) {}
 
+    /// After how long without a request a session over HTTP is forgotten; `None` for never.
+    fn idle_max(&self) -> Option<Duration> {
+        None
+    }
+
     /// Decides what becomes of the bytes of a message or batch, in the order in which they arrive.
     fn inspect(&self, _frame: &[u8]) -> Disposition {
         Disposition::Serve

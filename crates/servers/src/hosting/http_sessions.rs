@@ -26,10 +26,15 @@ impl HttpSessions {
         }
     }
 
-    /// The session with this name, which is used now.
-    pub fn get(&self, name: &str) -> Option<Arc<Session>> {
-        let mut kept = lock(&self.kept);
-        let kept = kept.get_mut(name)?;
+    /// The session with this name, which is used now; none if it was idle for longer than that.
+    pub fn get(&self, name: &str, idle_max: Option<Duration>) -> Option<Arc<Session>> {
+        let mut all = lock(&self.kept);
+        let kept = all.get_mut(name)?;
+        let is_idle = !kept.session.in_flight.is_busy();
+        if is_idle && idle_max.is_some_and(|max| kept.used.elapsed() > max) {
+            all.remove(name);
+            return None;
+        }
         kept.used = Instant::now();
         Some(Arc::clone(&kept.session))
     }
@@ -98,7 +103,7 @@ mod tests {
         for name in ["a", "b", "c"] {
             assert_eq!(keep(&sessions, name), None);
         }
-        let busy = sessions.get("b").unwrap();
+        let busy = sessions.get("b", None).unwrap();
         let work = || tokio::spawn(pending::<()>()).abort_handle();
         let begun = busy.in_flight.begin(
             &json!(1),
@@ -106,22 +111,31 @@ mod tests {
             (Arc::default(), None),
             work,
         );
-        sessions.get("a");
+        sessions.get("a", None);
         assert_eq!(keep(&sessions, "d").as_deref(), Some("c"));
         assert_eq!(keep(&sessions, "e").as_deref(), Some("a"));
-        assert!(sessions.get("c").is_none() && sessions.get("b").is_some());
+        assert!(sessions.get("c", None).is_none() && sessions.get("b", None).is_some());
         begun.abort();
+    }
+
+    #[tokio::test]
+    async fn a_session_that_was_idle_for_too_long_is_unknown() {
+        let sessions = HttpSessions::at_most(3);
+        keep(&sessions, "a");
+        assert!(sessions.get("a", Some(Duration::from_secs(60))).is_some());
+        assert!(sessions.get("a", Some(Duration::ZERO)).is_none());
+        assert!(sessions.get("a", None).is_none());
     }
 
     #[tokio::test]
     async fn where_all_are_busy_the_new_one_is_given_back() {
         let sessions = HttpSessions::at_most(1);
         keep(&sessions, "a");
-        let busy = sessions.get("a").unwrap();
+        let busy = sessions.get("a", None).unwrap();
         let work = || tokio::spawn(pending::<()>()).abort_handle();
         busy.in_flight
             .begin(&json!(1), "ping".to_owned(), (Arc::default(), None), work);
         assert_eq!(keep(&sessions, "b").as_deref(), Some("b"));
-        assert!(sessions.get("b").is_none());
+        assert!(sessions.get("b", None).is_none());
     }
 }

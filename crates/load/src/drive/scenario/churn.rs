@@ -4,22 +4,28 @@
 //! Where one process serves all sessions, what it keeps of them shows in its memory and its
 //! descriptors, sampled all the while (`drive/sampler.rs`); over stdio, in processes that stay. Memory that grows with the
 //! sessions, but not yet by what counts as a leak, is a reason to open more of them: a leak goes on, and what a garbage
-//! collector has not looked at yet does not.
+//! collector has not looked at yet does not. Where something grew, as many sessions follow that are all closed in order:
+//! what a server keeps of abandoned ones it may let go of after a while.
 
 use futures_util::future::join_all;
+use mcprove_client::process::UsageSample;
 use mcprove_score::leak::LeakSettings;
-use mcprove_score::sessions::needs_more_sessions;
+use mcprove_score::sessions::{
+    ClosedSessions, DESCRIPTORS_MIN, SESSIONS_MB_MIN, needs_more_sessions,
+};
 
 use super::prelude::*;
 use super::session_end::{self, ExitStyle, Focus, SessionEnds};
 
 const PHASE: u16 = 1;
+/// The phase of sessions that are all closed in order.
+const CLOSED_PHASE: u16 = 2;
 /// How long the sessions take together, at least, where one process serves them all: time enough
 /// to see what grows.
 const TIME_MIN: Duration = Duration::from_secs(3);
 /// How long the server has at the end to let go of the last sessions.
 const LETTING_GO: Duration = Duration::from_millis(500);
-/// So many sessions that cannot be opened: the server is gone.
+/// So many sessions in a row that cannot be opened: the server is gone.
 const FAILED_OPENS_MAX: u32 = 3;
 
 /// How many times as many sessions are opened at most, while the memory grows.
@@ -43,11 +49,16 @@ impl MemoryReadings {
         }
     }
 
-    fn read(&self, context: &RunContext, sessions: u32) {
+    fn sample(&self, context: &RunContext) -> Option<UsageSample> {
         let mut meter = lock(&self.meter);
         meter.find_processes(context);
-        let usage = meter.sample();
-        let reading = usage.map(|usage| (u64::from(sessions), usage.rss_mb));
+        meter.sample()
+    }
+
+    fn read(&self, context: &RunContext, sessions: u32) {
+        let reading = self
+            .sample(context)
+            .map(|usage| (u64::from(sessions), usage.rss_mb));
         lock(&self.readings).extend(reading);
     }
 
@@ -56,6 +67,25 @@ impl MemoryReadings {
         let threshold_mb = LeakSettings::default().threshold_mb;
         needs_more_sessions(&lock(&self.readings), threshold_mb * CLEAR_GROWTH)
     }
+}
+
+/// What a server has more than before, after so many sessions.
+fn growth(before: &UsageSample, after: &UsageSample, sessions: u32) -> ClosedSessions {
+    let count = |count: Option<u32>| f64::from(count.unwrap_or_default());
+    ClosedSessions {
+        sessions: sessions.into(),
+        after_secs: 0.0,
+        rss_mb: after.rss_mb - before.rss_mb,
+        descriptors: count(after.descriptors) - count(before.descriptors),
+        threads: count(after.threads) - count(before.threads),
+        processes: f64::from(after.processes) - f64::from(before.processes),
+    }
+}
+
+/// Whether so much grew that it may be found to be a leak.
+fn is_suspicious(growth: &ClosedSessions) -> bool {
+    let counts = [growth.descriptors, growth.threads, growth.processes];
+    growth.rss_mb >= SESSIONS_MB_MIN || counts.into_iter().any(|count| count >= DESCRIPTORS_MIN)
 }
 
 /// Sessions opened and abandoned without a goodbye.
@@ -105,25 +135,31 @@ impl ScenarioType for Churn {
                 } else {
                     TIME_MIN / self.sessions.max(1)
                 };
-                let began = Instant::now();
+                let started = Instant::now();
                 let [next, done, failed_opens] = [const { AtomicU32::new(0) }; 3];
                 let count = |counter: &AtomicU32| counter.fetch_add(1, Ordering::Relaxed);
                 let memory = MemoryReadings::of(context);
                 // Opens and leaves one session after the other, until all are done or the server is gone.
-                let visit = async |planned: u32| {
+                let visit = async |planned: u32, in_order_from: u32, began: Instant| {
                     loop {
                         let number = count(&next);
                         let is_enough = number >= planned || ends.is_clear();
                         if is_enough || !context.stop.is_running() {
                             return;
                         }
-                        let due = began + pace * number;
+                        let closes_all = number >= in_order_from;
+                        let first = if closes_all { in_order_from } else { 0 };
+                        let due = began + pace * (number - first);
                         let wait = due.saturating_duration_since(Instant::now());
                         context.pause(wait).await;
-                        let opening = ends.open_and_call(protocol, reference, PHASE);
+                        let phase = if closes_all { CLOSED_PHASE } else { PHASE };
+                        let opening = ends.open_and_call(protocol, reference, phase);
                         if let Some(visit) = opening.await {
-                            ends.leave(&visit, ExitStyle::alternate(number)).await;
+                            failed_opens.store(0, Ordering::Relaxed);
+                            let style = ExitStyle::alternate(if closes_all { 0 } else { number });
+                            ends.leave(&visit, style).await;
                         } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
+                            ends.note_gone();
                             return;
                         }
                         let done = count(&done) + 1;
@@ -135,20 +171,50 @@ impl ScenarioType for Churn {
                     }
                 };
                 let visitors = self.concurrent.min(self.sessions);
-                for round in 1..=ROUNDS_MAX {
-                    let planned = self.sessions.saturating_mul(round);
-                    join_all((0..visitors).map(|_| visit(planned))).await;
-                    let is_gone = failed_opens.load(Ordering::Relaxed) >= FAILED_OPENS_MAX;
-                    let is_over = is_gone || ends.is_clear() || !context.stop.is_running();
+                let is_gone = || failed_opens.load(Ordering::Relaxed) >= FAILED_OPENS_MAX;
+                let before = memory.sample(context);
+                let mut planned = 0;
+                for _ in 0..ROUNDS_MAX {
+                    planned = self.sessions.saturating_add(planned);
+                    join_all((0..visitors).map(|_| visit(planned, u32::MAX, started))).await;
+                    let is_over = is_gone() || ends.is_clear() || !context.stop.is_running();
                     if is_over || !memory.are_growing() {
                         break;
                     }
                     // Those that found nothing left to do have counted on.
                     next.store(planned, Ordering::Relaxed);
                 }
+                context.end_phases([phase]);
+                let after = memory.sample(context);
+                let after_secs = started.elapsed().as_secs_f64();
+                let grown = before
+                    .zip(after)
+                    .map(|(before, after)| (growth(&before, &after, planned), after));
+                if let Some((_, before)) = grown
+                    .filter(|(grown, _)| !is_process_each && !is_gone() && is_suspicious(grown))
+                {
+                    let phase =
+                        context.phase(CLOSED_PHASE, "closed in order", self.concurrent, false);
+                    next.store(planned, Ordering::Relaxed);
+                    let until = planned.saturating_add(self.sessions);
+                    let began = Instant::now();
+                    join_all((0..visitors).map(|_| visit(until, planned, began))).await;
+                    context.end_phases([phase]);
+                    context.pause(LETTING_GO).await;
+                    if let Some(after) =
+                        memory.sample(context).filter(|_| context.stop.is_running())
+                    {
+                        let grown = growth(&before, &after, self.sessions);
+                        ends.note_closed(ClosedSessions {
+                            after_secs,
+                            ..grown
+                        });
+                    }
+                }
+            } else {
+                context.end_phases([phase]);
             }
             // What follows is no part of the load.
-            context.end_phases([phase]);
             if found.is_some() {
                 context.pause(LETTING_GO).await;
             }

@@ -24,6 +24,8 @@ pub struct ColdStart {
 struct ColdStartFact {
     discarded: bool,
     sample: ColdStartSample,
+    #[serde(default)]
+    same_arguments: bool,
 }
 
 impl Fact for ColdStartFact {
@@ -53,11 +55,16 @@ impl ColdStart {
         };
         context.learn_tools(session, &tools)?;
         let mut times = Vec::new();
-        if let Some(call) = context.prepared(session, &tools)?.next() {
-            let mut call = call?;
+        let mut same_arguments = false;
+        // The same arguments again may be answered from memory.
+        let calls = context
+            .prepared(session, &tools)?
+            .collect::<RunResult<Vec<_>>>()?;
+        if let Some(call) = calls.iter().find(|call| call.can_vary()).or(calls.first()) {
+            let mut call = call.clone();
+            same_arguments = !call.can_vary();
             for number in 0..2 {
-                // The same arguments again may be answered from memory.
-                call.request.params = call.params_of(number);
+                call.request.params = call.varied_params(number);
                 // A tool that fails still shows how long it takes to be ready for it; one that never
                 // answers does not.
                 let duration = match connection.call(&call, phase).await {
@@ -74,7 +81,14 @@ impl ColdStart {
                 first_call_ms,
                 second_call_ms,
             };
-            context.fact("", &ColdStartFact { discarded, sample });
+            context.fact(
+                "",
+                &ColdStartFact {
+                    discarded,
+                    sample,
+                    same_arguments,
+                },
+            );
         }
         connection.finish(false).await;
         Ok(())
@@ -130,7 +144,8 @@ impl ScenarioType for ColdStart {
             .filter(|start| !start.discarded)
             .map(|start| start.sample)
             .collect();
-        let judged = cold_start::judge(&samples);
+        let mut judged = cold_start::judge(&samples);
+        judged.same_arguments = starts.iter().any(|start| start.same_arguments);
         report.verdicts.push(cold_start::verdict(&judged));
         report.cold_start = Some(judged);
         Ok(())

@@ -1,6 +1,8 @@
 //! Calls that come before a server expects them: before its list of tools is complete, and before
 //! the handshake is. To take such a call or to refuse it is fine; to hang, or to die of it, is not.
 
+use mcprove_client::transport::Detail;
+
 use super::prelude::*;
 use super::reference::is_answer;
 
@@ -14,6 +16,9 @@ const EARLY_PHASE: u16 = 2;
 /// held back until then, and must not be afterwards.
 const BEFORE_INITIALIZED: Duration = Duration::from_millis(300);
 
+/// The pause before a session is tried again that could not be opened.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Calls before the list of tools is complete, and before initialization.
 #[data(Settings)]
 pub struct EarlyCall {
@@ -26,36 +31,64 @@ pub struct EarlyCall {
 const WITH_LIST: &str = "before tools/list was answered";
 /// After the answer to `initialize`.
 const UNINITIALIZED: &str = "before notifications/initialized";
-/// It is still not answered when it counts as a deadlock.
-const HUNG: &str = "is never answered; in the proper order it is answered";
+
+/// Why an early call is the last one of its moment.
+enum Ended {
+    /// What it did to the server, and whether calls hang since.
+    Harm { what: String, is_stuck: bool },
+    /// Why nothing can be said of it.
+    Undecided(String),
+}
+
+impl Ended {
+    fn harm(what: String) -> Self {
+        let is_stuck = false;
+        Self::Harm { what, is_stuck }
+    }
+
+    /// Of a call that was not answered, though it was answered before.
+    fn unanswered(error: &CallError) -> Self {
+        let what = format!("got {error}; in the proper order it is answered");
+        if error.failure.detail == Detail::Queued {
+            return Self::Undecided(format!("{what}, and it may still be queued"));
+        }
+        let is_stuck = true;
+        Self::Harm { what, is_stuck }
+    }
+}
 
 /// What became of the early calls of one moment.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Tally {
     accepted: u32,
     rejected: u32,
-    /// What one of them did to the server, where that is bad; then there is no more to learn.
-    harm: Option<String>,
+    /// Why there is no more to learn.
+    ended: Option<Ended>,
 }
 
 impl Tally {
     /// Counts a call that was accepted or refused, or did harm.
-    fn count(&mut self, outcome: Result<bool, String>) {
+    fn count(&mut self, outcome: Result<bool, Ended>) {
         match outcome {
             Ok(true) => self.accepted += 1,
             Ok(false) => self.rejected += 1,
-            Err(harm) => self.harm = Some(harm),
+            Err(ended) => self.ended = Some(ended),
         }
     }
 
     /// What that says of the server; nothing when no early call was made.
     fn verdict(&self, when: &str, tool: &str) -> Option<Verdict> {
         let (accepted, rejected) = (self.accepted, self.rejected);
-        let verdict = match &self.harm {
-            Some(harm) => Verdict::critical(
+        let verdict = match &self.ended {
+            Some(Ended::Harm { what, .. }) => Verdict::critical(
                 EARLY_CALL,
-                format!("A call of {tool} {when} {harm}."),
+                format!("A call of {tool} {when} {what}."),
                 "set up what calls need before the first message is read, or refuse with an error until it is set up",
+            ),
+            Some(Ended::Undecided(why)) => Verdict::inconclusive(
+                EARLY_CALL,
+                format!("A call of {tool} {when} {why}."),
+                "run again when the server is less busy",
             ),
             None if accepted + rejected == 0 => return None,
             None => Verdict::pass(
@@ -78,27 +111,40 @@ impl EarlyCall {
         let [with_list, uninitialized] = &mut tallies;
         for round in context.rounds(2 * self.iterations) {
             let is_with_list = round < self.iterations;
-            let (opened, tally) = if is_with_list {
-                (context.connect().await.map(Some), &mut *with_list)
+            let tally = if is_with_list {
+                &mut *with_list
             } else {
-                (connect_unready(context).await, &mut *uninitialized)
+                &mut *uninitialized
             };
+            let open = async || match is_with_list {
+                true => context.connect().await.map(Some),
+                false => connect_unready(context).await,
+            };
+            let mut opened = open().await;
+            // Once is a chance.
+            if opened.as_ref().is_err_and(|error| !error.is_rate_limited()) {
+                context.pause(PAUSE).await;
+                opened = open().await;
+            }
             let connection = match opened {
                 Ok(Some(connection)) => connection,
                 // This server has no such moment.
                 Ok(None) => break,
                 Err(error) => {
                     context.note_failure(&error);
-                    let reason = format!("a new session cannot be opened: {error}");
-                    tally.harm = Some(died(&reason));
+                    tally.ended = Some(if error.is_rate_limited() {
+                        Ended::Undecided(format!("could not be made: {error}"))
+                    } else {
+                        died(&format!("a new session cannot be opened: {error}"))
+                    });
                     break;
                 }
             };
             tally.count(call_early(context, &connection, reference, is_with_list).await);
-            if tally.harm.as_deref() == Some(HUNG) {
+            if matches!(tally.ended, Some(Ended::Harm { is_stuck: true, .. })) {
                 context.note_stuck(&connection, &reference.call.tool).await;
             }
-            if tally.harm.is_some() {
+            if tally.ended.is_some() {
                 connection.finish(true).await;
                 break;
             }
@@ -108,8 +154,8 @@ impl EarlyCall {
     }
 }
 
-fn died(reason: &str) -> String {
-    format!("ends the server: {reason}")
+fn died(reason: &str) -> Ended {
+    Ended::harm(format!("ends the server: {reason}"))
 }
 
 /// A session whose handshake is not complete; none where the server has no handshake.
@@ -137,7 +183,7 @@ async fn call_early(
     connection: &Connection,
     reference: &Reference,
     is_with_list: bool,
-) -> Result<bool, String> {
+) -> Result<bool, Ended> {
     let session = &connection.session;
     let limits = context.hang_limits();
     let patience = limits.threshold.saturating_add(limits.grace);
@@ -163,21 +209,27 @@ async fn call_early(
             None if error.category() == ErrorCategory::Disconnected => {
                 return Err(died(&error.to_string()));
             }
-            None => return Err(HUNG.to_owned()),
+            None => return Err(Ended::unanswered(error)),
         }
     }
-    let broken = |what: String| format!("is answered, and then nothing works any more: {what}");
+    let broken = |error: &CallError, what: String| {
+        let what = format!("is answered, and then nothing works any more: {what}");
+        match error.failure.detail {
+            Detail::Queued => Ended::Undecided(what),
+            _ => Ended::harm(what),
+        }
+    };
     if let Some(Ok(listing)) = listing
         && let Err(error) = listing.await
         && !is_answer(&error)
     {
-        return Err(broken(format!("tools/list: {error}")));
+        return Err(broken(&error, format!("tools/list: {error}")));
     }
     match connection.call(&reference.call, PHASE).await {
         // Late, or failed for a reason of its own: it is answered.
         Err(error) if !is_answer(&error) => Err(match session.closed() {
             Some(failure) => died(&failure.message),
-            None => broken(error.to_string()),
+            None => broken(&error, error.to_string()),
         }),
         _ => Ok(outcome.is_ok()),
     }
@@ -240,12 +292,21 @@ mod tests {
                 .rendered()
                 .contains("1 accepted, 1 refused")
         );
-        for harm in [HUNG.to_owned(), died("exit 1")] {
+        let late = |detail| {
+            let failure = Failure::timeout("no answer within 15 s").with(detail);
+            Ended::unanswered(&CallError::unsent(failure))
+        };
+        let cases = [
+            (late(Detail::None), Outcome::Finding),
+            (late(Detail::Queued), Outcome::Inconclusive),
+            (died("exit 1"), Outcome::Finding),
+        ];
+        for (ended, expected) in cases {
             let mut tally = Tally::default();
             tally.count(Ok(true));
-            tally.count(Err(harm.clone()));
+            tally.count(Err(ended));
             let verdict = tally.verdict(UNINITIALIZED, "t").unwrap();
-            assert!(verdict.is_failure(), "{harm}");
+            assert_eq!(verdict.outcome, expected, "{:?}", verdict.sentence);
         }
     }
 }

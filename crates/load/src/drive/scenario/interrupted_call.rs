@@ -8,6 +8,7 @@
 use super::prelude::*;
 use futures_util::FutureExt;
 use mcprove_client::session::Call;
+use mcprove_client::transport::Detail;
 
 const CANCEL_KILLS: &str = "cancel_kills";
 
@@ -38,10 +39,16 @@ impl Fact for InterruptedFact {
     const NAME: &'static str = "interrupted";
 }
 
-/// What harm a cancellation did, in words, and whether calls hang since.
-struct Harm {
-    what: String,
-    is_stuck: bool,
+/// What came of a cancellation.
+enum Aftermath {
+    /// A call of the same tool was answered, after so long.
+    Answered(Duration),
+    /// A rate limit refused it.
+    Refused,
+    /// It was still queued when it was given up.
+    Queued,
+    /// Harm, in words, and whether calls hang since.
+    Harm { what: String, is_stuck: bool },
 }
 
 impl InterruptedCall {
@@ -58,7 +65,8 @@ impl InterruptedCall {
         // A server that does not answer this now says nothing by not answering it later.
         let shows_life = session.check_alive(threshold).await.is_ok();
         let mut cancelled = 0_u32;
-        let mut harm = None;
+        let mut checked = 0;
+        let mut ended = None;
         let mut duration = reference.duration;
         for iteration in context.rounds(self.iterations) {
             let half_way = half_way(session, duration, iteration);
@@ -66,31 +74,50 @@ impl InterruptedCall {
             cancelled += u32::from(is_cancelled);
             // The first call may have been slower than all others, so the last one counts.
             match examine(connection, reference, threshold, shows_life).await {
-                Ok(last) => duration = last,
-                Err(found) => {
-                    harm = Some(found);
+                Aftermath::Answered(last) => duration = last,
+                other => {
+                    ended = Some(other);
                     break;
                 }
             }
+            checked = cancelled;
         }
-        if harm.as_ref().is_some_and(|harm| harm.is_stuck) {
+        if matches!(ended, Some(Aftermath::Harm { is_stuck: true, .. })) {
             context.note_stuck(connection, tool).await;
         }
         context.fact(tool, &InterruptedFact { cancelled });
-        let verdict = match harm {
-            Some(Harm { what, .. }) => Verdict::critical(
+        let verdict = match ended {
+            Some(Aftermath::Harm { what, .. }) => Verdict::critical(
                 CANCEL_KILLS,
                 format!("After a call of {tool} was cancelled in progress, {what}."),
                 "release locks and answer streams when a call is cancelled, and keep the cancellation from ending more than that call",
             ),
-            None if cancelled == 0 => Verdict::inconclusive(
+            Some(Aftermath::Queued) => Verdict::inconclusive(
+                CANCEL_KILLS,
+                format!(
+                    "After a call of {tool} was cancelled, the next was still queued when it was given up."
+                ),
+                sentence!(
+                    "wait longer ({}), or name a faster tool",
+                    setting("max_wait")
+                ),
+            ),
+            Some(Aftermath::Refused) if checked == 0 => Verdict::inconclusive(
+                CANCEL_KILLS,
+                format!("A rate limit refused the calls of {tool} after one was cancelled."),
+                "allow this client more calls, or run again later",
+            ),
+            _ if checked == 0 => Verdict::inconclusive(
                 CANCEL_KILLS,
                 format!("Every call of {tool} was answered before it could be cancelled."),
                 sentence!("name a slower tool ({})", setting("tool_call")),
             ),
-            None => Verdict::pass(
+            rest => Verdict::pass(
                 CANCEL_KILLS,
-                format!("Cancelling calls in progress does no harm: {cancelled} of {tool}."),
+                format!(
+                    "Cancelling calls in progress does no harm: {checked} of {tool}{}.",
+                    rest.map_or("", |_| ", until a rate limit refused calls")
+                ),
             ),
         };
         verdict.number("cancelled", cancelled)
@@ -148,14 +175,14 @@ fn notify(session: &Session) {
     }
 }
 
-/// Whether the server lives and the tool answers; how long it takes, or what harm was done. One
+/// Whether the server lives and the tool answers, or what harm was done. One
 /// failure may be the tool's own; two are not.
 async fn examine(
     connection: &Connection,
     reference: &Reference,
     threshold: Duration,
     shows_life: bool,
-) -> Result<Duration, Harm> {
+) -> Aftermath {
     use ErrorCategory::{
         Deadlock, Disconnected, Hang, Malformed, ProtocolError, ServerError, Timeout, ToolError,
     };
@@ -165,17 +192,23 @@ async fn examine(
     // Whether the tool itself failed, rather than to answer.
     let is_failure =
         |error: &CallError| matches!(error.category(), ToolError | ServerError | ProtocolError);
-    if last.as_ref().is_err_and(is_failure) && session.closed().is_none() {
+    let is_refused = |error: &CallError| error.failure.is_rate_limited();
+    let may_repeat = |error: &CallError| is_failure(error) && !is_refused(error);
+    if last.as_ref().is_err_and(may_repeat) && session.closed().is_none() {
         last = connection.call(&reference.call, PHASE).await;
     }
     let wedged = "the server answers nothing any more";
     let (what, is_stuck) = match (last, session.closed()) {
         (Ok(_), None) if shows_life && !is_alive => (wedged.to_owned(), true),
-        (Ok(reply), _) => return Ok(reply.duration),
-        // Late is not never.
-        (Err(error), _) if error.category() == Hang => return Ok(error.duration),
-        // A broken reply is a finding of its own, and no harm that a cancellation did.
-        (Err(error), None) if error.category() == Malformed => return Ok(error.duration),
+        (Ok(reply), _) => return Aftermath::Answered(reply.duration),
+        // Late is not never. A broken reply is a finding of its own, and no harm that a cancellation did.
+        (Err(error), closed)
+            if error.category() == Hang || error.category() == Malformed && closed.is_none() =>
+        {
+            return Aftermath::Answered(error.duration);
+        }
+        (Err(error), None) if is_refused(&error) => return Aftermath::Refused,
+        (Err(error), None) if error.failure.detail == Detail::Queued => return Aftermath::Queued,
         (Err(_), Some(failure)) => (format!("the server is gone: {}", failure.message), false),
         (Err(error), None) => match error.category() {
             Disconnected => (format!("the server is gone: {error}"), false),
@@ -190,7 +223,7 @@ async fn examine(
             }
         },
     };
-    Err(Harm { what, is_stuck })
+    Aftermath::Harm { what, is_stuck }
 }
 
 impl ScenarioType for InterruptedCall {

@@ -34,6 +34,7 @@ pub use custom::{CloneScenario, CustomScenario};
 pub(crate) use deadlock_probe::ProbeFact;
 pub use fuzzer::payload_names;
 pub use pattern::preset;
+pub(crate) use reference::is_answer;
 pub use slow_mix::{FAST_ALONE, MIXED};
 pub use soak::sample_interval;
 pub use spike::{BASELINE, RECOVERY, SPIKE};

@@ -4,7 +4,7 @@
 //! concurrency, so the calls made alone come first. Where answers differ after all, the tool is
 //! called alone once more: one that tells the time differs then too.
 //!
-//! Identical calls do not show who got whose reply. So callers with arguments of their own, which differ in a token, call at
+//! Identical calls do not show who got whose reply. So callers with arguments of their own, which differ in a token or in numbers, call at
 //! once too, and each is compared with what it gets alone.
 
 use mcprove_score::race::{self, CallerReplies};
@@ -94,7 +94,7 @@ impl RaceCheck {
             Vec::new()
         };
         let mut report = race::compare(&before, &at_once, &after, failures);
-        if is_steady && !has_ended && !call.places.is_empty() {
+        if is_steady && !has_ended && call.can_vary() {
             let (callers, failures) = self.check_callers(context, slot, call, time_at_once).await;
             report.add_callers(&callers, failures);
         }
@@ -134,7 +134,7 @@ impl RaceCheck {
                 break;
             };
             let params = (FIRST_CALLER..).take(callers.len());
-            let params = params.map(|number| call.params_of(number));
+            let params = params.map(|number| call.varied_params(number));
             let connection = &session.connection;
             let mut calls = call_each_at_once(connection, call, params.collect(), AT_ONCE_PHASE);
             let mut is_stuck = false;
@@ -172,7 +172,7 @@ impl RaceCheck {
     }
 }
 
-/// The reply to a call made alone with the token of `number`, if it succeeds.
+/// The reply to a call made alone with the arguments of `number`, if it succeeds.
 async fn call_caller(
     context: &RunContext,
     slot: &ConnectionSlot,
@@ -180,7 +180,7 @@ async fn call_caller(
     number: u64,
 ) -> Option<String> {
     let current = open_session(context, slot).await?;
-    let params = call.params_of(number);
+    let params = call.varied_params(number);
     let start = Start {
         params: Some(&params),
         ..in_phase(ALONE_PHASE)

@@ -205,15 +205,14 @@ fn breaking_step(
     let planned = record
         .and_then(|record| Some(record.until?.saturating_sub(record.from)))
         .unwrap_or_default();
-    let failed = record.map_or(phase.failed, |record| facts.failed_in(record));
-    let answered = share(phase.count.saturating_sub(failed), phase.count);
-    let calls = facts.tools_in(&phase.name).into_iter().flatten();
-    let refused: u64 = calls.map(|(_, calls)| calls.rate_limited).sum();
+    let (errors, refused) =
+        record.map_or((phase.failed, 0), |record| facts.failed_and_refused(record));
+    let answered = share(phase.count.saturating_sub(errors + refused), phase.count);
     Some(breaking_point::RampStep {
         concurrent: phase.concurrent,
         rate_per_s: phase.rate,
         calls: phase.count,
-        errors: failed.saturating_sub(refused),
+        errors,
         refused,
         p99_ms: tail_ms(phase),
         throughput_per_s: phase.requests_per_sec * answered.unwrap_or_default(),

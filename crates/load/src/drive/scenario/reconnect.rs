@@ -67,6 +67,7 @@ async fn reopen(context: &RunContext, ends: &SessionEnds, reference: &Reference)
         }
         tokio::time::sleep(PAUSE).await;
     }
+    ends.note_gone();
     None
 }
 

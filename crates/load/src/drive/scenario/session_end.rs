@@ -23,6 +23,8 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// After so many processes that had to be killed there is no more to learn, and each costs the
 /// shutdown timeout.
 const STAYED_MAX: u64 = 3;
+/// Up to this share of the sessions may fail: a server may have an error now and then.
+const FAILED_SHARE_MAX: f64 = 0.05;
 /// How long an ended child of a server may be unnoticed by it.
 const REAPING: Duration = Duration::from_millis(200);
 
@@ -64,6 +66,12 @@ struct SessionsFact {
     leftovers: u64,
     zombies: u64,
     failed_calls: u64,
+    /// Sessions and calls that a rate limit refused.
+    refused: u64,
+    /// Whether in the end no session could be opened any more.
+    is_gone: bool,
+    /// What sessions left behind that were all closed in order.
+    closed: Option<sessions::ClosedSessions>,
 }
 
 impl Fact for SessionsFact {
@@ -140,19 +148,24 @@ impl SessionEnds {
             let _together = self.opening.read().await;
             connect().await
         };
-        if outcome.is_err() && context.stop.is_running() {
+        let is_refused = |error: &ConnectError| error.is_rate_limited();
+        let has_failed = outcome.as_ref().is_err_and(|error| !is_refused(error));
+        if has_failed && context.stop.is_running() {
             let _alone = self.opening.write().await;
             outcome = connect().await;
         }
         let opened = outcome.inspect_err(|error| {
-            self.count(|sessions| sessions.failed_opens += 1);
+            self.count(|sessions| match is_refused(error) {
+                true => sessions.refused += 1,
+                false => sessions.failed_opens += 1,
+            });
             context.note_failure(error);
         });
         opened.ok().map(|connection| self.enter(connection))
     }
 
     /// Opens a session and makes a call that has to succeed, in its proper order: what comes too early is for another
-    /// scenario.
+    /// scenario. A tool may fail now and then, so that one that fails is called once more, on another session.
     pub async fn open_and_call(
         &self,
         protocol: ProtocolChoice,
@@ -160,21 +173,46 @@ impl SessionEnds {
         phase: u16,
     ) -> Option<Visit> {
         let visit = self.open(protocol).await?;
-        let connection = &visit.connection;
-        let listed = connection.session.list_tools().await;
-        let outcome = connection.call(&reference.call, phase).await;
-        // A late answer is an answer, a call that is still queued may get one, and something broken is reported as such.
-        let is_failure = |error: &CallError| {
-            let is_late = reference::is_answer(error) && error.category() == ErrorCategory::Hang;
-            let is_queued = error.failure.detail == Detail::Queued;
-            !is_late && !is_queued && error.category() != ErrorCategory::Malformed
+        let failed = call_in_order(&visit, reference, phase).await.err();
+        let Some(error) = failed.filter(|error| !self.excuse(error)) else {
+            return Some(visit);
         };
-        if listed.is_err_and(|error| is_failure(&error))
-            || outcome.is_err_and(|error| is_failure(&error))
-        {
+        if !reference::is_answer(&error) {
+            self.count(|sessions| sessions.failed_calls += 1);
+            return Some(visit);
+        }
+        self.leave(&visit, ExitStyle::Orderly).await;
+        let visit = self.open(protocol).await?;
+        let again = call_in_order(&visit, reference, phase).await;
+        if again.is_err_and(|error| !self.excuse(&error)) {
             self.count(|sessions| sessions.failed_calls += 1);
         }
         Some(visit)
+    }
+
+    /// Whether a call that failed says nothing against the server: a late answer is an answer, a call that is still
+    /// queued may get one, and something broken is reported as such. Refusals by a rate limit are counted.
+    fn excuse(&self, error: &CallError) -> bool {
+        let is_refused = error.failure.is_rate_limited();
+        if is_refused {
+            self.count(|sessions| sessions.refused += 1);
+        }
+        let is_late = reference::is_answer(error) && error.category() == ErrorCategory::Hang;
+        let is_queued = error.failure.detail == Detail::Queued;
+        is_refused || is_late || is_queued || error.category() == ErrorCategory::Malformed
+    }
+
+    /// Notes that no session can be opened any more.
+    pub fn note_gone(&self) {
+        self.count(|sessions| sessions.is_gone = true);
+    }
+
+    /// Notes what the server has more after sessions that were all closed in order, which are not among the others.
+    pub fn note_closed(&self, closed: sessions::ClosedSessions) {
+        self.count(|sessions| {
+            sessions.opened = sessions.opened.saturating_sub(closed.sessions);
+            sessions.closed = Some(closed);
+        });
     }
 
     fn enter(&self, connection: Connection) -> Visit {
@@ -281,6 +319,14 @@ impl SessionEnds {
     }
 }
 
+/// Lists the tools and makes a call.
+async fn call_in_order(visit: &Visit, reference: &Reference, phase: u16) -> Result<(), CallError> {
+    let connection = &visit.connection;
+    let listed = connection.session.list_tools().await;
+    let called = connection.call(&reference.call, phase).await;
+    listed.and(called).map(drop)
+}
+
 /// What sessions that ended left behind.
 pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> FactResult {
     let record: SessionsFact = facts.first()?.unwrap_or_default();
@@ -298,6 +344,7 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
             processes: facts.samples_of_load(report, |sample| Some(sample.processes.into())),
             leftovers: record.leftovers,
             zombies: record.zombies,
+            closed: record.closed,
         },
         &leak::LeakSettings::default(),
     );
@@ -341,17 +388,26 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
         format!("on {count} a call failed that succeeded before")
     });
     let failures: Vec<String> = opens.into_iter().chain(calls).collect();
+    let failed = share(record.failed_opens + record.failed_calls, tried).unwrap_or_default();
+    let refused = match record.refused {
+        0 => String::new(),
+        count => format!(", and a rate limit refused {}", counted(count, "call")),
+    };
     let verdict = if !failures.is_empty() {
         let failures = failures.join(", and ");
-        Verdict::critical(
-            NEW_SESSIONS,
-            format!(
-                "The server does not recover from sessions that end: of {tried} sessions {failures}."
-            ),
-            "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
-        )
-    } else if record.opened < sessions::SESSIONS_MIN {
+        let hint = "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections";
+        if failed > FAILED_SHARE_MAX || record.is_gone {
+            let sentence = format!(
+                "The server does not recover from sessions that end: of {tried} sessions {failures}{refused}."
+            );
+            Verdict::critical(NEW_SESSIONS, sentence, hint)
+        } else {
+            let sentence = format!("Of {tried} sessions {failures}{refused}.");
+            Verdict::warning(NEW_SESSIONS, sentence, hint)
+        }
+    } else if record.opened.saturating_sub(record.refused) < sessions::SESSIONS_MIN {
         let sentence = match record.opened {
+            _ if record.refused > 0 => "A rate limit refused nearly all sessions.",
             0 => "No session was opened.",
             _ => "No session was opened after another had ended.",
         };
@@ -360,13 +416,17 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
     } else {
         Verdict::pass(
             NEW_SESSIONS,
-            format!("All {} sessions were opened and answered.", record.opened),
+            match record.refused {
+                0 => format!("All {} sessions were opened and answered.", record.opened),
+                _ => format!("{} sessions were opened{refused}.", record.opened),
+            },
         )
     };
     verdict
         .number("opened", record.opened)
         .number("failed_opens", record.failed_opens)
         .number("failed_calls", record.failed_calls)
+        .number("refused", record.refused)
 }
 
 #[cfg(test)]
@@ -451,21 +511,33 @@ mod tests {
 
     #[test]
     fn sessions_that_fail_are_a_finding_and_none_is_no_evidence() {
+        use mcprove_score::verdict::Severity::{Critical, Warning};
+
         let cases = [
-            (10, 1, 0, Outcome::Finding),
-            (10, 0, 1, Outcome::Finding),
-            (10, 0, 0, Outcome::Pass),
-            (1, 0, 0, Outcome::Inconclusive),
-            (0, 0, 0, Outcome::Inconclusive),
+            (10, 1, 0, 0, Outcome::Finding, Some(Critical)),
+            (10, 0, 1, 0, Outcome::Finding, Some(Critical)),
+            (100, 1, 1, 0, Outcome::Finding, Some(Warning)),
+            (10, 0, 0, 0, Outcome::Pass, None),
+            (10, 0, 0, 6, Outcome::Pass, None),
+            (10, 0, 0, 9, Outcome::Inconclusive, None),
+            (1, 0, 0, 0, Outcome::Inconclusive, None),
+            (0, 0, 0, 0, Outcome::Inconclusive, None),
         ];
-        for (opened, failed_opens, failed_calls, expected) in cases {
-            let record = SessionsFact {
+        for (opened, failed_opens, failed_calls, refused, outcome, severity) in cases {
+            let mut record = SessionsFact {
                 opened,
                 failed_opens,
                 failed_calls,
+                refused,
                 ..SessionsFact::default()
             };
-            assert_eq!(new_sessions(&record).outcome, expected, "{record:?}");
+            let verdict = new_sessions(&record);
+            assert_eq!(verdict.outcome, outcome, "{record:?}");
+            if let Some(severity) = severity {
+                assert_eq!(verdict.severity, severity, "{record:?}");
+                record.is_gone = true;
+                assert_eq!(new_sessions(&record).severity, Critical, "{record:?}");
+            }
         }
     }
 }

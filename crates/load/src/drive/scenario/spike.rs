@@ -147,7 +147,7 @@ impl ScenarioType for Spike {
             let mut phases = report.phases.iter();
             phases
                 .find(|phase| phase.name == name)
-                .map(phase_calls)
+                .map(|phase| phase_calls(facts, phase))
                 .unwrap_or_default()
         };
         let after = facts.tools_in(RECOVERY);
@@ -202,11 +202,12 @@ impl Spike {
     }
 }
 
-fn phase_calls(phase: &PhaseReport) -> spike_recovery::PhaseCalls {
+fn phase_calls(facts: &RunFacts<'_>, phase: &PhaseReport) -> spike_recovery::PhaseCalls {
+    let record = facts.phase(&phase.name);
     spike_recovery::PhaseCalls {
         duration_secs: phase.duration.as_secs_f64(),
         calls: phase.count,
-        errors: phase.failed,
+        errors: record.map_or(phase.failed, |record| facts.failed_and_refused(record).0),
         ended_per_s: phase.requests_per_sec,
         p50_ms: (phase.latency_ms.count > 0).then(|| as_milliseconds(phase.latency_ms.p50)),
         p99_ms: tail_ms(phase),
@@ -214,7 +215,12 @@ fn phase_calls(phase: &PhaseReport) -> spike_recovery::PhaseCalls {
 }
 
 fn quartiles(calls: &CallMetrics) -> spike_recovery::Quartiles {
-    let histogram = &calls.latency_ns;
+    let mut histogram = calls.latency_ns.clone();
+    // A late answer is an answer, and takes its time.
+    if calls.errors.keys().all(|it| *it == ErrorCategory::Hang) {
+        // Both have three digits and grow as needed.
+        let _ = histogram.add(&calls.failed_ns);
+    }
     let at =
         |quantile| as_milliseconds(Duration::from_nanos(histogram.value_at_quantile(quantile)));
     spike_recovery::Quartiles {

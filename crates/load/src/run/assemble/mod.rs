@@ -140,13 +140,20 @@ impl RunFacts<'_> {
     }
 
     /// The phase of that name.
-    fn phase(&self, name: &str) -> Option<&PhaseFact> {
+    pub fn phase(&self, name: &str) -> Option<&PhaseFact> {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
     /// The calls of a phase, by tool.
     pub fn tools_in(&self, phase: &str) -> Option<&BTreeMap<String, CallMetrics>> {
         self.metrics.phases.get(&self.phase(phase)?.index)
+    }
+
+    /// Calls of a phase that failed, and beside them those that a rate limit refused. One that was answered late did not fail.
+    pub fn failed_and_refused(&self, phase: &PhaseFact) -> (u64, u64) {
+        let calls = self.metrics.phases.get(&phase.index).into_iter().flatten();
+        let refused = calls.map(|(_, calls)| calls.rate_limited).sum();
+        (self.failed_in(phase).saturating_sub(refused), refused)
     }
 
     /// The phases whose calls count.
@@ -213,7 +220,8 @@ impl RunFacts<'_> {
     fn unanswered(&self) -> u64 {
         let hung = self.hung_unanswered();
         if self.tells_unanswered() {
-            return hung.max(without_answer(&self.total));
+            let repeated = self.metrics.count_notes(SessionExpiredFact::NAME);
+            return hung.max(without_answer(&self.total).saturating_sub(repeated));
         }
         hung
     }

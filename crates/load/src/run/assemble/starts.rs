@@ -122,6 +122,65 @@ impl RunFacts<'_> {
         }))
     }
 
+    /// The verdict on lists of the tools that were a step of a load and failed.
+    pub fn detect_failed_lists(&self) -> FactResult<Option<Verdict>> {
+        let failed: Vec<FailedListFact> = self.all()?;
+        let count = |is_one: fn(&FailedListFact) -> bool| {
+            number::count(failed.iter().filter(|fact| is_one(fact)).count())
+        };
+        let silent = count(|fact| fact.unanswered);
+        let lost = count(|fact| fact.unanswered && fact.overtaken);
+        let lists = |count| phrase::count(count, "request");
+        let verdict = if lost > 0 {
+            Verdict::critical(
+                "list",
+                sentence!(
+                    "{} for `tools/list` got no answer, while later ones were answered.",
+                    lists(lost)
+                ),
+                "answer each `tools/list` with a result or an error, under load too",
+            )
+        } else if silent > 0 {
+            Verdict::inconclusive(
+                "list",
+                sentence!(
+                    "{} for `tools/list` got no answer, and may still have been queued.",
+                    lists(silent)
+                ),
+                sentence!("wait longer ({})", setting("call_timeout")),
+            )
+        } else if !failed.is_empty() {
+            let sentence = sentence!(
+                "{} for `tools/list` failed.",
+                lists(number::count(failed.len()))
+            );
+            Verdict::warning("list", sentence, "look at the errors in the trace")
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(
+            verdict
+                .number("failed", failed.len())
+                .number("unanswered", silent),
+        ))
+    }
+
+    /// The verdict on sessions that the server ended while they were in use.
+    pub fn detect_expired_sessions(&self) -> Option<Verdict> {
+        let repeated = self.metrics.count_notes(SessionExpiredFact::NAME);
+        let calls = phrase::count(repeated, "call");
+        (repeated > 0).then(|| {
+            Verdict::warning(
+                "session_expired",
+                format!(
+                    "The server had ended sessions (HTTP 404); {calls} had to be made again on new ones."
+                ),
+                "keep sessions for as long as clients may pause",
+            )
+            .number("calls", repeated)
+        })
+    }
+
     /// The verdict on requests of ours that the server cancelled.
     pub fn detect_stray_cancels(&self) -> FactResult<Option<Verdict>> {
         let found: Vec<StrayCancelFact> = self.all()?;

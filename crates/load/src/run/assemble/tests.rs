@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::drive::Scenario;
-use crate::drive::scenario::ENTRIES;
+use crate::drive::scenario::{BASELINE, ENTRIES, RECOVERY, SPIKE};
 use crate::run::Thresholds;
 use crate::run::report::RunOutcome;
 use crate::run::sample::Sample;
@@ -187,6 +187,78 @@ fn calls_without_an_answer_are_counted_when_a_run_was_interrupted_or_killed() {
             let passes = report.outcome() == RunOutcome::Passed;
             assert_eq!(passes, is_answered, "{label}");
         }
+    }
+}
+
+#[test]
+fn late_answers_and_refusals_are_no_failed_calls_of_a_spike() {
+    use ErrorCategory::{Hang, ServerError};
+    let cases = [
+        (Hang, "", 0),
+        (ServerError, "rate limit exceeded", 0),
+        (ServerError, "out of order", 20),
+    ];
+    for (category, server_message, errors) in cases {
+        let mut events = Events::of(Scenario::spike());
+        for (index, name) in (1..).zip([BASELINE, SPIKE, RECOVERY]) {
+            let from = f64::from(index) * 20.0 - 20.0;
+            let phase = json!({ "index": index, "name": name, "concurrent": 1, "measured": true,
+                "from_secs": from, "until_secs": from + 20.0 });
+            events.note("phase", &phase);
+            for id in 1..=20 {
+                let request = RequestKey {
+                    session: index.into(),
+                    id,
+                };
+                let (method, tool) = ("tools/call", Some("echo"));
+                let tag = CallTag {
+                    phase: index,
+                    wait: Duration::ZERO,
+                };
+                events.record(EventKind::Request {
+                    request,
+                    method,
+                    tool,
+                    params: "",
+                    client_id: "",
+                    tag,
+                });
+                let duration = Duration::from_secs(6);
+                events.record(match index {
+                    3 => EventKind::Error {
+                        request,
+                        method,
+                        tool,
+                        duration,
+                        failure: CallFailure {
+                            category,
+                            message: server_message,
+                            code: Some(-32000),
+                            server_message,
+                            answer: "",
+                        },
+                        tag,
+                    },
+                    _ => EventKind::Response {
+                        request,
+                        method,
+                        tool,
+                        duration,
+                        result: "{}",
+                        tag,
+                    },
+                });
+            }
+        }
+        events.note(
+            Ending::NAME,
+            &json!({ "duration_secs": 60.0, "interrupted": false }),
+        );
+        let report = events.report();
+        let recovery = report.spike_recovery.as_ref().unwrap().recovery;
+        assert_eq!((recovery.calls, recovery.errors), (20, errors));
+        let is_found = outcome_of(&report, "spike_recovery") == Some(Outcome::Finding);
+        assert_eq!(is_found, errors > 0, "{category:?}");
     }
 }
 

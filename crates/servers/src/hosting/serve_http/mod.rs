@@ -339,7 +339,8 @@ impl HttpServer {
 
     fn session(&self, caller: &Caller) -> Result<Arc<Session>, NoAnswer> {
         let name = caller.header(headers::SESSION_ID);
-        let (status, text) = match name.map(|name| self.sessions.get(name)) {
+        let idle_max = self.host.behaviour.idle_max();
+        let (status, text) = match name.map(|name| self.sessions.get(name, idle_max)) {
             None => (
                 StatusCode::BAD_REQUEST,
                 "Bad request: Mcp-Session-Id is missing",
