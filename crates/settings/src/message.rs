@@ -5,6 +5,7 @@ use crate::prelude::*;
 
 pub use mcprove_settings_derive::sentence;
 
+use crate::error::{ConfigError, ConfigErrors};
 use crate::own_limits::OwnLimit;
 use crate::phrase;
 
@@ -455,9 +456,10 @@ pub trait UserError: fmt::Display {
     fn exit_code(&self) -> u8 {
         self.inner().map_or(2, UserError::exit_code)
     }
-    /// Whether its text is several problems, each with the word "error", its place and its own hint.
-    fn is_list(&self) -> bool {
-        self.inner().is_some_and(UserError::is_list)
+    /// The problems of files that it is, if it is no other: its text has the word "error", the place and the hint of
+    /// each.
+    fn list(&self) -> &[ConfigError] {
+        self.inner().map_or(&[], UserError::list)
     }
     /// What the server wrote to stderr.
     fn stderr(&self) -> &str {
@@ -472,9 +474,9 @@ impl UserError for Diagnostic {
 }
 
 /// Every problem of a file is written with its own hint.
-impl UserError for crate::error::ConfigErrors {
-    fn is_list(&self) -> bool {
-        true
+impl UserError for ConfigErrors {
+    fn list(&self) -> &[ConfigError] {
+        &self.0
     }
 }
 impl UserError for serde_json::Error {}
