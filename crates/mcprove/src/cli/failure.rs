@@ -22,36 +22,28 @@ const UNUSABLE: &str = "what was given cannot be used";
 pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
 
 /// Ends a command with what is wrong, and what to try next.
-pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
+pub fn refuse<T>(message: impl Into<Message>, hint: impl Into<Message>) -> Result<T> {
     Err(Failure::new(message, hint))
 }
 
 /// A command that could not do its work.
 #[derive(Debug)]
 pub struct Failure {
-    message: String,
+    message: Message,
+    hint: Message,
     /// The problems of files that the message is: it says "error" of each itself.
     list: Vec<ConfigError>,
-    hint: String,
     stderr: String,
     code: ExitCode,
 }
 
 impl Failure {
     /// A failure with what to try next.
-    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
-        Self {
-            hint: hint.into().rendered(),
-            ..Self::plain(message)
-        }
-    }
-
-    /// A failure that says all by itself.
-    fn plain(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
+            hint: hint.into(),
             list: Vec::new(),
-            hint: String::new(),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
@@ -69,7 +61,7 @@ impl Failure {
 
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
-        Self::plain("interrupted").with_code(ExitCode::Interrupted)
+        Self::new("interrupted", "").with_code(ExitCode::Interrupted)
     }
 
     /// What is wrong with the arguments; none if help was asked for.
@@ -109,7 +101,7 @@ impl Failure {
     }
 
     /// The same with another hint.
-    pub fn with_hint(mut self, hint: String) -> Self {
+    pub fn with_hint(mut self, hint: Message) -> Self {
         self.hint = hint;
         self
     }
@@ -122,7 +114,7 @@ impl Failure {
 
     /// The same, with what was being done before the message.
     pub fn within(mut self, what: &str) -> Self {
-        self.message = format!("{what}: {}", self.message);
+        self.message = self.message.after(format!("{what}: "));
         self.list.clear();
         self
     }
@@ -143,13 +135,12 @@ impl Failure {
         if self.is_list() {
             return self.list.iter().map(SuiteProblem::from).collect();
         }
-        let hint = Some(&self.hint).filter(|hint| !hint.is_empty());
         vec![SuiteProblem {
             file: None,
             line: None,
             column: None,
-            message: self.message.clone().into(),
-            hint: hint.cloned().map(Message::from),
+            message: self.message.clone(),
+            hint: Some(self.hint.clone()).filter(|hint| !hint.is_empty()),
         }]
     }
 
@@ -160,22 +151,23 @@ impl Failure {
 
     /// As a report of a command that has no other.
     pub fn drawn(&self, format: ReportFormat, style: Style) -> String {
+        let text = self.message();
         let (why, lines) = if self.is_list() {
-            (UNUSABLE, self.message.as_str())
+            (UNUSABLE.into(), text.lines().collect())
         } else {
-            (self.message.as_str(), "")
+            (Line::of(&self.message), Vec::new())
         };
         let mut document = Document {
             title: command_named(),
             verdict: Some(Verdict::new(Tone::Bad, "ERROR", why)),
             sections: vec![
-                Section::new("What is wrong").excerpt(lines.lines()),
+                Section::new("What is wrong").excerpt(lines),
                 Section::new("The server's stderr ends with").excerpt(self.stderr_lines()),
             ],
             ..Document::default()
         };
         if !self.hint.is_empty() {
-            document.next_steps(vec![Line::plain(&self.hint)]);
+            document.next_steps(vec![Line::of(&self.hint)]);
         }
         let problems = self.problems();
         let json = format!(
@@ -192,16 +184,16 @@ impl Failure {
     }
 
     /// What happened.
-    pub fn message(&self) -> &str {
-        &self.message
+    pub fn message(&self) -> String {
+        self.message.rendered()
     }
 
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
         let mut text = if self.is_list() {
-            printable_lines(&self.message, LINE_MAX)
+            printable_lines(&self.message(), LINE_MAX)
         } else {
-            format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
+            format!("error: {}\n", printable(&self.message(), MESSAGE_MAX))
         };
         for (index, line) in self.stderr_lines().iter().enumerate() {
             if index == 0 {
@@ -210,7 +202,8 @@ impl Failure {
             let _ = writeln!(text, "  | {line}");
         }
         if !self.hint.is_empty() {
-            let _ = writeln!(text, "hint: {}", printable(&self.hint, MESSAGE_MAX));
+            let hint = self.hint.rendered();
+            let _ = writeln!(text, "hint: {}", printable(&hint, MESSAGE_MAX));
         }
         terminal::print_error(&text);
         self.code
@@ -240,14 +233,13 @@ impl<E: UserError> From<E> for Failure {
     fn from(error: E) -> Self {
         Self {
             list: error.list().to_vec(),
-            hint: error.hint().rendered(),
             stderr: error.stderr().to_owned(),
             code: match error.exit_code() {
                 1 => ExitCode::Finding,
                 130 => ExitCode::Interrupted,
                 _ => ExitCode::CouldNotRun,
             },
-            ..Self::plain(error.text().rendered())
+            ..Self::new(error.text(), error.hint())
         }
     }
 }

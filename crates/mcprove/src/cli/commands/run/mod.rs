@@ -11,7 +11,8 @@ use mcprove_load::report::side_by_side_document;
 use mcprove_load::run::ServerRun;
 
 use self::files::recognise;
-use self::flags::{Given, SuiteArguments};
+pub use self::flags::Given;
+use self::flags::SuiteArguments;
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
@@ -180,10 +181,7 @@ async fn run_loads(arguments: &Arguments, files: &[PathBuf], reports: &Reports) 
                     return Err(failure);
                 }
                 // The others are still worth a run.
-                runs.push(ServerRun::failed(
-                    name.clone(),
-                    failure.message().to_owned(),
-                ));
+                runs.push(ServerRun::failed(name.clone(), failure.message()));
                 worst = worst.max(failure.within(&name).report());
             }
         }
