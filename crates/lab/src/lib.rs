@@ -50,7 +50,7 @@ mod watch;
 mod tests;
 
 pub use catalogue::LabTool;
-pub use keys::{ApiKeys, KeyError, KeyLineError};
+pub use keys::{ApiKeys, KEY_FORM, KeyError, KeyLineError};
 pub use mcprove_servers::hosting::{Eras, ListenError, ListenerKind, Listening, PublicHost};
 
 /// How a lab is set up.

@@ -3,6 +3,7 @@
 use mcprove_document::block::{Document, Finding, Line, Section, Table, Tone, Verdict};
 use mcprove_document::style::Style;
 use mcprove_document::terminal::cut;
+use mcprove_settings::phrase;
 use mcprove_settings::printable::printable;
 
 use crate::prelude::*;
@@ -16,6 +17,8 @@ const SHORT_MAX: usize = 58;
 
 /// Rows in this file, a line each.
 pub fn audit_document(rows: &[AuditRow], file: &str) -> Document {
+    let all = phrase::count(rows.len() as u64, "request");
+    let failed = rows.iter().filter(|row| !row.success).count();
     let mut table = Table::new(["id", "time (UTC)", "what", "outcome", "took", "detail"]);
     for row in rows {
         let text = detail(row);
@@ -32,12 +35,13 @@ pub fn audit_document(rows: &[AuditRow], file: &str) -> Document {
             }),
         ]);
     }
-    about(file, vec![Section::default().table(table)])
+    let title = format!("{all}, {failed} failed - {file}");
+    titled(title, vec![Section::default().table(table)])
 }
 
-fn about(subject: &str, sections: Vec<Section>) -> Document {
+fn titled(title: String, sections: Vec<Section>) -> Document {
     Document {
-        title: format!("Audit of {subject}"),
+        title,
         sections,
         ..Document::default()
     }
@@ -132,7 +136,8 @@ fn detail(row: &AuditRow) -> String {
 
 /// One row wholly; what is long, on lines of its own.
 pub fn audit_row_document(row: &AuditRow) -> Document {
-    let mut document = about(&format!("row {}", row.id), Vec::new());
+    let title = format!("row {}: {}, {}", row.id, what(row), outcome(row));
+    let mut document = titled(title, Vec::new());
     for (name, cell) in COLUMNS.iter().zip(row.cells()) {
         let note = if row.is_cut(name) { "  (cut)" } else { "" };
         match shown_cell(&cell).as_slice() {
@@ -171,8 +176,9 @@ pub fn audit_comparison_document(comparison: &RowComparison) -> Document {
     } else {
         "differ"
     };
-    let mut document = about(&rows, differences(&comparison.differences));
-    document.verdict = Some(verdict(comparison.same, format!("{rows} {end}")));
+    let why = format!("{rows} {end}");
+    let mut document = titled(rows, differences(&comparison.differences));
+    document.verdict = Some(verdict(comparison.same, why));
     if !comparison.noted.is_empty() {
         let mut names: Vec<&str> = comparison.noted.iter().map(|noted| noted.column).collect();
         names.dedup();
@@ -218,7 +224,7 @@ pub fn audit_replay_document(comparison: &RowComparison) -> Document {
             format!("{what_came} came back{is_cut}"),
         )),
         facts: vec![("Request", request)],
-        ..about(&format!("row {}, {asked}", recorded.id), sections)
+        ..titled(format!("row {}, {asked}", recorded.id), sections)
     }
 }
 

@@ -639,10 +639,10 @@ pub mod lab {
     /// The audit: every request that the lab got, with its answer, in a file of SQLite.
     pub mod audit {
         pub use mcprove_lab::audit::{
-            ArgumentError, ArgumentFilter, AuditError, AuditList, AuditOptions, AuditReader,
-            AuditResult, AuditRow, AuditStore, CATEGORIES, Caller, CallerAnswer, CallerFailure,
-            Caps, Cell, Column, Difference, ExportFormat, Filter, LossReason, Order, Replay,
-            ReplayError, RowComparison, Rows, format_time, parse_time,
+            ArgumentFilter, AuditError, AuditList, AuditOptions, AuditReader, AuditResult,
+            AuditRow, AuditStore, CATEGORIES, Caller, CallerAnswer, CallerFailure, Caps, Cell,
+            Column, Difference, ExportFormat, Filter, LossReason, Order, Replay, ReplayError,
+            RowComparison, Rows, format_time, parse_time,
         };
     }
 }

@@ -3,6 +3,7 @@
 
 use std::mem::discriminant;
 
+use crate::message::UserError;
 use crate::phrase::{count, were};
 use crate::prelude::*;
 use crate::sync::lock;
@@ -87,6 +88,15 @@ impl fmt::Display for Loss {
         let number = *number;
         let (what, were) = (count(number, noun), were(number));
         write!(formatter, "{file}: {what} {were} not {verb}: {reason}")
+    }
+}
+
+impl UserError for Loss {
+    fn hint(&self) -> Message {
+        if self.is_limit {
+            return Message::default();
+        }
+        "free disk space, check the permissions, or write elsewhere, and run it again".into()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::prelude::*;
 
 pub use mcprove_settings_derive::sentence;
 
+use crate::error::{ConfigError, ConfigErrors};
 use crate::own_limits::OwnLimit;
 use crate::phrase;
 
@@ -61,9 +62,12 @@ pub enum Spelling {
     Toml,
     /// As keys of YAML.
     Yaml,
-    /// As flags, which a function finds; a setting without one is spelled as a key.
-    Flags(fn(&str) -> Option<String>),
+    /// As the program does: as the flag that a function finds; where it finds none, as a key of YAML or of TOML.
+    Program { flag: FlagOf, is_yaml: bool },
 }
+
+/// Finds the flag that sets a setting.
+pub type FlagOf = &'static (dyn Fn(&str) -> Option<String> + Send + Sync);
 
 /// A name, a value or a command in a sentence.
 pub fn code(text: impl Into<Cow<'static, str>>) -> Part {
@@ -87,7 +91,8 @@ pub fn names<Name: AsRef<str>>(names: &[Name]) -> Message {
 ///
 /// let hint = sentence!("raise {} if it may queue", setting("max_in_flight"));
 /// assert_eq!(hint.spelled(Spelling::Toml), "raise `max_in_flight` if it may queue");
-/// let flags = Spelling::Flags(|name| Some(format!("--{}", name.replace('_', "-"))));
+/// let flag = &|name: &str| Some(format!("--{}", name.replace('_', "-")));
+/// let flags = Spelling::Program { flag, is_yaml: false };
 /// assert_eq!(hint.spelled(flags), "raise --max-in-flight if it may queue");
 /// ```
 pub fn setting(name: &str) -> Part {
@@ -117,7 +122,8 @@ pub const fn tee_stderr() -> Part {
 ///
 /// let hint = sentence!("check the path{}", command("; ", "runs", " lists them"));
 /// assert_eq!(hint.rendered(), "check the path");
-/// assert_eq!(hint.spelled(Spelling::Flags(|_| None)), "check the path; `mcprove runs` lists them");
+/// let program = Spelling::Program { flag: &|_| None, is_yaml: false };
+/// assert_eq!(hint.spelled(program), "check the path; `mcprove runs` lists them");
 /// ```
 pub const fn command(before: &'static str, name: &'static str, after: &'static str) -> Part {
     Part::Command(before, name, after, None)
@@ -252,13 +258,11 @@ impl Message {
             Part::Setting(name) => vec![spelling.setting(name)],
             Part::Assignment(name, value) => vec![spelling.assignment(name, value)],
             Part::Section(path) => spelling.section(path),
-            Part::FlagOnly(before, name, after) => match spelling {
-                Spelling::Flags(flag) => flag(name)
-                    .map(|flag| format!("{before}{flag}{after}").into())
-                    .into_iter()
-                    .collect(),
-                _ => Vec::new(),
-            },
+            Part::FlagOnly(before, name, after) => {
+                let flag = spelling.flag(name);
+                let said = flag.map(|flag| format!("{before}{flag}{after}").into());
+                said.into_iter().collect()
+            }
             Part::Command(before, name, after, method) => {
                 let name = match method {
                     _ if spelling.is_of_program() => format!("mcprove {name}"),
@@ -288,37 +292,44 @@ impl Spelling {
 
     /// Whether the front end has commands: the program, whatever it spells settings as.
     fn is_of_program(self) -> bool {
-        matches!(self, Self::Flags(_)) || matches!(Self::own(), Self::Flags(_))
+        let is_program = |it| matches!(it, Self::Program { .. });
+        is_program(self) || is_program(Self::own())
     }
 
-    fn setting(self, name: &str) -> Part {
+    fn flag(self, name: &str) -> Option<String> {
         match self {
-            Self::Flags(flag) => flag(name).map_or_else(|| Self::Toml.setting(name), Part::from),
-            _ => code(name.to_owned()),
+            Self::Program { flag, .. } => flag(name),
+            _ => None,
         }
     }
 
+    const fn is_yaml(self) -> bool {
+        matches!(self, Self::Yaml | Self::Program { is_yaml: true, .. })
+    }
+
+    fn setting(self, name: &str) -> Part {
+        let flag = self.flag(name).map(Part::from);
+        flag.unwrap_or_else(|| code(name.to_owned()))
+    }
+
     fn assignment(self, name: &str, value: &str) -> Part {
-        match self {
-            Self::Toml => code(format!("{name} = {value}")),
-            Self::Yaml => code(format!("{name}: {value}")),
-            Self::Flags(flag) => flag(name).map_or_else(
-                || Self::Toml.assignment(name, value),
-                |flag| format!("{flag} {value}").into(),
-            ),
+        match self.flag(name) {
+            Some(flag) => format!("{flag} {value}").into(),
+            None if self.is_yaml() => code(format!("{name}: {value}")),
+            None => code(format!("{name} = {value}")),
         }
     }
 
     fn section(self, path: &'static str) -> Vec<Part> {
-        match self {
-            Self::Toml => vec![match path.strip_suffix("[]") {
+        if !self.is_yaml() {
+            return vec![match path.strip_suffix("[]") {
                 Some(path) => format!("[[{path}]]").into(),
                 None => format!("[{path}]").into(),
-            }],
-            Self::Yaml | Self::Flags(_) => match path.trim_end_matches("[]").split_once('.') {
-                Some((outer, inner)) => vec![code(inner), " of ".into(), code(outer)],
-                None => vec![code(path)],
-            },
+            }];
+        }
+        match path.trim_end_matches("[]").split_once('.') {
+            Some((outer, inner)) => vec![code(inner), " of ".into(), code(outer)],
+            None => vec![code(path)],
         }
     }
 }
@@ -463,9 +474,10 @@ pub trait UserError: fmt::Display {
     fn exit_code(&self) -> u8 {
         self.inner().map_or(2, UserError::exit_code)
     }
-    /// Whether its text is several problems, each with the word "error", its place and its own hint.
-    fn is_list(&self) -> bool {
-        self.inner().is_some_and(UserError::is_list)
+    /// The problems of files that it is, if it is no other: its text has the word "error", the place and the hint of
+    /// each.
+    fn list(&self) -> &[ConfigError] {
+        self.inner().map_or(&[], UserError::list)
     }
     /// What the server wrote to stderr.
     fn stderr(&self) -> &str {
@@ -480,9 +492,9 @@ impl UserError for Diagnostic {
 }
 
 /// Every problem of a file is written with its own hint.
-impl UserError for crate::error::ConfigErrors {
-    fn is_list(&self) -> bool {
-        true
+impl UserError for ConfigErrors {
+    fn list(&self) -> &[ConfigError] {
+        &self.0
     }
 }
 impl UserError for serde_json::Error {}

@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use mcprove_settings::message::{Message, UserError};
+
 use crate::prelude::*;
 
 /// What is asked of a client without a key.
@@ -10,6 +12,10 @@ const REALM: &str = "Bearer realm=\"mcprove lab\"";
 const KEYS_MAX: usize = 1_000;
 /// The longest key; no header carries much more.
 const KEY_BYTES_MAX: usize = 4_096;
+
+/// How keys are written.
+#[doc(hidden)]
+pub const KEY_FORM: &str = "write NAME=KEY or KEY, without spaces";
 
 /// Why a key is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +36,12 @@ pub enum KeyError {
     TooMany,
 }
 
+impl UserError for KeyError {
+    fn hint(&self) -> Message {
+        KEY_FORM.into()
+    }
+}
+
 /// A line of a file whose key is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
@@ -38,6 +50,15 @@ pub struct KeyLineError {
     pub line: usize,
     /// Why.
     pub problem: KeyError,
+}
+
+impl UserError for KeyLineError {
+    fn inner(&self) -> Option<&dyn UserError> {
+        Some(&self.problem)
+    }
+    fn text(&self) -> Message {
+        self.to_string().into()
+    }
 }
 
 /// The keys of a server, by the name of their users. Without any, everybody is let in.

@@ -1,14 +1,17 @@
 //! What `mcprove runs` prints: what was run, when, and how it ended.
 
 use crate::report::prelude::*;
+use crate::run::report::RunOutcome;
 
-/// The runs, as they are given, a row each.
-pub fn runs_document(runs: &[RunEntry]) -> Document {
+/// The runs in this directory, as they are given, a row each.
+pub fn runs_document(runs: &[RunEntry], base: &Path) -> Document {
     let runs = runs.iter();
-    of_rows(runs.map(|run| (run.directory.path(), run.report.as_deref())))
+    let rows = runs.map(|run| (run.directory.path(), run.report.as_deref()));
+    of_rows(base, rows)
 }
 
 fn of_rows<'a>(
+    base: &Path,
     runs: impl Iterator<Item = (&'a Path, Result<&'a Report, &'a FormatError>)>,
 ) -> Document {
     let mut table = Table::new([
@@ -20,7 +23,7 @@ fn of_rows<'a>(
         "errors",
         "directory and server",
     ]);
-    let mut has_partial = false;
+    let (mut has_partial, mut passed) = (false, 0);
     for (directory, report) in runs {
         let place = Line::code(directory.display().to_string()).and("  ");
         let unknown = figure::UNKNOWN;
@@ -28,6 +31,7 @@ fn of_rows<'a>(
             Ok(report) => {
                 let (tone, word) = headline::outcome(report);
                 has_partial |= report.partial;
+                passed += usize::from(report.outcome() == RunOutcome::Passed);
                 let star = if report.partial { "*" } else { "" };
                 let when: String = figure::time(report.started_at).chars().take(16).collect();
                 cells![
@@ -54,6 +58,7 @@ fn of_rows<'a>(
             }
         });
     }
+    let (all, base) = (table.rows.len(), base.display());
     let mut section = Section::default();
     if table.rows.is_empty() {
         let command = Line::plain("No runs yet. ").and_code("mcprove run");
@@ -64,7 +69,7 @@ fn of_rows<'a>(
         section = section.paragraph("* ended early");
     }
     Document {
-        title: "Runs".to_owned(),
+        title: format!("{passed} of {all} runs passed - {base}"),
         sections: vec![section],
         ..Document::default()
     }
@@ -91,7 +96,10 @@ mod tests {
             samples::interrupted(),
         ];
         let reports = reports.iter().map(Ok).chain([Err(&problem)]);
-        let document = of_rows(places.iter().map(PathBuf::as_path).zip(reports));
+        let document = of_rows(
+            Path::new("runs"),
+            places.iter().map(PathBuf::as_path).zip(reports),
+        );
         document.terminal(Style::plain(width))
     }
 
@@ -108,7 +116,7 @@ mod tests {
     #[test]
     fn nothing_yet() {
         assert!(
-            runs_document(&[])
+            runs_document(&[], Path::new("runs"))
                 .terminal(Style::plain(80))
                 .contains("mcprove run")
         );

@@ -1,6 +1,11 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use mcprove_document::block::{Document, Line, Tone, Verdict};
+use mcprove_settings::error::ConfigError;
+use mcprove_suite::report::render;
+use mcprove_suite::run::SuiteProblem;
+use serde_json::json;
 
 use crate::prelude::*;
 
@@ -10,41 +15,35 @@ const MESSAGE_MAX: usize = 2000;
 const LINE_MAX: usize = 500;
 /// How many lines of it are shown, the last.
 const STDERR_LINES_MAX: usize = 10;
+/// What ended a command that was given files with mistakes.
+const UNUSABLE: &str = "what was given cannot be used";
 
 /// What a command, or a part of it, comes to: by default, an exit code.
 pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
 
 /// Ends a command with what is wrong, and what to try next.
-pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
+pub fn refuse<T>(message: impl Into<Message>, hint: impl Into<Message>) -> Result<T> {
     Err(Failure::new(message, hint))
 }
 
 /// A command that could not do its work.
 #[derive(Debug)]
 pub struct Failure {
-    message: String,
-    /// Whether it is many lines, which say "error" themselves.
-    is_list: bool,
-    hint: String,
+    message: Message,
+    hint: Message,
+    /// The problems of files that the message is: it says "error" of each itself.
+    list: Vec<ConfigError>,
     stderr: String,
     code: ExitCode,
 }
 
 impl Failure {
     /// A failure with what to try next.
-    pub fn new(message: impl Into<String>, hint: impl Into<Message>) -> Self {
-        Self {
-            hint: hint.into().rendered(),
-            ..Self::plain(message)
-        }
-    }
-
-    /// A failure that says all by itself.
-    fn plain(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
-            is_list: false,
-            hint: String::new(),
+            hint: hint.into(),
+            list: Vec::new(),
             stderr: String::new(),
             code: ExitCode::CouldNotRun,
         }
@@ -62,7 +61,7 @@ impl Failure {
 
     /// The user interrupted before there was anything to report.
     pub fn interrupted() -> Self {
-        Self::plain("interrupted").with_code(ExitCode::Interrupted)
+        Self::new("interrupted", "").with_code(ExitCode::Interrupted)
     }
 
     /// What is wrong with the arguments; none if help was asked for.
@@ -102,7 +101,7 @@ impl Failure {
     }
 
     /// The same with another hint.
-    pub fn with_hint(mut self, hint: String) -> Self {
+    pub fn with_hint(mut self, hint: Message) -> Self {
         self.hint = hint;
         self
     }
@@ -115,32 +114,96 @@ impl Failure {
 
     /// The same, with what was being done before the message.
     pub fn within(mut self, what: &str) -> Self {
-        self.message = format!("{what}: {}", self.message);
-        self.is_list = false;
+        self.message = self.message.after(format!("{what}: "));
+        self.list.clear();
         self
     }
 
+    fn is_list(&self) -> bool {
+        !self.list.is_empty()
+    }
+
+    /// The last lines that the server wrote to stderr.
+    fn stderr_lines(&self) -> Vec<String> {
+        let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+        let last = &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..];
+        last.iter().map(|line| printable(line, LINE_MAX)).collect()
+    }
+
+    /// The problems of files that it is, or itself as one.
+    pub fn problems(&self) -> Vec<SuiteProblem> {
+        if self.is_list() {
+            return self.list.iter().map(SuiteProblem::from).collect();
+        }
+        vec![SuiteProblem {
+            file: None,
+            line: None,
+            column: None,
+            message: self.message.clone(),
+            hint: Some(self.hint.clone()).filter(|hint| !hint.is_empty()),
+        }]
+    }
+
+    /// The problems of files that it is.
+    pub fn list(&self) -> &[ConfigError] {
+        &self.list
+    }
+
+    /// As a report of a command that has no other.
+    pub fn drawn(&self, format: ReportFormat, style: Style) -> String {
+        let text = self.message();
+        let (why, lines) = if self.is_list() {
+            (UNUSABLE.into(), text.lines().collect())
+        } else {
+            (Line::of(&self.message), Vec::new())
+        };
+        let mut document = Document {
+            title: command_named(),
+            verdict: Some(Verdict::new(Tone::Bad, "ERROR", why)),
+            sections: vec![
+                Section::new("What is wrong").excerpt(lines),
+                Section::new("The server's stderr ends with").excerpt(self.stderr_lines()),
+            ],
+            ..Document::default()
+        };
+        if !self.hint.is_empty() {
+            document.next_steps(vec![Line::of(&self.hint)]);
+        }
+        let problems = self.problems();
+        let json = format!(
+            "{:#}\n",
+            json!({ "outcome": "error", "problems": problems })
+        );
+        match format {
+            ReportFormat::Junit | ReportFormat::Tap | ReportFormat::Github => {
+                let unrun = SuiteReport::unrun(problems);
+                render(&format.name(), &unrun, Path::new(""), style)
+            }
+            _ => drawn(&document, &json, format, style),
+        }
+    }
+
     /// What happened.
-    pub fn message(&self) -> &str {
-        &self.message
+    pub fn message(&self) -> String {
+        self.message.rendered()
     }
 
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        let mut text = if self.is_list {
-            printable_lines(&self.message, LINE_MAX)
+        let mut text = if self.is_list() {
+            printable_lines(&self.message(), LINE_MAX)
         } else {
-            format!("error: {}\n", printable(&self.message, MESSAGE_MAX))
+            format!("error: {}\n", printable(&self.message(), MESSAGE_MAX))
         };
-        if !self.stderr.trim().is_empty() {
-            text.push_str("the server's stderr ends with:\n");
-            let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
-            for line in &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..] {
-                let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
+        for (index, line) in self.stderr_lines().iter().enumerate() {
+            if index == 0 {
+                text.push_str("the server's stderr ends with:\n");
             }
+            let _ = writeln!(text, "  | {line}");
         }
         if !self.hint.is_empty() {
-            let _ = writeln!(text, "hint: {}", printable(&self.hint, MESSAGE_MAX));
+            let hint = self.hint.rendered();
+            let _ = writeln!(text, "hint: {}", printable(&hint, MESSAGE_MAX));
         }
         terminal::print_error(&text);
         self.code
@@ -169,15 +232,14 @@ fn command_named() -> String {
 impl<E: UserError> From<E> for Failure {
     fn from(error: E) -> Self {
         Self {
-            is_list: error.is_list(),
-            hint: error.hint().rendered(),
+            list: error.list().to_vec(),
             stderr: error.stderr().to_owned(),
             code: match error.exit_code() {
                 1 => ExitCode::Finding,
                 130 => ExitCode::Interrupted,
                 _ => ExitCode::CouldNotRun,
             },
-            ..Self::plain(error.text().rendered())
+            ..Self::new(error.text(), error.hint())
         }
     }
 }

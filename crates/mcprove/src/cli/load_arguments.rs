@@ -4,15 +4,19 @@
 // These are help texts: names stand in them as they are typed.
 #![allow(clippy::doc_markdown)]
 
+use std::ffi::OsString;
+
 use clap::{Arg, Command, Error, FromArgMatches};
 use mcprove_load::config::sections::{SECTIONS, TOOL_CALL, defaults, owners, scenario_settings};
 use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits, read_table};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::{FailOn, Thresholds};
 use mcprove_settings::kind::Kind;
+use mcprove_settings::message::Spelling;
 use mcprove_settings::setting::Fallback;
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 
+use crate::commands::Given;
 use crate::prelude::*;
 
 /// The scenario of `mcprove deadlock-probe`.
@@ -24,8 +28,8 @@ pub const SUSTAINED: &str = "sustained";
 const OWNERS_MAX: usize = 3;
 
 /// Flags of commands that are no settings of a load.
-const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
-                         recommend_runs report audit unlike public_host bearer_env";
+const OWN_FLAGS: &str = "tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
+                         recommend_runs report audit unlike public_host";
 
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
 const ALSO_REPLACED: [(&str, &str); 5] = [
@@ -36,35 +40,50 @@ const ALSO_REPLACED: [(&str, &str); 5] = [
     ("rate_limit", "rate"),
 ];
 
-/// The flag of a setting, as messages print it: by the name that was typed.
-pub fn flag_of(name: &str) -> Option<String> {
+/// How messages spell the settings of a command: those that were typed as they were typed, and all others as flags, or
+/// as keys where the command takes them from a file.
+pub fn spelling(words: impl Iterator<Item = OsString>, matches: Option<&ArgMatches>) -> Spelling {
+    // What follows is the command of the server.
+    let words = words.take_while(|word| word != "--");
+    let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
+    let own = matches.and_then(|it| it.subcommand_matches("run"));
+    let files = |id| own?.get_many::<PathBuf>(id);
+    let file = ["files", "config"].into_iter().find_map(files);
+    let file = file.and_then(|mut files| files.next());
+    let is_of_file = file.is_some();
+    let given = own.map(Given::of).unwrap_or_default();
+    let flag = move |name: &str| flag_of(name, &words, &given, is_of_file);
+    Spelling::Program {
+        flag: Box::leak(Box::new(flag)),
+        is_yaml: file.is_some_and(|file| file.extension().is_none_or(|it| it != "toml")),
+    }
+}
+
+/// The flag of a setting, by the name that was typed; none if it is for a file to say.
+fn flag_of(name: &str, words: &[String], given: &Given, is_of_file: bool) -> Option<String> {
     let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
     let setting = settings.find(|it| it.has_name(name));
-    let flag = match name {
-        "tool_call" => "tool",
-        "headers" => "header",
-        "faults" => "fault",
-        name if has_word(OWN_FLAGS, name) => name,
-        name => match setting?.flag {
-            Some(flag) => flag,
-            // One that stands for it in another table is accepted by this name too.
-            None if ALSO_REPLACED.iter().any(|(_, own)| *own == name) => name,
-            None => return None,
-        },
-    };
     let others = ALSO_REPLACED.iter().filter(|(one, _)| *one == name);
+    let is_own = has_word(OWN_FLAGS, name);
+    let flag = match name {
+        "tool_call" => Some("tool"),
+        "headers" => Some("header"),
+        "faults" => Some("fault"),
+        // One that stands for it in another table is accepted by this name too.
+        _ if is_own || given.has(name) || ALSO_REPLACED.iter().any(|(_, own)| *own == name) => {
+            setting.and_then(|it| it.flag).or(Some(name))
+        }
+        "args" | "bearer_env" => Some(name),
+        _ => setting?.flag,
+    };
     let names = setting.into_iter().flat_map(Setting::names);
-    let mut names = names.chain(others.map(|(_, other)| *other)).map(dashed);
-    let typed = names.find(|name| {
-        let is_it = |word: std::ffi::OsString| {
-            word.to_str()
-                .and_then(|it| it.split('=').next()?.strip_prefix("--"))
-                == Some(name)
-        };
-        // What follows is the command of the server.
-        std::env::args_os().take_while(|it| it != "--").any(is_it)
-    });
-    Some(format!("--{}", typed.unwrap_or_else(|| dashed(flag))))
+    let others = others.map(|(_, other)| *other).chain(flag).map(dashed);
+    let mut names = names.map(dashed).chain(others).map(|it| format!("--{it}"));
+    let is_typed = |flag: &String| words.iter().any(|it| it.split('=').next() == Some(flag));
+    names.find(is_typed).or_else(|| {
+        let flag = flag.filter(|flag| !is_of_file || is_own || given.has(flag) || given.has(name));
+        Some(format!("--{}", dashed(flag?)))
+    })
 }
 
 /// A setting as a flag.

@@ -52,7 +52,7 @@ pub async fn perform(
         }
         Err(_) if !stop.is_running() => Err(Failure::interrupted()),
         Err(error) => {
-            let hint = error.hint_in(directory.as_ref()).rendered();
+            let hint = error.hint_in(directory.as_ref());
             Err(Failure::from(error).with_hint(hint))
         }
     }

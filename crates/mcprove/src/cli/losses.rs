@@ -45,11 +45,9 @@ pub fn report(code: ExitCode) -> ExitCode {
         let text = printable(&loss.to_string(), MESSAGE_MAX);
         terminal::print_error(&format!("{kind}: {text}\n"));
     }
-    if all.iter().all(|loss| loss.is_limit) {
+    let Some(loss) = all.iter().find(|loss| !loss.is_limit) else {
         return code;
-    }
-    terminal::print_error(
-        "hint: free disk space, check the permissions, or write elsewhere, and run it again\n",
-    );
+    };
+    terminal::print_error(&format!("hint: {}\n", loss.hint().rendered()));
     code.max(ExitCode::CouldNotRun)
 }

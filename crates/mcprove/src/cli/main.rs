@@ -22,7 +22,7 @@ use std::io::Write as _;
 
 use clap::FromArgMatches as _;
 use mcprove_client::process;
-use mcprove_settings::message::{Spelling, spell_as};
+use mcprove_settings::message::spell_as;
 use mcprove_settings::own_limits;
 
 use crate::arguments::Cli;
@@ -36,8 +36,9 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = process::supervise(std::env::args_os()) {
         return code;
     }
-    spell_as(Spelling::Flags(load_arguments::flag_of));
     let matches = arguments::command().try_get_matches();
+    let words = std::env::args_os().skip(1);
+    spell_as(load_arguments::spelling(words, matches.as_ref().ok()));
     let matches = matches.unwrap_or_else(|error| leave(&error));
     if let Some(explanation) = explain::asked_for(&matches) {
         terminal::print(&explanation);

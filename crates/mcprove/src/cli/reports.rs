@@ -1,6 +1,8 @@
 //! Where reports go: files, and standard output for one of them. Whether files can be written is found
 //! out before anything runs.
 
+use std::cell::Cell;
+
 use mcprove_document::block::Document;
 
 use crate::prelude::*;
@@ -102,18 +104,10 @@ impl ReportArguments {
             ..Reports::default()
         };
         for ReportTarget { format, file } in &self.report {
-            let name = format.name();
-            if !ReportFormat::COMMON.contains(format) && !others.contains(format) {
-                let known = ReportFormat::COMMON.iter().chain(others);
-                let known: Vec<String> = known.map(|format| format.name()).collect();
-                return refuse(
-                    format!("the format {name} is not for this report"),
-                    format!("its formats are {}", known.join(", ")),
-                );
-            }
             match (file, reports.printed) {
                 (Some(file), _) => reports = reports.and(*format, file, read)?,
                 (None, Some(first)) if first != *format => {
+                    let name = format.name();
                     return refuse(
                         format!(
                             "{} and {name} cannot both go to standard output",
@@ -125,6 +119,7 @@ impl ReportArguments {
                 (None, _) => reports.printed = Some(*format),
             }
         }
+        reports.only(others)?;
         Ok(reports)
     }
 }
@@ -140,6 +135,8 @@ pub struct Reports {
     /// Whether details are shown too.
     is_verbose: bool,
     written: Vec<(ReportFormat, PathBuf)>,
+    /// Whether they tell of this run already.
+    is_told: Cell<bool>,
     /// Files that are new go away again if nothing is written.
     #[allow(dead_code, reason = "dropped at the end")]
     reserved: Vec<OutputFile>,
@@ -149,12 +146,6 @@ impl Reports {
     /// The same with one more file, unless it cannot be written or is one that is read.
     pub fn and(mut self, format: ReportFormat, file: &Path, read: &[PathBuf]) -> Result<Self> {
         let flag = format!("--report {}", format.name());
-        for path in read {
-            let within = RUN_FILES.map(|name| path.join(name));
-            for path in within.iter().chain([path]) {
-                keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
-            }
-        }
         for (other, path) in &self.written {
             keep_apart((&flag, Some(file)), &[(&other.name(), Some(path))])?;
         }
@@ -162,7 +153,37 @@ impl Reports {
         self.reserved
             .push(reserved.map_err(Failure::unwritten(file))?);
         self.written.push((format, file.to_owned()));
+        self.apart_from(read)?;
         Ok(self)
+    }
+
+    /// Refuses formats that are neither of every report nor among these.
+    pub fn only(&self, others: &[ReportFormat]) -> Result<()> {
+        let known = || ReportFormat::COMMON.iter().chain(others);
+        let written = self.written.iter().map(|(format, _)| format);
+        let mut given = self.printed.iter().chain(written);
+        let Some(other) = given.find(|it| !known().any(|known| known == *it)) else {
+            return Ok(());
+        };
+        let known: Vec<String> = known().map(|format| format.name()).collect();
+        refuse(
+            format!("the format {} is not for this report", other.name()),
+            format!("its formats are {}", known.join(", ")),
+        )
+    }
+
+    /// Refuses to write a report over a file that is read.
+    pub fn apart_from(&self, read: &[PathBuf]) -> Result<()> {
+        for (format, file) in &self.written {
+            let flag = format!("--report {}", format.name());
+            for path in read {
+                let within = RUN_FILES.map(|name| path.join(name));
+                for path in within.iter().chain([path]) {
+                    keep_apart((&flag, Some(file)), &[("the input", Some(path))])?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How to draw for standard output.
@@ -211,19 +232,35 @@ impl Reports {
         }
     }
 
-    /// Writes the files of one format, and takes the others away: what an earlier run left is not of this one.
-    pub fn write_only(&self, format: ReportFormat, text: impl Fn() -> String) {
-        for (other, path) in &self.written {
-            if *other == format {
-                losses::replace(path, text());
-            } else if path.is_file() {
-                losses::written(path, std::fs::remove_file(path));
+    /// Forgets what they tell: another round begins.
+    pub fn begin(&self) {
+        self.is_told.set(false);
+    }
+
+    /// Says in every report what ended the command, unless they tell something of this run already. Nothing of an
+    /// earlier run stays behind: nobody must take it for this one's. People are told by the error itself.
+    pub fn conclude(&self, ended: Result) -> Result {
+        self.conclude_with(ended, Failure::drawn)
+    }
+
+    /// The same, drawn as the command draws it.
+    pub fn conclude_with(
+        &self,
+        ended: Result,
+        draw: impl Fn(&Failure, ReportFormat, Style) -> String,
+    ) -> Result {
+        ended.inspect_err(|failure| {
+            if !self.is_told.get() {
+                self.show_if(!self.is_for_people(), |format, style| {
+                    terminal::redacted(&draw(failure, format, style))
+                });
             }
-        }
+        })
     }
 
     /// Writes the files.
     pub fn write(&self, draw: impl Fn(ReportFormat, Style) -> String) {
+        self.is_told.set(true);
         for (format, path) in &self.written {
             let style = Style {
                 verbose: true,

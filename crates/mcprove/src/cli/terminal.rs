@@ -55,14 +55,18 @@ pub fn redact(redactor: &Redactor) {
     *lock(&REDACTOR) = Some(redactor.clone());
 }
 
+/// A message without secrets.
+pub fn redacted(text: &str) -> String {
+    match &*lock(&REDACTOR) {
+        Some(redactor) => redactor.plain(text).into_owned(),
+        None => text.to_owned(),
+    }
+}
+
 /// Writes to standard error. That nobody can read it changes nothing about how a command ends.
 pub fn print_error(text: &str) {
     use std::io::Write;
-    let redactor = lock(&REDACTOR).clone();
-    let text = match &redactor {
-        Some(redactor) => redactor.plain(text),
-        None => text.into(),
-    };
+    let text = redacted(text);
     let text = escape_hidden(&text);
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

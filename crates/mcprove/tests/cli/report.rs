@@ -259,7 +259,7 @@ fn every_report_has_every_format() {
             &[],
             "INCONCLUSIVE: mcprove fixture normal · mcprove fixture normal · sustained",
         ),
-        (&["runs"], &[], "Runs in runs"),
+        (&["runs"], &[], " runs passed - runs"),
         (
             &["score", "traces/truthful.json"],
             &[],
@@ -268,12 +268,12 @@ fn every_report_has_every_format() {
         (
             &["lab", "audit", "audit/lab.db"],
             &[],
-            "Audit of audit/lab.db",
+            " failed - audit/lab.db",
         ),
         (
             &["lab", "audit", "audit/lab.db", "show", "1"],
             &[],
-            "Audit of row 1",
+            "row 1: ",
         ),
         (&["doctor"], &[], ": this machine · doctor"),
         (&["probe"], server, "PASS: mcprove-fixture · probe"),
@@ -306,7 +306,7 @@ fn every_report_has_every_format() {
         (
             &["run", "suites/oracle.yml", "--list"],
             &[],
-            "Tests in suites/oracle.yml",
+            " in suites/oracle.yml",
         ),
         (
             &["validate", "suites/oracle.yml"],
@@ -355,6 +355,51 @@ fn every_report_has_every_format() {
         let output = perform(&["--report", "html=no/such/folder/r.html"]);
         assert_eq!(output.code, Some(2), "{command:?}: {output:?}");
     }
+}
+
+/// What ended a command is in every report that was asked for, in place of what an earlier run left there.
+#[test]
+fn every_report_says_what_ended_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("broken.toml"), "[scenario]\ntypo = 1\n").unwrap();
+    let missing = &["--", "no-such-server"][..];
+    let load = &["run", "--concurrent", "2", "--duration", "200ms"][..];
+    let cases: [(&[&str], &[&str]); 12] = [
+        (&["run", "broken.toml"], &[]),
+        (&["run", "missing.toml"], &[]),
+        (&["run", "missing.yml"], &[]),
+        (load, missing),
+        (&["run", "--scenario", "nothing"], missing),
+        (&["probe"], missing),
+        (&["deadlock-probe", "--concurrent", "2"], missing),
+        (&["compare", "no", "runs"], &[]),
+        (&["score", "missing.json"], &[]),
+        (&["report", "no/run"], &[]),
+        (&["runs", "--dir", "no/runs"], &[]),
+        (&["lab", "audit", "missing.db"], &[]),
+    ];
+    let mut told = Vec::new();
+    for (command, rest) in cases {
+        let formats = ["markdown=r.md", "html=r.html", "json=r.json"];
+        for name in ["r.md", "r.html", "r.json"] {
+            std::fs::write(folder.path().join(name), "of an earlier run").unwrap();
+        }
+        let flags = formats.map(|format| ["--report", format]).concat();
+        let mut all = mcprove(&[command, &flags, rest].concat());
+        all.current_dir(folder.path());
+        let output = finish(all);
+        assert!(output.code.is_some_and(|code| code > 0), "{output:?}");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let (page, json) = (read("r.html"), read("r.json"));
+        assert!(
+            page.contains("<title>ERROR: mcprove "),
+            "{command:?}: {page}"
+        );
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["outcome"], "error", "{command:?}");
+        told.push(format!("$ mcprove {}\n{}", command.join(" "), read("r.md")));
+    }
+    insta::assert_snapshot!("report_error", told.join("\n"));
 }
 
 /// What passes through a proxy has standard output, so its reports go to files.

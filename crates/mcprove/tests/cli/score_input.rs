@@ -50,7 +50,7 @@ fn traces_that_cannot_be_read() {
     file.set_len(1024 * 1024 * 1024 + 1).unwrap();
     let others = [place.path("missing.json"), place.path(""), large];
     let each = files.iter().chain(&others);
-    let mut outputs: Vec<Output> = each.map(|path| run(&["score", path, "--json"])).collect();
+    let mut outputs: Vec<Output> = each.map(|path| run(&["score", path])).collect();
     outputs.push(run(&["score", "-", "-"]));
     // All that are at fault are told, with what is wrong with the gates.
     let good = place.write("good.json", RUN);

@@ -321,7 +321,10 @@ fn the_table_of_matchers_is_current() {
 
 #[test]
 fn the_table_of_errors_has_every_category_with_its_hint() {
-    let flags = Spelling::Flags(|name| Some(format!("--{}", name.replace('_', "-"))));
+    let flags = Spelling::Program {
+        flag: &|name| Some(format!("--{}", name.replace('_', "-"))),
+        is_yaml: false,
+    };
     let text = read(&root().join("docs/errors.md"));
     let rows: Vec<&str> = text
         .lines()

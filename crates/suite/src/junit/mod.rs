@@ -61,9 +61,9 @@ pub fn score_junit(scored: &Scored<'_>) -> String {
 
 /// Files that cannot be used, as `JUnit` XML: an error each, never a pass, and never what an earlier
 /// run left behind.
-pub fn unread_junit(errors: &ConfigErrors) -> String {
+pub fn unread_junit(errors: &[ConfigError]) -> String {
     let mut files: Vec<(&str, Vec<Problem>)> = Vec::new();
-    for error in &errors.0 {
+    for error in errors {
         let problem = Problem::error("unusable", error.texts().0, error.to_string());
         match files.iter_mut().find(|(file, _)| *file == error.file) {
             Some((_, problems)) => problems.push(problem),

@@ -248,7 +248,7 @@ pub fn suite_list_document(list: &SuiteList) -> Document {
     let files: BTreeSet<&str> = list.tests.iter().map(|test| test.file.as_str()).collect();
     let files: Vec<&str> = files.into_iter().collect();
     Document {
-        title: format!("Tests in {}", files.join(", ")),
+        title: format!("listed: {count} in {}", files.join(", ")),
         sections: vec![
             Section::default().table(table),
             Section::default().paragraph(count),

@@ -1,5 +1,6 @@
 //! Which rows are wanted.
 
+use mcprove_settings::message::Diagnostic;
 use mcprove_trace::canonical;
 
 use crate::prelude::*;
@@ -59,18 +60,16 @@ pub struct ArgumentFilter {
     value: String,
 }
 
-/// A text that names no parameter and value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not of the form NAME=VALUE")]
-pub struct ArgumentError(String);
-
 impl std::str::FromStr for ArgumentFilter {
-    type Err = ArgumentError;
+    type Err = Diagnostic;
 
     /// `NAME=VALUE`. The name may lead into objects and arrays: `options.retries[0]`, also as
     /// `$.options.retries[0]`.
-    fn from_str(text: &str) -> Result<Self, ArgumentError> {
-        let error = || ArgumentError(text.to_owned());
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let error = || {
+            let message = format!("{text:?} is not of the form NAME=VALUE");
+            Diagnostic::new(message, "for example options.retries[0]=3")
+        };
         let (name, value) = text.split_once('=').ok_or_else(error)?;
         let name = name.strip_prefix("$.").unwrap_or(name);
         Ok(Self {

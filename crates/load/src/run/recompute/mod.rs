@@ -20,10 +20,12 @@ pub enum RecomputeError {
 impl UserError for RecomputeError {
     fn hint(&self) -> Message {
         match self {
-            Self::Read(error) => error.hint(
+            Self::Read(TraceReadError::Line { .. }) => {
                 "the trace was changed after the run; put the line right, or remove trace.jsonl to \
-                 take the report from metrics.json",
-            ),
+                 take the report from metrics.json"
+                    .into()
+            }
+            Self::Read(error) => error.hint(),
             Self::Scenario(_) => "give the scenario that was run, as it was then".into(),
             Self::Nothing(_) => {
                 "the run did not end, so there is nothing to report: run it again".into()

@@ -7,17 +7,6 @@ use crate::prelude::*;
 
 /// The format of a report on a recording.
 pub const RECORDING_REPORT_FORMAT: &str = "recording-report.v1";
-/// Why a recording cannot be reported on.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct RecordingError(#[from] TraceReadError);
-
-impl UserError for RecordingError {
-    fn hint(&self) -> Message {
-        self.0
-            .hint("give a recording of a proxy, a log of a mock, or the directory of a run")
-    }
-}
 
 /// What the calls of one tool, or the requests of one method, amount to.
 #[data(Default)]
@@ -89,7 +78,7 @@ pub struct RecordingReport {
 }
 
 /// Reads the recording at `path`. Its last line may be cut off. One that was gone on with is read as one.
-pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
+pub fn read_recording(path: &Path) -> Result<RecordingReport, TraceReadError> {
     let metrics = MetricsSink::new();
     let mut reader = TraceReader::open(path)?;
     let mut last = Duration::ZERO;
@@ -121,7 +110,7 @@ pub fn read_recording(path: &Path) -> Result<RecordingReport, RecordingError> {
         Ok(false)
     })?;
     if let (End::Cut(reason), 1) = (end, reader.lines) {
-        return Err(reader.wrong(reason).into());
+        return Err(reader.wrong(reason));
     }
     let metrics = metrics.snapshot();
     let faults = faults.into_iter();

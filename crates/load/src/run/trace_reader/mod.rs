@@ -45,12 +45,13 @@ pub enum TraceReadError {
     Format(#[from] FormatError),
 }
 
-impl TraceReadError {
-    /// What to try next; of a line that is none of a trace, this.
-    pub fn hint(&self, of_line: &'static str) -> Message {
+impl UserError for TraceReadError {
+    fn hint(&self) -> Message {
         match self {
             Self::Io { .. } => "check the path and its permissions".into(),
-            Self::Line { .. } => of_line.into(),
+            Self::Line { .. } => {
+                "give a recording of a proxy, a log of a mock, or the directory of a run".into()
+            }
             Self::Format(error) => error.hint(),
         }
     }

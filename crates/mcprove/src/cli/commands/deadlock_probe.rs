@@ -38,6 +38,10 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.output.json)?;
+    reports.conclude(probe(arguments, &reports).await)
+}
+
+async fn probe(arguments: &Arguments, reports: &Reports) -> Result {
     let server = arguments.target.resolve()?;
     let load = LoadArguments {
         tool: arguments.tool.iter().cloned().collect(),
@@ -58,6 +62,6 @@ pub async fn run(arguments: &Arguments) -> Result {
     let session = arguments.target.options()?;
     let stop = stop_on_interrupt();
     let (report, directory) = perform(&config, server, session, &stop).await?;
-    show(&report, directory.as_ref(), &reports, true);
+    show(&report, directory.as_ref(), reports, true);
     Ok(exit_code(&report, !stop.is_running()))
 }

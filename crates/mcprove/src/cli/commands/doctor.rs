@@ -22,6 +22,10 @@ pub struct Arguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
+    reports.conclude(perform(arguments, &reports).await)
+}
+
+async fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let server = arguments
         .target
         .is_given()

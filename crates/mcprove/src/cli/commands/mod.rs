@@ -21,6 +21,7 @@ mod schema;
 mod score;
 mod validate;
 
+pub use self::run::Given;
 use crate::prelude::*;
 
 /// What to do.

@@ -32,8 +32,12 @@ pub fn run(arguments: &Arguments) -> Result {
     let path = &arguments.directory;
     let read = std::slice::from_ref(path);
     let reports = arguments.report.resolve_with(arguments.json, &[], read)?;
+    reports.conclude(perform(path, &reports))
+}
+
+fn perform(path: &Path, reports: &Reports) -> Result {
     if path.is_file() {
-        return report_recording(path, &reports);
+        return report_recording(path, reports);
     }
     let directory = RunDirectory::open(path)
         .map_err(|error| Failure::new(error.to_string(), "`mcprove runs` lists saved runs"))?;
@@ -43,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result {
     }
     let report = redacted(recomputed.report)?;
     losses::add(directory.write_report(&report));
-    show(&report, Some(&directory), &reports, true);
+    show(&report, Some(&directory), reports, true);
     Ok(exit_code(&report, false))
 }
 

@@ -30,6 +30,10 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result {
     let reports = arguments.report.resolve(arguments.json)?;
+    reports.conclude(perform(arguments, &reports))
+}
+
+fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let listed = list_runs(&base, limit).or_else(|error| match error.kind() {
@@ -41,8 +45,7 @@ pub fn run(arguments: &Arguments) -> Result {
         ),
     });
     let entries = listed?;
-    let mut document = runs_document(&entries);
-    document.title = format!("Runs in {}", base.display());
+    let mut document = runs_document(&entries, &base);
     if entries.len() == limit {
         let more = format!("The newest {limit}; --limit COUNT shows more.");
         document.push(Section::default().paragraph(more));

@@ -30,6 +30,10 @@ pub fn run(arguments: &Arguments) -> Result {
     let reports = arguments
         .report
         .resolve_with(arguments.json, &[], &arguments.files)?;
+    reports.conclude(perform(arguments, &reports))
+}
+
+fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let is_for_people = reports.is_for_people();
     let mut files = Vec::new();
     for (file, errors) in checked(&arguments.files)? {

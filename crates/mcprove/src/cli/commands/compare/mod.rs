@@ -88,7 +88,11 @@ struct LimitArguments {
 /// Runs the command.
 pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
     let read = &arguments.directories;
-    let reports = &arguments.report.resolve_with(arguments.json, &[], read)?;
+    let reports = arguments.report.resolve_with(arguments.json, &[], read)?;
+    reports.conclude(perform(arguments, matches, &reports).await)
+}
+
+async fn perform(arguments: &Arguments, matches: &ArgMatches, reports: &Reports) -> Result {
     if arguments.target.is_given() {
         if !arguments.directories.is_empty() {
             return refuse(

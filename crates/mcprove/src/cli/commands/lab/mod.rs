@@ -6,7 +6,7 @@ use std::num::NonZero;
 
 use mcprove_lab as lab;
 use mcprove_lab::audit::{AuditOptions, AuditStore};
-use mcprove_lab::{ApiKeys, LabOptions};
+use mcprove_lab::{ApiKeys, KEY_FORM, LabOptions};
 
 use crate::prelude::*;
 
@@ -15,9 +15,6 @@ const KEYS_VARIABLE: &str = "MCPROVE_LAB_API_KEYS";
 
 /// The largest file of keys.
 const KEYS_BYTES_MAX: u64 = 1024 * 1024;
-
-/// How keys are written.
-const KEY_FORM: &str = "write NAME=KEY or KEY, without spaces";
 
 /// Arguments of `mcprove lab`.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ pub struct Suites {
 
 /// The suites among the files; none where they are loads, or there are no files at all. A folder stands for every
 /// suite in it.
-pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Option<Suites>> {
+pub fn recognise(files: &[PathBuf], has_suite_flag: bool) -> Result<Option<Suites>> {
     let mut suites: Vec<PathBuf> = Vec::new();
     let mut passed_over: Vec<Found> = Vec::new();
     let mut loads: Vec<&PathBuf> = Vec::new();
@@ -32,8 +32,8 @@ pub fn recognise(files: &[&PathBuf], has_suite_flag: bool) -> Result<Option<Suit
             continue;
         }
         match recognise_file(path) {
-            Recognised::Ours(FileKind::Suite) => suites.push((*path).clone()),
-            Recognised::Unreadable if has_suite_flag => suites.push((*path).clone()),
+            Recognised::Ours(FileKind::Suite) => suites.push(path.clone()),
+            Recognised::Unreadable if has_suite_flag => suites.push(path.clone()),
             Recognised::Ours(FileKind::Load) | Recognised::Unreadable => loads.push(path),
             other => return Err(no_suite(path, other)),
         }

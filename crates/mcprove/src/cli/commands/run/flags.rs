@@ -7,7 +7,6 @@ use clap::parser::ValueSource;
 use mcprove_load::config::{SessionSettings, TimeLimits};
 use mcprove_suite::run::{Filter, Shard, TagRule};
 
-use crate::load_arguments::flag_of;
 use crate::prelude::*;
 
 /// The most repetitions of a test.
@@ -87,7 +86,7 @@ impl SuiteArguments {
 }
 
 /// The flags that were typed, by their names.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Given(Vec<String>);
 
 impl Given {
@@ -99,6 +98,11 @@ impl Given {
         let names = matches.ids().map(clap::Id::as_str);
         let names = names.filter(is_flag).filter(is_typed);
         Self(names.map(str::to_owned).collect())
+    }
+
+    /// Whether this one was.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|given| given == name)
     }
 
     fn first_of(&self, list: &str) -> Option<&String> {
@@ -152,6 +156,6 @@ impl Given {
 fn flag(name: &str) -> String {
     match name {
         "command" => "a command after `--`".to_owned(),
-        name => flag_of(name).unwrap_or_else(|| format!("--{}", name.replace('_', "-"))),
+        name => Message::from(setting(name)).rendered(),
     }
 }

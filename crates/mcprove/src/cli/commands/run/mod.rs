@@ -11,7 +11,8 @@ use mcprove_load::report::side_by_side_document;
 use mcprove_load::run::ServerRun;
 
 use self::files::recognise;
-use self::flags::{Given, SuiteArguments};
+pub use self::flags::Given;
+use self::flags::SuiteArguments;
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
@@ -60,8 +61,8 @@ pub struct Arguments {
 
 impl Arguments {
     /// The files, however they were named.
-    fn all_files(&self) -> Vec<&PathBuf> {
-        self.files.iter().chain(&self.config).collect()
+    fn all_files(&self) -> Vec<PathBuf> {
+        self.files.iter().chain(&self.config).cloned().collect()
     }
 }
 
@@ -81,23 +82,37 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
         let config = flags(arguments, None).config(&Server::stdio("unused"))?;
         return Ok(explain(&[config]));
     }
+    let (report, as_json) = (&arguments.report, arguments.output.json);
+    let reports = report.resolve_with(as_json, &suites::FORMATS, &files)?;
+    reports.conclude(run_files(arguments, &given, &files, &reports).await)
+}
+
+/// Runs what the files are; they may be read.
+async fn run_files(
+    arguments: &Arguments,
+    given: &Given,
+    files: &[PathBuf],
+    reports: &Reports,
+) -> Result {
     let first = files.first().map(|path| path.display().to_string());
-    let Some(suites) = recognise(&files, given.has_suite_flag())? else {
+    let Some(suites) = recognise(files, given.has_suite_flag())? else {
         given.check_for_loads(first.as_deref())?;
+        reports.only(&[])?;
         if arguments.explain {
             let flags = flags(arguments, None);
-            let configs = files.into_iter().map(|file| flags.over(file));
+            let configs = files.iter().map(|file| flags.over(file));
             return Ok(explain(&configs.collect::<Result<Vec<_>>>()?));
         }
-        return run_loads(arguments).await;
+        return run_loads(arguments, files, reports).await;
     };
     let first = suites.files.first().map(|path| path.display().to_string());
     given.check_for_suites(&first.unwrap_or_default())?;
+    reports.apart_from(&suites.files)?;
     tell_passed_over(&suites.passed_over);
     if arguments.explain {
         return suites::explain(arguments, &suites.files);
     }
-    suites::run(arguments, &suites.files).await
+    suites::run(arguments, &suites.files, reports).await
 }
 
 /// Tells what the command does, with the settings of the scenarios that were chosen.
@@ -129,15 +144,12 @@ fn flags<'a>(arguments: &'a Arguments, server: Option<&'a ServerFlags>) -> LoadF
 }
 
 /// Makes the loads.
-async fn run_loads(arguments: &Arguments) -> Result {
-    let read: Vec<PathBuf> = arguments.all_files().into_iter().cloned().collect();
-    let as_json = arguments.output.json;
+async fn run_loads(arguments: &Arguments, files: &[PathBuf], reports: &Reports) -> Result {
     let log = arguments.target.session.stderr_log.as_deref();
-    for file in &read {
+    for file in files {
         keep_apart(("--stderr-log", log), &[("the input", Some(file))])?;
     }
-    let jobs = jobs(arguments)?;
-    let reports = arguments.report.resolve_with(as_json, &[], &read)?;
+    let jobs = jobs(arguments, files)?;
     let stop = stop_on_interrupt();
     let mut runs: Vec<ServerRun> = Vec::new();
     let mut worst = ExitCode::Passed;
@@ -157,7 +169,7 @@ async fn run_loads(arguments: &Arguments) -> Result {
             Ok((report, directory)) => {
                 worst = worst.max(exit_code(&report, !stop.is_running()));
                 if is_one {
-                    show(&report, directory.as_ref(), &reports, is_shown);
+                    show(&report, directory.as_ref(), reports, is_shown);
                 } else if is_shown && reports.is_for_people() {
                     // Of several, the other reports are one document, made at the end.
                     show(&report, directory.as_ref(), &reports.for_people(), true);
@@ -169,17 +181,14 @@ async fn run_loads(arguments: &Arguments) -> Result {
                     return Err(failure);
                 }
                 // The others are still worth a run.
-                runs.push(ServerRun::failed(
-                    name.clone(),
-                    failure.message().to_owned(),
-                ));
+                runs.push(ServerRun::failed(name.clone(), failure.message()));
                 worst = worst.max(failure.within(&name).report());
             }
         }
     }
     if !is_one {
         let side_by_side = SideBySide::new(runs, !stop.is_running());
-        put_side_by_side(&side_by_side, &reports, is_anything_shown);
+        put_side_by_side(&side_by_side, reports, is_anything_shown);
     }
     Ok(worst)
 }
@@ -207,8 +216,7 @@ fn put_side_by_side(runs: &SideBySide, reports: &Reports, is_shown: bool) {
     }
 }
 
-fn jobs(arguments: &Arguments) -> Result<Vec<Job>> {
-    let files = arguments.all_files();
+fn jobs(arguments: &Arguments, files: &[PathBuf]) -> Result<Vec<Job>> {
     let server = arguments.target.server.flags()?;
     let is_of_file = !arguments.target.is_given();
     let flags = flags(arguments, Some(&server).filter(|_| is_of_file));

@@ -8,7 +8,7 @@ use mcprove_suite::report::explain::suite_explanation;
 use mcprove_suite::report::{render, suite_list_document, suite_progress_line};
 use mcprove_suite::run::{
     Chosen, Counts, FailedTests, ListedTest, RunRules, Selection, SuiteEvent, SuiteListener,
-    SuiteOptions, SuiteProblem, TestKind, TestOf, collect_tests, run_suites,
+    SuiteOptions, TestKind, TestOf, collect_tests, run_suites,
 };
 
 use super::Arguments;
@@ -17,15 +17,18 @@ use super::watch::{Snapshot, wait_for_change};
 use crate::prelude::*;
 use crate::target::supervisor;
 
+/// The further formats of their reports.
+pub const FORMATS: [ReportFormat; 3] =
+    [ReportFormat::Junit, ReportFormat::Tap, ReportFormat::Github];
 /// The fewest tests at once unless it is said: most of the time they wait.
 const JOBS_MIN: usize = 2;
 /// How many files that changed are named.
 const CHANGED_MAX: usize = 3;
 
 /// Runs, lists or watches the suites.
-pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result {
+pub async fn run(arguments: &Arguments, suites: &[PathBuf], reports: &Reports) -> Result {
     if arguments.suite.list {
-        return list(arguments, suites);
+        return list(arguments, suites, reports);
     }
     if arguments.suite.record && arguments.suite.repeat > 1 {
         return refuse(
@@ -33,29 +36,36 @@ pub async fn run(arguments: &Arguments, suites: &[PathBuf]) -> Result {
             "`runs:` of an agent makes several runs, all of which are recorded",
         );
     }
-    let others = [ReportFormat::Junit, ReportFormat::Tap, ReportFormat::Github];
-    let reports = &arguments.report;
-    let reports = reports.resolve_with(arguments.output.json, &others, suites)?;
     let stop = stop_on_interrupt();
     if arguments.suite.watch {
-        watch(arguments, suites, &reports, &stop).await
+        watch(arguments, suites, reports, &stop).await
     } else {
-        round(arguments, suites, &reports, &stop).await
+        round(arguments, suites, reports, &stop).await
     }
 }
 
-/// Runs the suites once, and tells its outcome.
+/// Runs the suites once, and tells its outcome, or why no test was run.
 async fn round(
     arguments: &Arguments,
     suites: &[PathBuf],
     reports: &Reports,
     stop: &Stop,
 ) -> Result {
-    let plans = read_with_warnings(suites).map_err(|errors| {
-        let problems = errors.0.iter().map(SuiteProblem::from);
-        tell_unrun(reports, arguments, problems.collect());
-        Failure::from(errors)
-    })?;
+    reports.begin();
+    let ended = perform(arguments, suites, reports, stop).await;
+    reports.conclude_with(ended, |failure, format, style| {
+        let report = SuiteReport::unrun(failure.problems());
+        drawn(&report, arguments, format, style)
+    })
+}
+
+async fn perform(
+    arguments: &Arguments,
+    suites: &[PathBuf],
+    reports: &Reports,
+    stop: &Stop,
+) -> Result {
+    let plans = read_with_warnings(suites)?;
     let options = options(arguments, stop)?;
     if options.cassettes == CassetteMode::Record {
         same_file_of_suites(&plans)?;
@@ -71,17 +81,7 @@ async fn round(
     let ended = run_suites(&plans, &selection, &options, rules, &listener).await;
     drop(listener);
     drop(status);
-    let report = ended.map_err(|nothing| {
-        let problem = SuiteProblem {
-            file: None,
-            line: None,
-            column: None,
-            message: nothing.message.clone(),
-            hint: Some(nothing.hint.clone()),
-        };
-        tell_unrun(reports, arguments, vec![problem]);
-        Failure::from(nothing)
-    })?;
+    let report = ended?;
     let kept = before
         .ok()
         .flatten()
@@ -101,16 +101,6 @@ fn drawn(
     style: Style,
 ) -> String {
     render(&format.name(), report, &output_dir(arguments), style)
-}
-
-/// Says in every report why no test was run. Nothing of an earlier run stays behind: nobody must take it
-/// for one of this run. People are told by the error itself.
-fn tell_unrun(reports: &Reports, arguments: &Arguments, problems: Vec<SuiteProblem>) {
-    let report = SuiteReport::unrun(problems);
-    let is_shown = !reports.is_for_people();
-    reports.show_if(is_shown, |format, style| {
-        drawn(&report, arguments, format, style)
-    });
 }
 
 /// Runs the suites whenever something changes, until the user has enough.
@@ -157,10 +147,8 @@ fn again(arguments: &Arguments, before: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Lists the tests that would be run.
-fn list(arguments: &Arguments, suites: &[PathBuf]) -> Result {
-    let reports = arguments
-        .report
-        .resolve_with(arguments.output.json, &[], suites)?;
+fn list(arguments: &Arguments, suites: &[PathBuf], reports: &Reports) -> Result {
+    reports.only(&[])?;
     let plans = read_with_warnings(suites)?;
     let tests = collect_tests(&plans);
     let chosen = choose(arguments, &tests)?;

@@ -91,13 +91,12 @@ pub fn run(arguments: &Arguments) -> Result {
     if let Some(file) = &arguments.junit {
         reports = reports.and(ReportFormat::Junit, file, &read_files)?;
     }
-    match read(arguments) {
-        Ok((gates, traces)) => show(&traces, gates.as_ref(), &reports),
-        Err(errors) => {
-            reports.write_only(ReportFormat::Junit, || unread_junit(&errors));
-            Err(errors.into())
-        }
-    }
+    let read = read(arguments).map_err(Failure::from);
+    let ended = read.and_then(|(gates, traces)| show(&traces, gates.as_ref(), &reports));
+    reports.conclude_with(ended, |failure, format, style| match format {
+        ReportFormat::Junit => unread_junit(failure.list()),
+        format => failure.drawn(format, style),
+    })
 }
 
 /// The gates and the traces; an error is everything that is wrong with any of the files.

@@ -101,23 +101,28 @@ pub async fn run(arguments: &Arguments) -> Result {
                 "leave them out, or leave out show, replay or compare",
             );
         }
-        let reader = AuditReader::open(file)?;
-        return match command {
-            RowCommand::Show(arguments) => rows::show(&reader, arguments, reports),
-            RowCommand::Compare(arguments) => rows::compare(&reader, arguments, reports),
-            RowCommand::Replay(arguments) => rows::replay(&reader, arguments, reports).await,
-        };
+        return reports.conclude(of_rows(file, command, reports).await);
     }
     if arguments.follow {
         return follow::run(file, filters, arguments.json).await;
     }
-    let reader = AuditReader::open(file)?;
-    match arguments.export {
+    let reader = AuditReader::open(file).map_err(Failure::from);
+    let ended = reader.and_then(|reader| match arguments.export {
         None => listing::list(&reader, file, filters, reports),
         Some(format) => {
             let output = arguments.output.as_deref();
             listing::export(&reader, file, filters, format.into(), output)
         }
+    });
+    reports.conclude(ended)
+}
+
+async fn of_rows(file: &Path, command: &RowCommand, reports: &Reports) -> Result {
+    let reader = AuditReader::open(file)?;
+    match command {
+        RowCommand::Show(arguments) => rows::show(&reader, arguments, reports),
+        RowCommand::Compare(arguments) => rows::compare(&reader, arguments, reports),
+        RowCommand::Replay(arguments) => rows::replay(&reader, arguments, reports).await,
     }
 }
 
