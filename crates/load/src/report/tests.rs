@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use mcprove_document::block::{Block, Document, Section};
 use mcprove_document::style::Style;
 use mcprove_score::verdict::Verdict;
+use mcprove_settings::message::code;
 use mcprove_settings::printable::printable;
 use mcprove_trace::stream::new_histogram;
 use unicode_width::UnicodeWidthStr;

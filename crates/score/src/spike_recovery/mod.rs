@@ -313,10 +313,10 @@ fn queue(report: &SpikeReport) -> Verdict {
         "works off the queue of the burst: {is} calls per second end after it, {was} before"
     );
     if after >= RECOVERED_SHARE * before {
-        return Verdict::pass(NAME, format!("The server {rates}."));
+        return Verdict::pass(ID, format!("The server {rates}."));
     }
     Verdict::inconclusive(
-        NAME,
+        ID,
         format!("The server {rates}, and the queue was not yet empty."),
         sentence!("let the run last longer ({})", setting("duration")),
     )
