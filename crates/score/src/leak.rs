@@ -335,7 +335,7 @@ mod tests {
             let verdict = verdict(&report, &LeakSettings::default());
             assert_eq!(verdict.outcome, Outcome::Inconclusive);
             assert!(
-                verdict.sentence.rendered().contains("too few"),
+                verdict.sentence.rendered().contains("not enough"),
                 "{:?}",
                 verdict.sentence
             );

@@ -231,7 +231,7 @@ mod tests {
             verdict(&report, &LeftOut::default())
                 .sentence
                 .rendered()
-                .starts_with("Only 4")
+                .starts_with("Of one kind of call only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
         let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());

@@ -87,19 +87,19 @@ fn a_reply_that_changes_with_time_is_no_race() {
             &["1", "2"][..],
             &["2"][..],
             2,
-            "differs already when it is called alone",
+            "already differs when it is called alone",
         ),
         (
             &["2", "2"],
             &["2"],
             2,
-            "differs already when it is called alone",
+            "already differs when it is called alone",
         ),
         (
             &["2", "2"],
             &["3"],
             2,
-            "differs already when it is called alone",
+            "already differs when it is called alone",
         ),
         // It stopped answering.
         (

@@ -247,7 +247,7 @@ fn what_is_unsure_or_unknown_is_inconclusive() {
                 descriptors: vec![],
                 ..churn()
             },
-            "sampled too rarely",
+            "not sampled often enough",
         ),
         (
             ChurnInput {

@@ -40,6 +40,7 @@ pub struct Cassette {
     pub variables: BTreeMap<String, Option<String>>,
     /// The outcome of the test when it was recorded.
     pub verdict: RecordedVerdict,
+    /// The runs.
     pub runs: Vec<RecordedRun>,
 }
 
