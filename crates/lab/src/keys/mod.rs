@@ -53,11 +53,8 @@ pub struct KeyLineError {
 }
 
 impl UserError for KeyLineError {
-    fn inner(&self) -> Option<&dyn UserError> {
-        Some(&self.problem)
-    }
-    fn text(&self) -> Message {
-        self.to_string().into()
+    fn hint(&self) -> Message {
+        self.problem.hint()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is printed when a command could not do its work: what happened, where, what to try.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use mcprove_document::block::{Document, Line, Tone, Verdict};
+use mcprove_document::block::{Document, Tone, Verdict};
 use mcprove_settings::error::ConfigError;
 use mcprove_suite::report::render;
 use mcprove_suite::run::SuiteProblem;
@@ -15,8 +15,8 @@ const MESSAGE_MAX: usize = 2000;
 const LINE_MAX: usize = 500;
 /// How many lines of it are shown, the last.
 const STDERR_LINES_MAX: usize = 10;
-/// What ended a command that was given files with mistakes.
-const UNUSABLE: &str = "what was given cannot be used";
+/// What a report says of a command that ended with an error.
+const UNDONE: &str = "the command could not do its work";
 
 /// What a command, or a part of it, comes to: by default, an exit code.
 pub type Result<T = ExitCode, E = Failure> = std::result::Result<T, E>;
@@ -123,13 +123,6 @@ impl Failure {
         !self.list.is_empty()
     }
 
-    /// The last lines that the server wrote to stderr.
-    fn stderr_lines(&self) -> Vec<String> {
-        let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
-        let last = &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..];
-        last.iter().map(|line| printable(line, LINE_MAX)).collect()
-    }
-
     /// The problems of files that it is, or itself as one.
     pub fn problems(&self) -> Vec<SuiteProblem> {
         if self.is_list() {
@@ -151,24 +144,12 @@ impl Failure {
 
     /// As a report of a command that has no other.
     pub fn drawn(&self, format: ReportFormat, style: Style) -> String {
-        let text = self.message();
-        let (why, lines) = if self.is_list() {
-            (UNUSABLE.into(), text.lines().collect())
-        } else {
-            (Line::of(&self.message), Vec::new())
-        };
-        let mut document = Document {
+        let document = Document {
             title: command_named(),
-            verdict: Some(Verdict::new(Tone::Bad, "ERROR", why)),
-            sections: vec![
-                Section::new("What is wrong").excerpt(lines),
-                Section::new("The server's stderr ends with").excerpt(self.stderr_lines()),
-            ],
+            verdict: Some(Verdict::new(Tone::Bad, "ERROR", UNDONE)),
+            sections: vec![Section::default().excerpt(self.text().lines())],
             ..Document::default()
         };
-        if !self.hint.is_empty() {
-            document.next_steps(vec![Line::of(&self.hint)]);
-        }
         let problems = self.problems();
         let json = format!(
             "{:#}\n",
@@ -190,23 +171,29 @@ impl Failure {
 
     /// Prints the failure and gives the exit code.
     pub fn report(&self) -> ExitCode {
+        terminal::print_error(&self.text());
+        self.code
+    }
+
+    /// What happened, what the server said last, and what to try.
+    fn text(&self) -> String {
         let mut text = if self.is_list() {
             printable_lines(&self.message(), LINE_MAX)
         } else {
             format!("error: {}\n", printable(&self.message(), MESSAGE_MAX))
         };
-        for (index, line) in self.stderr_lines().iter().enumerate() {
-            if index == 0 {
-                text.push_str("the server's stderr ends with:\n");
+        if !self.stderr.trim().is_empty() {
+            text.push_str("the server's stderr ends with:\n");
+            let lines: Vec<&str> = self.stderr.trim_end().lines().collect();
+            for line in &lines[lines.len().saturating_sub(STDERR_LINES_MAX)..] {
+                let _ = writeln!(text, "  | {}", printable(line, LINE_MAX));
             }
-            let _ = writeln!(text, "  | {line}");
         }
         if !self.hint.is_empty() {
             let hint = self.hint.rendered();
             let _ = writeln!(text, "hint: {}", printable(&hint, MESSAGE_MAX));
         }
-        terminal::print_error(&text);
-        self.code
+        text
     }
 }
 

@@ -115,16 +115,12 @@ struct OfSuite {
 /// Runs the command.
 pub async fn run(mut arguments: Box<Arguments>) -> Result {
     arguments.set_up().await?;
-    let reports = arguments.reports()?;
-    reports.conclude(perform(&arguments, &reports).await)
-}
-
-async fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
+    let reports = arguments.reports()?;
     let (ended, ran_out) = match arguments.listen.zip(arguments.url.as_deref()) {
-        Some(pair) => between_http(arguments, faults, pair, stop).await?,
-        None => (between_pipes(arguments, faults, stop).await?, false),
+        Some(pair) => between_http(&arguments, faults, pair, stop).await?,
+        None => (between_pipes(&arguments, faults, stop).await?, false),
     };
     let summary = &ended.summary;
     let recorded = arguments.record.as_ref().zip(summary.recording.as_ref());
