@@ -152,7 +152,7 @@ fn notes(report: &ScoreReport) -> Vec<Line> {
 fn next_steps(scored: &Scored<'_>) -> Vec<Line> {
     let report = scored.report;
     let unknown = format!(
-        "{UNKNOWN} is a value that the trace does not have (a gate on it is an error), or of something \
+        "a value of {UNKNOWN} is not in the trace (a gate on it is an error), or is about something \
          that never happened (a gate on it fails)"
     );
     let steps = [

@@ -212,7 +212,7 @@ async fn a_server_that_never_answers_ping_is_judged_by_its_answers() {
         );
         assert_eq!(reports[1].targets["negative_path.checks_run"], 4);
         // Whoever waits for it says so, and where it is known nobody does.
-        let silent = |report: &&TestReport| has_note(report, "left `ping` unanswered");
+        let silent = |report: &&TestReport| has_note(report, "did not answer `ping`");
         let silent = reports.iter().filter(silent).count();
         assert!((1..=3).contains(&silent), "{reports:#?}");
         assert!(settings.is_empty() || silent == 1, "{reports:#?}");
