@@ -8,7 +8,6 @@
 //! what a server keeps of abandoned ones it may let go of after a while.
 
 use futures_util::future::join_all;
-use mcprove_client::process::UsageSample;
 use mcprove_score::leak::LeakSettings;
 use mcprove_score::sessions::{
     ClosedSessions, DESCRIPTORS_MIN, SESSIONS_MB_MIN, needs_more_sessions,
@@ -49,17 +48,29 @@ impl MemoryReadings {
         }
     }
 
-    fn sample(&self, context: &RunContext) -> Option<UsageSample> {
+    /// Memory in MB, descriptors, threads, processes.
+    fn sample(&self, context: &RunContext) -> [f64; 4] {
         let mut meter = lock(&self.meter);
         meter.find_processes(context);
-        meter.sample()
+        let usage = meter.sample();
+        usage.map_or([0.0; 4], |usage| {
+            let count = |count: Option<u32>| f64::from(count.unwrap_or_default());
+            let (descriptors, threads) = (count(usage.descriptors), count(usage.threads));
+            [usage.rss_mb, descriptors, threads, usage.processes.into()]
+        })
+    }
+
+    /// How much more it is now than it was before.
+    fn growth(&self, context: &RunContext, before: [f64; 4]) -> [f64; 4] {
+        let now = self.sample(context);
+        std::array::from_fn(|place| now[place] - before[place])
     }
 
     fn read(&self, context: &RunContext, sessions: u32) {
-        let reading = self
-            .sample(context)
-            .map(|usage| (u64::from(sessions), usage.rss_mb));
-        lock(&self.readings).extend(reading);
+        let [rss_mb, ..] = self.sample(context);
+        if rss_mb > 0.0 {
+            lock(&self.readings).push((sessions.into(), rss_mb));
+        }
     }
 
     /// Whether more sessions would show a leak.
@@ -67,25 +78,6 @@ impl MemoryReadings {
         let threshold_mb = LeakSettings::default().threshold_mb;
         needs_more_sessions(&lock(&self.readings), threshold_mb * CLEAR_GROWTH)
     }
-}
-
-/// What a server has more than before, after so many sessions.
-fn growth(before: &UsageSample, after: &UsageSample, sessions: u32) -> ClosedSessions {
-    let count = |count: Option<u32>| f64::from(count.unwrap_or_default());
-    ClosedSessions {
-        sessions: sessions.into(),
-        after_secs: 0.0,
-        rss_mb: after.rss_mb - before.rss_mb,
-        descriptors: count(after.descriptors) - count(before.descriptors),
-        threads: count(after.threads) - count(before.threads),
-        processes: f64::from(after.processes) - f64::from(before.processes),
-    }
-}
-
-/// Whether so much grew that it may be found to be a leak.
-fn is_suspicious(growth: &ClosedSessions) -> bool {
-    let counts = [growth.descriptors, growth.threads, growth.processes];
-    growth.rss_mb >= SESSIONS_MB_MIN || counts.into_iter().any(|count| count >= DESCRIPTORS_MIN)
 }
 
 /// Sessions opened and abandoned without a goodbye.
@@ -185,29 +177,22 @@ impl ScenarioType for Churn {
                     next.store(planned, Ordering::Relaxed);
                 }
                 context.end_phases([phase]);
-                let after = memory.sample(context);
                 let after_secs = started.elapsed().as_secs_f64();
-                let grown = before
-                    .zip(after)
-                    .map(|(before, after)| (growth(&before, &after, planned), after));
-                if let Some((_, before)) = grown
-                    .filter(|(grown, _)| !is_process_each && !is_gone() && is_suspicious(grown))
-                {
-                    let phase =
-                        context.phase(CLOSED_PHASE, "closed in order", self.concurrent, false);
+                let [rss_mb, counts @ ..] = memory.growth(context, before);
+                let is_suspicious =
+                    rss_mb >= SESSIONS_MB_MIN || counts.iter().any(|it| *it >= DESCRIPTORS_MIN);
+                if is_suspicious && !is_process_each && !is_gone() {
+                    let before = memory.sample(context);
                     next.store(planned, Ordering::Relaxed);
                     let until = planned.saturating_add(self.sessions);
                     let began = Instant::now();
                     join_all((0..visitors).map(|_| visit(until, planned, began))).await;
-                    context.end_phases([phase]);
                     context.pause(LETTING_GO).await;
-                    if let Some(after) =
-                        memory.sample(context).filter(|_| context.stop.is_running())
-                    {
-                        let grown = growth(&before, &after, self.sessions);
+                    if context.stop.is_running() {
                         ends.note_closed(ClosedSessions {
+                            sessions: self.sessions.into(),
                             after_secs,
-                            ..grown
+                            growth: memory.growth(context, before),
                         });
                     }
                 }

@@ -42,7 +42,6 @@ pub use pattern::{Patterns, preset};
 pub use race_check::RaceCheck;
 pub use ramp::Ramp;
 pub use reconnect::Reconnect;
-pub(crate) use reference::is_answer;
 pub use slow_mix::{FAST_ALONE, MIXED, SlowMix};
 pub use soak::{Soak, sample_interval};
 pub use spike::{BASELINE, RECOVERY, SPIKE, Spike};
