@@ -375,7 +375,7 @@ fn unknown(report: &SpikeReport) -> Verdict {
     Verdict::inconclusive(
         NAME,
         format!(
-            "No tool was called often enough to compare: {before} succeeded before the burst and {after} after it, and {CALLS_MIN} of a tool are needed."
+            "No tool was called often enough to compare: {before} did not fail before the burst and {after} after it, and {CALLS_MIN} successful ones of a tool are needed."
         ),
         sentence!(
             "let the run last longer, or leave more time after the burst ({}, {})",

@@ -127,29 +127,25 @@ impl ScenarioType for Churn {
                 } else {
                     TIME_MIN / self.sessions.max(1)
                 };
-                let started = Instant::now();
+                let began = Instant::now();
                 let [next, done, failed_opens] = [const { AtomicU32::new(0) }; 3];
                 let count = |counter: &AtomicU32| counter.fetch_add(1, Ordering::Relaxed);
                 let memory = MemoryReadings::of(context);
                 // Opens and leaves one session after the other, until all are done or the server is gone.
-                let visit = async |planned: u32, in_order_from: u32, began: Instant| {
+                let visit = async |planned: u32| {
                     loop {
                         let number = count(&next);
                         let is_enough = number >= planned || ends.is_clear();
                         if is_enough || !context.stop.is_running() {
                             return;
                         }
-                        let closes_all = number >= in_order_from;
-                        let first = if closes_all { in_order_from } else { 0 };
-                        let due = began + pace * (number - first);
+                        let due = began + pace * number;
                         let wait = due.saturating_duration_since(Instant::now());
                         context.pause(wait).await;
-                        let phase = if closes_all { CLOSED_PHASE } else { PHASE };
-                        let opening = ends.open_and_call(protocol, reference, phase);
+                        let opening = ends.open_and_call(protocol, reference, PHASE);
                         if let Some(visit) = opening.await {
                             failed_opens.store(0, Ordering::Relaxed);
-                            let style = ExitStyle::alternate(if closes_all { 0 } else { number });
-                            ends.leave(&visit, style).await;
+                            ends.leave(&visit, ExitStyle::alternate(number)).await;
                         } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
                             ends.note_gone();
                             return;
@@ -165,10 +161,9 @@ impl ScenarioType for Churn {
                 let visitors = self.concurrent.min(self.sessions);
                 let is_gone = || failed_opens.load(Ordering::Relaxed) >= FAILED_OPENS_MAX;
                 let before = memory.sample(context);
-                let mut planned = 0;
-                for _ in 0..ROUNDS_MAX {
-                    planned = self.sessions.saturating_add(planned);
-                    join_all((0..visitors).map(|_| visit(planned, u32::MAX, started))).await;
+                for round in 1..=ROUNDS_MAX {
+                    let planned = self.sessions.saturating_mul(round);
+                    join_all((0..visitors).map(|_| visit(planned))).await;
                     let is_over = is_gone() || ends.is_clear() || !context.stop.is_running();
                     if is_over || !memory.are_growing() {
                         break;
@@ -177,22 +172,29 @@ impl ScenarioType for Churn {
                     next.store(planned, Ordering::Relaxed);
                 }
                 context.end_phases([phase]);
-                let after_secs = started.elapsed().as_secs_f64();
+                let after_secs = began.elapsed().as_secs_f64();
                 let [rss_mb, counts @ ..] = memory.growth(context, before);
                 let is_suspicious =
                     rss_mb >= SESSIONS_MB_MIN || counts.iter().any(|it| *it >= DESCRIPTORS_MIN);
                 if is_suspicious && !is_process_each && !is_gone() {
                     let before = memory.sample(context);
-                    next.store(planned, Ordering::Relaxed);
-                    let until = planned.saturating_add(self.sessions);
-                    let began = Instant::now();
-                    join_all((0..visitors).map(|_| visit(until, planned, began))).await;
+                    let each = self.sessions.div_ceil(visitors.max(1));
+                    let close = async || {
+                        for _ in context.rounds(each) {
+                            let opening = ends.open_and_call(protocol, reference, CLOSED_PHASE);
+                            let Some(visit) = opening.await else { break };
+                            ends.leave(&visit, ExitStyle::Orderly).await;
+                        }
+                    };
+                    join_all((0..visitors).map(|_| close())).await;
                     context.pause(LETTING_GO).await;
-                    if context.stop.is_running() {
+                    let growth = memory.growth(context, before);
+                    let is_known = growth[0] > -before[0];
+                    if is_known && context.stop.is_running() {
                         ends.note_closed(ClosedSessions {
-                            sessions: self.sessions.into(),
+                            sessions: (each * visitors).into(),
                             after_secs,
-                            growth: memory.growth(context, before),
+                            growth,
                         });
                     }
                 }

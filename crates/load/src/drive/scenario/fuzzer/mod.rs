@@ -17,8 +17,6 @@ const REFERENCE_PHASE: u16 = 2;
 /// How many times as long as a call an answer may take, and how long at most.
 const CALL_FACTOR: u32 = 4;
 const ANSWER_TIMEOUT_MAX: Duration = Duration::from_secs(30);
-/// How long that call is waited for.
-const REFERENCE_MAX: Duration = Duration::from_secs(10);
 /// How many times as long as at first a liveness check may take.
 const SLOWER_MAX: u32 = 4;
 /// How often in a row a new session is tried before the server counts as gone.
@@ -247,7 +245,9 @@ async fn time_alone(context: &RunContext) -> Duration {
         return Duration::ZERO;
     };
     let calling = reference::find_first_call(context, &connection, REFERENCE_PHASE);
-    let found = tokio::time::timeout(REFERENCE_MAX, calling).await;
+    // Given up before anybody could take it for a deadlock.
+    let limits = context.hang_limits();
+    let found = tokio::time::timeout(limits.threshold + limits.grace / 2, calling).await;
     connection.finish(true).await;
     let found = found.ok().and_then(|found| found.ok().flatten());
     found.map_or(Duration::ZERO, |reference| reference.duration)
