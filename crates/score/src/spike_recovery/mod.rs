@@ -200,6 +200,7 @@ fn is_short(recovery: &PhaseCalls) -> bool {
 fn works_off_queue(baseline: &PhaseCalls, recovery: &PhaseCalls) -> bool {
     let ended = recovery.ended_per_s * recovery.duration_secs;
     baseline.calls >= CALLS_MIN
+        && recovery.calls > 0
         && ended >= float(CALLS_MIN)
         && ended >= 2.0 * float(recovery.calls)
         && recovery.ended_per_s >= RECOVERED_SHARE * baseline.ended_per_s
