@@ -53,6 +53,8 @@ struct Server {
     /// Whether it is about sessions, of which a process over stdio has one.
     #[serde(default)]
     http: bool,
+    /// The only era that it speaks; both unless given.
+    era: Option<String>,
 }
 
 const PROBE: &str = "deadlock-probe";
@@ -212,9 +214,12 @@ impl Planned<'_> {
         let settings = settings
             .iter()
             .flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={value}")]);
+        let era = self.server.era.iter();
+        let era = era.flat_map(|era| ["--era".to_owned(), era.clone()]);
         let fixture: Vec<String> = ["fixture".to_owned(), mode.clone()]
             .into_iter()
             .chain(settings)
+            .chain(era)
             .collect();
         let mut command = workspace.command(&program);
         command

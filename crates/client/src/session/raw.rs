@@ -125,13 +125,14 @@ impl Core {
     /// What an HTTP server made of a raw message. It is the answer, unless it has the id of another request.
     pub fn receive_raw_answer(&self, answer: Result<Bytes, Failure>) {
         let answer = match answer {
-            Ok(body) => match read_body(&body, &self.lock().raw) {
-                Some(answer) => answer,
-                None => {
+            Ok(body) => {
+                let answer = read_body(&body, &self.lock().raw);
+                let Some(answer) = answer else {
                     self.violate(ViolationKind::UnknownReply, show(&body));
                     return;
-                }
-            },
+                };
+                answer
+            }
             // Silence is no answer.
             Err(failure) if failure.category == ErrorCategory::Timeout => return,
             Err(failure) => RawAnswer::new(true, &failure.message),

@@ -8,7 +8,7 @@ use mcprove_settings::registry::nearest;
 use mcprove_trace::decision::decide_share;
 
 /// How many calls with other numbers are made ready.
-const VARIANTS: i64 = 20;
+const VARIANTS: i32 = 20;
 /// How many tools are listed when none may be called.
 const LEFT_OUT_MAX: usize = 100;
 
@@ -111,14 +111,10 @@ impl PreparedCall {
             Vec::new()
         };
         let can_vary = is_generated && places.is_empty() && request.headers.is_empty();
-        let variants = if can_vary {
-            vary(tool, &arguments)
-        } else {
-            Vec::new()
-        };
-        let variants = variants.iter();
+        let variants = can_vary.then(|| vary(tool, &arguments)).unwrap_or_default();
         Ok(Self {
             variants: variants
+                .iter()
                 .map(|arguments| session.tool_request(&tool.name, arguments).params)
                 .collect(),
             request,
@@ -137,10 +133,9 @@ impl PreparedCall {
 
     /// Its parameters with the token of that call, or with numbers of its own, as far as it can vary.
     pub(crate) fn varied_params(&self, number: u64) -> String {
-        let count = number::count(self.variants.len()).max(1);
-        let place = usize::try_from(number % count).unwrap_or_default();
-        let variant = self.variants.get(place).cloned();
-        variant.unwrap_or_else(|| self.params_of(number))
+        let place = usize::try_from(number).unwrap_or_default();
+        let variant = self.variants.iter().cycle().nth(place);
+        variant.cloned().unwrap_or_else(|| self.params_of(number))
     }
 
     /// Its parameters with the token of that call.
@@ -154,37 +149,27 @@ impl PreparedCall {
 /// These arguments, and others with other numbers that the schema takes, each number at a pace of its own.
 fn vary(tool: &Tool, arguments: &Value) -> Vec<Value> {
     let mut found = vec![arguments.clone()];
-    let Ok(check) = SchemaCheck::new(&tool.input_schema) else {
-        return found;
-    };
-    let fields: Vec<_> = arguments.as_object().into_iter().flatten().collect();
+    let check = SchemaCheck::new(&tool.input_schema).ok();
+    let fields = || arguments.as_object().into_iter().flatten();
     for step in 1..VARIANTS {
         let mut varied = arguments.clone();
-        for (pace, (name, value)) in (1..).zip(&fields) {
-            let step = step * pace;
-            let options = tool.input_schema["properties"][name]["enum"].as_array();
-            let others = match (options, value.as_i64(), value.as_f64()) {
-                (Some(options), _, Some(_)) => options
-                    .get(usize::try_from(step).unwrap_or_default() % options.len().max(1))
-                    .filter(|other| other.is_number())
-                    .map(|other| [other.clone(), other.clone()]),
-                (None, Some(number), _) => number
-                    .checked_add(step)
-                    .zip(number.checked_sub(step))
-                    .map(|(more, less)| [json!(more), json!(less)]),
-                (None, None, Some(number)) => {
-                    let step = f64::from(i32::try_from(step).unwrap_or_default());
-                    Some([json!(number + step), json!(number - step)])
-                }
-                _ => None,
+        let numbers = fields().filter(|(_, value)| value.is_number());
+        for (step, (name, value)) in numbers.zip(1..).map(|(field, pace)| (step * pace, field)) {
+            let moved = |by: i32| match value.as_i64() {
+                Some(number) => json!(number.saturating_add(by.into())),
+                None => json!(value.as_f64().unwrap_or_default() + f64::from(by)),
             };
-            for other in others.into_iter().flatten() {
-                let before = std::mem::replace(&mut varied[name.as_str()], other);
-                if check.failure(&varied).is_none() {
-                    break;
-                }
-                varied[name.as_str()] = before;
-            }
+            let choices = tool.input_schema["properties"][name]["enum"].as_array();
+            let choice = choices.and_then(|it| it.iter().cycle().nth(step.unsigned_abs() as usize));
+            let mut others = [moved(step), moved(-step)]
+                .into_iter()
+                .chain(choice.cloned());
+            let fits = others.find_map(|other| {
+                let mut with = varied.clone();
+                with[name] = other;
+                check.as_ref()?.failure(&with).is_none().then_some(with)
+            });
+            varied = fits.unwrap_or(varied);
         }
         if !found.contains(&varied) {
             found.push(varied);

@@ -1,6 +1,5 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
-use super::scenario::is_answer;
 use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.
@@ -105,16 +104,15 @@ impl Fact for CrossedReplyFact {
     const NAME: &'static str = "crossed_reply";
 }
 
-/// A step that lists the tools failed; the message says how.
+/// A step that lists the tools got no answer.
 #[stored]
-pub struct FailedListFact {
-    /// Whether nothing was answered, and whether others were that were asked for later.
-    pub unanswered: bool,
+pub struct LostListFact {
+    /// Whether others were answered that were asked for later.
     pub overtaken: bool,
 }
 
-impl Fact for FailedListFact {
-    const NAME: &'static str = "failed_list";
+impl Fact for LostListFact {
+    const NAME: &'static str = "lost_list";
 }
 
 /// When and as part of what a call is made.
@@ -230,27 +228,16 @@ impl Worker {
         let before = self.tally.lists.get();
         self.tally.lists.add();
         let outcome = session.connection.session.request(request).await;
-        let unanswered = match &outcome {
-            Err(error) => !is_answer(error),
-            Ok(_) => false,
-        };
-        if !unanswered {
-            self.tally.lists_answered.add();
-        }
         let Err(error) = outcome else {
+            self.tally.lists_answered.add();
             return false;
         };
-        let is_ours = matches!(
-            error.category(),
-            ErrorCategory::Cancelled | ErrorCategory::Crash
-        );
-        if !is_ours && !self.failed_by_fault(&session, &error) {
+        let is_timeout = error.category() == ErrorCategory::Timeout;
+        if is_timeout && !self.failed_by_fault(&session, &error) {
             let overtaking = self.tally.lists_answered.get().saturating_sub(before);
-            let fact = FailedListFact {
-                unanswered,
-                overtaken: overtaking >= OVERTAKING_MIN,
-            };
-            self.context.fact(&error.to_string(), &fact);
+            let overtaken = overtaking >= OVERTAKING_MIN;
+            self.context
+                .fact(&error.to_string(), &LostListFact { overtaken });
         }
         self.reconnect_if_closed(&error, &session).await;
         true

@@ -286,7 +286,7 @@ pub fn churned() -> Report {
         "",
         &json!({
             "opened": 300, "failed_opens": 2, "abandoned": 290, "leftovers": 1, "zombies": 0,
-            "failed_calls": 0,
+            "failed_calls": 0, "is_gone": true,
         }),
     );
     steady(&mut sample, 300, (0.0, 30.0), &[("echo", 3.0)]);

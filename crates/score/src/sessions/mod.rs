@@ -50,14 +50,8 @@ pub struct ClosedSessions {
     pub sessions: u64,
     /// How long the others had taken, in seconds.
     pub after_secs: f64,
-    /// Memory, in MB.
-    pub rss_mb: f64,
-    /// Descriptors.
-    pub descriptors: f64,
-    /// Threads.
-    pub threads: f64,
-    /// Processes.
-    pub processes: f64,
+    /// Memory in MB, descriptors, threads, processes.
+    pub growth: [f64; 4],
 }
 
 /// What a churn run saw.
@@ -170,22 +164,22 @@ impl ChurnReport {
             self.opened
         };
         let left_share = share(left, self.opened).unwrap_or(1.0);
-        let grows = |more: f64, per_session: Option<f64>| {
-            per_session.is_some_and(|it| more >= CLOSED_SHARE_MIN * it * float(closed.sessions))
-        };
-        let counts = [
-            (Some(&self.descriptors), closed.descriptors),
-            (self.threads.as_ref(), closed.threads),
-            (self.processes.as_ref(), closed.processes),
-        ];
-        let is_found = |it: &&DescriptorReport| it.outcome == Outcome::Finding;
-        let mut counts = counts
-            .into_iter()
-            .filter_map(|(it, more)| Some((it.filter(is_found)?, more)));
         let leaks_memory =
             self.memory.outcome == LeakOutcome::LeakDetected || self.grows_by_session;
-        counts.any(|(it, more)| grows(more, it.growth_per_session.map(|it| it * left_share)))
-            || leaks_memory && grows(closed.rss_mb * 1000.0, self.memory.growth_per_session_kb)
+        let per_session = |report: Option<&DescriptorReport>| {
+            let found = report.filter(|it| it.outcome == Outcome::Finding)?;
+            Some(found.growth_per_session? * left_share)
+        };
+        let memory = self.memory.growth_per_session_kb.filter(|_| leaks_memory);
+        let grown = [
+            memory.map(|kilobytes| kilobytes / 1000.0),
+            per_session(Some(&self.descriptors)),
+            per_session(self.threads.as_ref()),
+            per_session(self.processes.as_ref()),
+        ];
+        let least = CLOSED_SHARE_MIN * float(closed.sessions);
+        let mut both = grown.into_iter().zip(closed.growth);
+        both.any(|(before, now)| before.is_some_and(|before| now >= least * before))
     }
 }
 

@@ -64,9 +64,7 @@ fn what_only_abandoned_sessions_leave_behind_may_have_a_timeout() {
             closed: closed.map(|(descriptors, rss_mb)| ClosedSessions {
                 sessions: 50,
                 after_secs: 3.2,
-                descriptors,
-                rss_mb,
-                ..ClosedSessions::default()
+                growth: [rss_mb, descriptors, 0.0, 0.0],
             }),
             ..churn()
         });

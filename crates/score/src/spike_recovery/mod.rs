@@ -36,10 +36,8 @@ pub const REST_OF_BURST_SHARE: f64 = 0.25;
 pub const ERRORS_MIN: u64 = 5;
 /// Share of the rate before the burst below which the server has stopped.
 pub const STOPPED_SHARE: f64 = 0.1;
-/// Share of the rate before the burst above which a server that works off its queue has recovered, and below which the
-/// queue excuses nothing.
+/// Share of the rate before the burst above which a server that works off its queue has recovered.
 pub const RECOVERED_SHARE: f64 = 0.8;
-pub const WORKING_SHARE: f64 = 0.5;
 /// How long the time after the burst must be, in seconds: for less a busy machine can hold up any
 /// server.
 pub const RECOVERY_SECS_MIN: f64 = 1.0;
@@ -202,9 +200,10 @@ fn is_short(recovery: &PhaseCalls) -> bool {
 fn works_off_queue(baseline: &PhaseCalls, recovery: &PhaseCalls) -> bool {
     let ended = recovery.ended_per_s * recovery.duration_secs;
     baseline.calls >= CALLS_MIN
+        && recovery.calls > 0
         && ended >= float(CALLS_MIN)
         && ended >= 2.0 * float(recovery.calls)
-        && recovery.ended_per_s >= WORKING_SHARE * baseline.ended_per_s
+        && recovery.ended_per_s >= RECOVERED_SHARE * baseline.ended_per_s
 }
 
 /// How many times longer the median call takes.
@@ -272,7 +271,14 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
             )
         }
         (None, _) if !report.overflows && works_off_queue(&report.baseline, &report.recovery) => {
-            queue(report)
+            let (before, after) = (report.baseline.ended_per_s, report.recovery.ended_per_s);
+            let [after, before] = [after, before].map(|per_s| decimal(per_s, 1));
+            Verdict::pass(
+                ID,
+                format!(
+                    "The server works off the queue of the burst: {after} calls per second end after it, {before} before."
+                ),
+            )
         }
         (None, Some(tool)) if report.burst.calls > 0 => recovered(report, tool),
         _ => unknown(report),
@@ -303,23 +309,6 @@ impl SpikeReport {
             ("recovery", &self.recovery),
         ]
     }
-}
-
-/// Of a server that still has calls of the burst to answer.
-fn queue(report: &SpikeReport) -> Verdict {
-    let (before, after) = (report.baseline.ended_per_s, report.recovery.ended_per_s);
-    let [is, was] = [after, before].map(|per_s| decimal(per_s, 1));
-    let rates = format!(
-        "works off the queue of the burst: {is} calls per second end after it, {was} before"
-    );
-    if after >= RECOVERED_SHARE * before {
-        return Verdict::pass(ID, format!("The server {rates}."));
-    }
-    Verdict::inconclusive(
-        ID,
-        format!("The server {rates}, and the queue was not yet empty."),
-        sentence!("let the run last longer ({})", setting("duration")),
-    )
 }
 
 fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
@@ -387,7 +376,7 @@ fn unknown(report: &SpikeReport) -> Verdict {
     Verdict::inconclusive(
         ID,
         format!(
-            "No tool was called often enough to compare: {before} succeeded before the burst and {after} after it, and {CALLS_MIN} of a tool are needed."
+            "No tool was called often enough to compare: {before} did not fail before the burst and {after} after it, and {CALLS_MIN} successful ones of a tool are needed."
         ),
         sentence!(
             "let the run last longer, or leave more time after the burst ({}, {})",

@@ -8,7 +8,6 @@
 //! what a server keeps of abandoned ones it may let go of after a while.
 
 use futures_util::future::join_all;
-use mcprove_client::process::UsageSample;
 use mcprove_score::leak::LeakSettings;
 use mcprove_score::sessions::{
     ClosedSessions, DESCRIPTORS_MIN, SESSIONS_MB_MIN, needs_more_sessions,
@@ -49,17 +48,29 @@ impl MemoryReadings {
         }
     }
 
-    fn sample(&self, context: &RunContext) -> Option<UsageSample> {
+    /// Memory in MB, descriptors, threads, processes.
+    fn sample(&self, context: &RunContext) -> [f64; 4] {
         let mut meter = lock(&self.meter);
         meter.find_processes(context);
-        meter.sample()
+        let usage = meter.sample();
+        usage.map_or([0.0; 4], |usage| {
+            let count = |count: Option<u32>| f64::from(count.unwrap_or_default());
+            let (descriptors, threads) = (count(usage.descriptors), count(usage.threads));
+            [usage.rss_mb, descriptors, threads, usage.processes.into()]
+        })
+    }
+
+    /// How much more it is now than it was before.
+    fn growth(&self, context: &RunContext, before: [f64; 4]) -> [f64; 4] {
+        let now = self.sample(context);
+        std::array::from_fn(|place| now[place] - before[place])
     }
 
     fn read(&self, context: &RunContext, sessions: u32) {
-        let reading = self
-            .sample(context)
-            .map(|usage| (u64::from(sessions), usage.rss_mb));
-        lock(&self.readings).extend(reading);
+        let [rss_mb, ..] = self.sample(context);
+        if rss_mb > 0.0 {
+            lock(&self.readings).push((sessions.into(), rss_mb));
+        }
     }
 
     /// Whether more sessions would show a leak.
@@ -67,25 +78,6 @@ impl MemoryReadings {
         let threshold_mb = LeakSettings::default().threshold_mb;
         needs_more_sessions(&lock(&self.readings), threshold_mb * CLEAR_GROWTH)
     }
-}
-
-/// What a server has more than before, after so many sessions.
-fn growth(before: &UsageSample, after: &UsageSample, sessions: u32) -> ClosedSessions {
-    let count = |count: Option<u32>| f64::from(count.unwrap_or_default());
-    ClosedSessions {
-        sessions: sessions.into(),
-        after_secs: 0.0,
-        rss_mb: after.rss_mb - before.rss_mb,
-        descriptors: count(after.descriptors) - count(before.descriptors),
-        threads: count(after.threads) - count(before.threads),
-        processes: f64::from(after.processes) - f64::from(before.processes),
-    }
-}
-
-/// Whether so much grew that it may be found to be a leak.
-fn is_suspicious(growth: &ClosedSessions) -> bool {
-    let counts = [growth.descriptors, growth.threads, growth.processes];
-    growth.rss_mb >= SESSIONS_MB_MIN || counts.into_iter().any(|count| count >= DESCRIPTORS_MIN)
 }
 
 /// Sessions opened and abandoned without a goodbye.
@@ -135,29 +127,25 @@ impl ScenarioType for Churn {
                 } else {
                     TIME_MIN / self.sessions.max(1)
                 };
-                let started = Instant::now();
+                let began = Instant::now();
                 let [next, done, failed_opens] = [const { AtomicU32::new(0) }; 3];
                 let count = |counter: &AtomicU32| counter.fetch_add(1, Ordering::Relaxed);
                 let memory = MemoryReadings::of(context);
                 // Opens and leaves one session after the other, until all are done or the server is gone.
-                let visit = async |planned: u32, in_order_from: u32, began: Instant| {
+                let visit = async |planned: u32| {
                     loop {
                         let number = count(&next);
                         let is_enough = number >= planned || ends.is_clear();
                         if is_enough || !context.stop.is_running() {
                             return;
                         }
-                        let closes_all = number >= in_order_from;
-                        let first = if closes_all { in_order_from } else { 0 };
-                        let due = began + pace * (number - first);
+                        let due = began + pace * number;
                         let wait = due.saturating_duration_since(Instant::now());
                         context.pause(wait).await;
-                        let phase = if closes_all { CLOSED_PHASE } else { PHASE };
-                        let opening = ends.open_and_call(protocol, reference, phase);
+                        let opening = ends.open_and_call(protocol, reference, PHASE);
                         if let Some(visit) = opening.await {
                             failed_opens.store(0, Ordering::Relaxed);
-                            let style = ExitStyle::alternate(if closes_all { 0 } else { number });
-                            ends.leave(&visit, style).await;
+                            ends.leave(&visit, ExitStyle::alternate(number)).await;
                         } else if count(&failed_opens) + 1 >= FAILED_OPENS_MAX {
                             ends.note_gone();
                             return;
@@ -173,10 +161,9 @@ impl ScenarioType for Churn {
                 let visitors = self.concurrent.min(self.sessions);
                 let is_gone = || failed_opens.load(Ordering::Relaxed) >= FAILED_OPENS_MAX;
                 let before = memory.sample(context);
-                let mut planned = 0;
-                for _ in 0..ROUNDS_MAX {
-                    planned = self.sessions.saturating_add(planned);
-                    join_all((0..visitors).map(|_| visit(planned, u32::MAX, started))).await;
+                for round in 1..=ROUNDS_MAX {
+                    let planned = self.sessions.saturating_mul(round);
+                    join_all((0..visitors).map(|_| visit(planned))).await;
                     let is_over = is_gone() || ends.is_clear() || !context.stop.is_running();
                     if is_over || !memory.are_growing() {
                         break;
@@ -185,29 +172,29 @@ impl ScenarioType for Churn {
                     next.store(planned, Ordering::Relaxed);
                 }
                 context.end_phases([phase]);
-                let after = memory.sample(context);
-                let after_secs = started.elapsed().as_secs_f64();
-                let grown = before
-                    .zip(after)
-                    .map(|(before, after)| (growth(&before, &after, planned), after));
-                if let Some((_, before)) = grown
-                    .filter(|(grown, _)| !is_process_each && !is_gone() && is_suspicious(grown))
-                {
-                    let phase =
-                        context.phase(CLOSED_PHASE, "closed in order", self.concurrent, false);
-                    next.store(planned, Ordering::Relaxed);
-                    let until = planned.saturating_add(self.sessions);
-                    let began = Instant::now();
-                    join_all((0..visitors).map(|_| visit(until, planned, began))).await;
-                    context.end_phases([phase]);
+                let after_secs = began.elapsed().as_secs_f64();
+                let [rss_mb, counts @ ..] = memory.growth(context, before);
+                let is_suspicious =
+                    rss_mb >= SESSIONS_MB_MIN || counts.iter().any(|it| *it >= DESCRIPTORS_MIN);
+                if is_suspicious && !is_process_each && !is_gone() {
+                    let before = memory.sample(context);
+                    let each = self.sessions.div_ceil(visitors.max(1));
+                    let close = async || {
+                        for _ in context.rounds(each) {
+                            let opening = ends.open_and_call(protocol, reference, CLOSED_PHASE);
+                            let Some(visit) = opening.await else { break };
+                            ends.leave(&visit, ExitStyle::Orderly).await;
+                        }
+                    };
+                    join_all((0..visitors).map(|_| close())).await;
                     context.pause(LETTING_GO).await;
-                    if let Some(after) =
-                        memory.sample(context).filter(|_| context.stop.is_running())
-                    {
-                        let grown = growth(&before, &after, self.sessions);
+                    let growth = memory.growth(context, before);
+                    let is_known = growth[0] > -before[0];
+                    if is_known && context.stop.is_running() {
                         ends.note_closed(ClosedSessions {
+                            sessions: (each * visitors).into(),
                             after_secs,
-                            ..grown
+                            growth,
                         });
                     }
                 }

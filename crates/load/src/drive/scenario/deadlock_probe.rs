@@ -92,7 +92,8 @@ impl DeadlockProbe {
         let limits = context.hang_limits();
         let lost_time = &context.options.lost_time;
         let lost_before = lost_time.total();
-        let mut calls = call_at_once(connection, call, self.concurrent, PHASE, true);
+        let params = (0..self.concurrent).map(|number| call.params_of(number.into()));
+        let mut calls = call_each_at_once(connection, call, params.collect(), PHASE);
         // Asked as soon as something hangs, the answer may take as long as the hung calls do.
         let asking = Arc::clone(connection);
         let liveness = tokio::spawn(async move {

@@ -34,7 +34,6 @@ pub use custom::{CloneScenario, CustomScenario};
 pub(crate) use deadlock_probe::ProbeFact;
 pub use fuzzer::payload_names;
 pub use pattern::preset;
-pub(crate) use reference::is_answer;
 pub use slow_mix::{FAST_ALONE, MIXED};
 pub use soak::sample_interval;
 pub use spike::{BASELINE, RECOVERY, SPIKE};
@@ -42,7 +41,7 @@ pub use types::*;
 
 /// What a scenario is written with.
 mod prelude {
-    pub use super::reference::{Reference, call_at_once, call_each_at_once};
+    pub use super::reference::{Reference, call_each_at_once};
     pub use super::sustained::weighted_calls;
     pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
     pub use crate::prelude::*;

@@ -65,24 +65,19 @@ impl RaceCheck {
         let rounds = if is_steady { self.rounds } else { 0 };
         let mut has_ended = false;
         for _ in 0..rounds {
+            let params = vec![call.request.params.clone(); self.concurrent as usize];
             // A round that kills the server is the last.
-            let Some(session) = open_session(context, slot).await else {
+            let Some(round) = call_round(context, slot, call, params).await else {
                 has_ended = true;
                 break;
             };
-            let (count, phase) = (self.concurrent, AT_ONCE_PHASE);
-            let mut calls = call_at_once(&session.connection, call, count, phase, false);
-            let mut is_stuck = false;
-            while let Some(joined) = calls.join_next().await {
-                let Ok((_, outcome)) = joined else { continue };
-                is_stuck |= is_unanswered(&outcome);
-                match outcome.ok().as_ref().and_then(canonical_reply) {
+            for (_, reply) in round.replies {
+                match reply {
                     Some(reply) => at_once.push(reply),
                     None => failures += 1,
                 }
             }
-            if is_stuck {
-                slot.examine(&session, &call.tool).await;
+            if round.is_stuck {
                 has_ended = true;
                 break;
             }
@@ -130,28 +125,18 @@ impl RaceCheck {
         }
         let began = Instant::now();
         for _ in 0..self.rounds {
-            let Some(session) = open_session(context, slot).await else {
+            let params = (FIRST_CALLER..).take(callers.len());
+            let params = params.map(|number| call.varied_params(number)).collect();
+            let Some(round) = call_round(context, slot, call, params).await else {
                 break;
             };
-            let params = (FIRST_CALLER..).take(callers.len());
-            let params = params.map(|number| call.varied_params(number));
-            let connection = &session.connection;
-            let mut calls = call_each_at_once(connection, call, params.collect(), AT_ONCE_PHASE);
-            let mut is_stuck = false;
-            while let Some(joined) = calls.join_next().await {
-                let Ok((place, outcome)) = joined else {
-                    continue;
-                };
-                is_stuck |= is_unanswered(&outcome);
-                let caller = callers.get_mut(place as usize);
-                let reply = outcome.ok().as_ref().and_then(canonical_reply);
-                match caller.zip(reply) {
+            for (place, reply) in round.replies {
+                match callers.get_mut(place as usize).zip(reply) {
                     Some((caller, reply)) => caller.at_once.push(reply),
                     None => failures += 1,
                 }
             }
-            if is_stuck {
-                slot.examine(&session, &call.tool).await;
+            if round.is_stuck {
                 break;
             }
         }
@@ -170,6 +155,35 @@ impl RaceCheck {
         }
         (callers, failures)
     }
+}
+
+/// What calls made at the same instant got.
+struct Round {
+    /// By the place of the call.
+    replies: Vec<(u32, Option<String>)>,
+    is_stuck: bool,
+}
+
+/// Makes a call with each of these parameters at the same instant; none if there is no session.
+async fn call_round(
+    context: &RunContext,
+    slot: &ConnectionSlot,
+    call: &PreparedCall,
+    params: Vec<String>,
+) -> Option<Round> {
+    let session = open_session(context, slot).await?;
+    let calls = call_each_at_once(&session.connection, call, params, AT_ONCE_PHASE);
+    let outcomes = calls.join_all().await;
+    let is_stuck = outcomes.iter().any(|(_, outcome)| is_unanswered(outcome));
+    if is_stuck {
+        slot.examine(&session, &call.tool).await;
+    }
+    let replies = outcomes.into_iter();
+    let replies = replies.map(|(place, it)| (place, it.ok().as_ref().and_then(canonical_reply)));
+    Some(Round {
+        replies: replies.collect(),
+        is_stuck,
+    })
 }
 
 /// The reply to a call made alone with the arguments of `number`, if it succeeds.

@@ -83,24 +83,6 @@ pub async fn find_slowest(
     Ok(found.into_iter().max_by_key(|reference| reference.duration))
 }
 
-/// Makes so many calls at the same instant, with tokens of their own or all the same, each with its number.
-pub fn call_at_once(
-    connection: &Arc<Connection>,
-    call: &Arc<PreparedCall>,
-    count: u32,
-    phase: u16,
-    has_tokens: bool,
-) -> JoinSet<(u32, Result<Reply, CallError>)> {
-    let params = (0..count).map(|number| {
-        if has_tokens {
-            call.params_of(number.into())
-        } else {
-            call.request.params.clone()
-        }
-    });
-    call_each_at_once(connection, call, params.collect(), phase)
-}
-
 /// Makes a call with each of these parameters at the same instant; each has its place among them.
 pub fn call_each_at_once(
     connection: &Arc<Connection>,

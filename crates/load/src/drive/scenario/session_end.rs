@@ -395,16 +395,18 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
     };
     let verdict = if !failures.is_empty() {
         let failures = failures.join(", and ");
-        let hint = "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections";
-        if failed > FAILED_SHARE_MAX || record.is_gone {
-            let sentence = format!(
-                "The server does not recover from sessions that end: of {tried} sessions {failures}{refused}."
-            );
-            Verdict::critical(NEW_SESSIONS, sentence, hint)
+        let (severity, what) = if failed > FAILED_SHARE_MAX || record.is_gone {
+            let what = "The server does not recover from sessions that end: of";
+            (Severity::Critical, what)
         } else {
-            let sentence = format!("Of {tried} sessions {failures}{refused}.");
-            Verdict::warning(NEW_SESSIONS, sentence, hint)
-        }
+            (Severity::Warning, "Of")
+        };
+        Verdict::finding(
+            NEW_SESSIONS,
+            severity,
+            format!("{what} {tried} sessions {failures}{refused}."),
+            "look for what a session that ends takes with it or leaves locked: streams, tasks, a pool of connections",
+        )
     } else if record.opened.saturating_sub(record.refused) < sessions::SESSIONS_MIN {
         let sentence = match record.opened {
             _ if record.refused > 0 => "A rate limit refused nearly all sessions.",

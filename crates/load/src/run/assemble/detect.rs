@@ -23,7 +23,7 @@ impl RunFacts<'_> {
         report.verdicts.extend(self.detect_stray_cancels()?);
         report.verdicts.extend(self.detect_revision()?);
         report.verdicts.extend(self.detect_expired_sessions());
-        report.verdicts.extend(self.detect_failed_lists()?);
+        report.verdicts.extend(self.detect_lost_lists()?);
         let limit = self.header.thresholds.error_rate;
         let starts = report.starts.as_ref();
         let starts = starts.and_then(|starts| starts::verdict(starts, limit));

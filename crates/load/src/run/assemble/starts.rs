@@ -122,47 +122,31 @@ impl RunFacts<'_> {
         }))
     }
 
-    /// The verdict on lists of the tools that were a step of a load and failed.
-    pub fn detect_failed_lists(&self) -> FactResult<Option<Verdict>> {
-        let failed: Vec<FailedListFact> = self.all()?;
-        let count = |is_one: fn(&FailedListFact) -> bool| {
-            number::count(failed.iter().filter(|fact| is_one(fact)).count())
-        };
-        let silent = count(|fact| fact.unanswered);
-        let lost = count(|fact| fact.unanswered && fact.overtaken);
-        let lists = |count| phrase::count(count, "request");
+    /// The verdict on lists of the tools that were a step of a load and got no answer.
+    pub fn detect_lost_lists(&self) -> FactResult<Option<Verdict>> {
+        let silent: Vec<LostListFact> = self.all()?;
+        let lost = silent.iter().filter(|fact| fact.overtaken).count();
+        let requests = |count| phrase::count(number::count(count), "request");
         let verdict = if lost > 0 {
             Verdict::critical(
                 "list",
                 sentence!(
                     "{} for `tools/list` got no answer, while later ones were answered.",
-                    lists(lost)
+                    requests(lost)
                 ),
                 "answer each `tools/list` with a result or an error, under load too",
             )
-        } else if silent > 0 {
+        } else {
             Verdict::inconclusive(
                 "list",
                 sentence!(
-                    "{} for `tools/list` got no answer, and may still have been queued.",
-                    lists(silent)
+                    "{} for `tools/list` got no answer, and may have been queued.",
+                    requests(silent.len())
                 ),
                 sentence!("wait longer ({})", setting("call_timeout")),
             )
-        } else if !failed.is_empty() {
-            let sentence = sentence!(
-                "{} for `tools/list` failed.",
-                lists(number::count(failed.len()))
-            );
-            Verdict::warning("list", sentence, "look at the errors in the trace")
-        } else {
-            return Ok(None);
         };
-        Ok(Some(
-            verdict
-                .number("failed", failed.len())
-                .number("unanswered", silent),
-        ))
+        Ok((!silent.is_empty()).then(|| verdict.number("unanswered", silent.len())))
     }
 
     /// The verdict on sessions that the server ended while they were in use.

@@ -17,8 +17,6 @@ const REFERENCE_PHASE: u16 = 2;
 /// How many times as long as a call an answer may take, and how long at most.
 const CALL_FACTOR: u32 = 4;
 const ANSWER_TIMEOUT_MAX: Duration = Duration::from_secs(30);
-/// How long that call is waited for.
-const REFERENCE_MAX: Duration = Duration::from_secs(10);
 /// How many times as long as at first a liveness check may take.
 const SLOWER_MAX: u32 = 4;
 /// How often in a row a new session is tried before the server counts as gone.
@@ -221,12 +219,8 @@ fn untried(count: u32) -> Verdict {
     .number("untried", count)
 }
 
-/// The tool that payloads call, its arguments, and how long a call of it takes: the first that may be called, where there
-/// is one.
-async fn target(
-    context: &RunContext,
-    session: &Session,
-) -> Result<(String, Value, Duration), RunError> {
+/// The tool that payloads call, and its arguments: the first that may be called, where there is one.
+async fn target(context: &RunContext, session: &Session) -> Result<(String, Value), RunError> {
     let tools = context.list_tools(session).await?;
     let calls = if context.scenario.tool_calls.is_empty() {
         free_calls(context, &tools).unwrap_or_default()
@@ -234,34 +228,26 @@ async fn target(
         calls_for(context, &tools)?
     };
     let Some(call) = calls.first() else {
-        return Ok((NO_TOOL.to_owned(), json!({}), Duration::ZERO));
+        return Ok((NO_TOOL.to_owned(), json!({})));
     };
     let call = PreparedCall::new(context, session, &tools, call)?;
     let mut params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
     let arguments = params.get_mut("arguments").map(Value::take);
-    let duration = time_alone(context, &call).await.unwrap_or_default();
-    Ok((call.tool, arguments.unwrap_or_default(), duration))
+    Ok((call.tool, arguments.unwrap_or_default()))
 }
 
-/// How long a call takes that nothing is wrong with, on a session of its own, if it is answered.
-async fn time_alone(context: &RunContext, call: &PreparedCall) -> Option<Duration> {
-    let phase = context.phase(REFERENCE_PHASE, "reference", 1, false);
-    let connection = context.connect().await.ok()?;
-    let calling = async {
-        connection.session.list_tools().await.ok()?;
-        match connection.call(call, REFERENCE_PHASE).await {
-            Ok(reply) => Some(reply.duration),
-            Err(error) => reference::is_answer(&error).then_some(error.duration),
-        }
+/// How long a call takes that nothing is wrong with, on a session of its own; no time if it is not answered in time.
+async fn time_alone(context: &RunContext) -> Duration {
+    let Ok(connection) = context.connect().await else {
+        return Duration::ZERO;
     };
-    // One that hangs is no measure.
-    let duration = tokio::time::timeout(REFERENCE_MAX, calling)
-        .await
-        .ok()
-        .flatten();
-    connection.finish(duration.is_none()).await;
-    context.end_phases([phase]);
-    duration
+    let calling = reference::find_first_call(context, &connection, REFERENCE_PHASE);
+    // Given up before anybody could take it for a deadlock.
+    let limits = context.hang_limits();
+    let found = tokio::time::timeout(limits.threshold + limits.grace / 2, calling).await;
+    connection.finish(true).await;
+    let found = found.ok().and_then(|found| found.ok().flatten());
+    found.map_or(Duration::ZERO, |reference| reference.duration)
 }
 
 /// A new session after the last one was lost.
@@ -292,15 +278,20 @@ impl ScenarioType for Fuzzer {
         Box::pin(async move {
             let payloads = choose(&self.payloads);
             let first = context.connect().await?;
-            let (tool, arguments, duration) = target(context, &first.session).await?;
             let phase = context.phase(PHASE, "fuzz", 1, true);
+            let (tool, arguments) = target(context, &first.session).await?;
             let patience = context.server.startup_timeout;
             let Ok(answered) = first.session.check_alive(patience).await else {
                 context.note_verdict(&unjudgeable());
                 first.end().await;
                 return Ok(());
             };
-            let answer_timeout = duration.saturating_mul(CALL_FACTOR).min(ANSWER_TIMEOUT_MAX);
+            let alone = if tool == NO_TOOL {
+                Duration::ZERO
+            } else {
+                time_alone(context).await
+            };
+            let answer_timeout = (alone * CALL_FACTOR).min(ANSWER_TIMEOUT_MAX);
             let answer_timeout = answer_timeout.max(self.answer_timeout);
             let threshold = context.hang_limits().threshold.max(answer_timeout);
             let trial = Trial {
