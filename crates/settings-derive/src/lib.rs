@@ -14,16 +14,20 @@
 //! | `short = 'c'` | its short flag |
 //! | `elsewhere = "ignored"` | where a scenario does not have it, it is ignored with a warning |
 //! | `elsewhere = "table.name"` | where a scenario does not have it, this setting is meant |
+//! | `like = Other::FIELD` | as that field of another struct is declared, but for what is said here |
 //! | `flatten` | the settings of the field's type stand in its place |
 //!
-//! The documentation of the field is the explanation of the setting.
+//! The documentation of the field is the explanation of the setting; with `like` it may be left out. Each declaration is a
+//! constant of the struct, in capitals, for `like`.
+
+use std::collections::BTreeMap;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Token, Type,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, Item, ItemStruct, Lit, Meta, Token, Type,
     parse_quote,
 };
 
@@ -104,10 +108,39 @@ pub fn derive_shown(input: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
     let more = Tokens::from(more);
+    let mut item = syn::parse_macro_input!(item as Item);
+    if let Item::Struct(item) = &mut item {
+        for field in &mut item.fields {
+            if let (Some(like), true) = (shared(field), explanation(field).is_empty()) {
+                let about = parse_quote!(#[schemars(description = format!("{}.", #like.about))]);
+                field.attrs.push(about);
+            }
+        }
+    }
     stored(
         quote!(::mcprove_settings::setting::JsonSchema, #more).into(),
-        item,
+        quote!(#item).into(),
     )
+}
+
+/// The declaration that a setting is like.
+fn shared(field: &Field) -> Option<Expr> {
+    let mut like = None;
+    for attribute in field
+        .attrs
+        .iter()
+        .filter(|it| it.path().is_ident("setting"))
+    {
+        // What is wrong with it, the derive says.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let value = meta.value()?.parse()?;
+            if meta.path.is_ident("like") {
+                like = Some(value);
+            }
+            Ok(())
+        });
+    }
+    like
 }
 
 /// What stands in for the schema where schemas are not built.
@@ -204,6 +237,7 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     }
     let name = &input.ident;
     let (mut table, mut initial) = (Vec::new(), Vec::new());
+    let mut constants = Vec::new();
     let (mut read, mut write) = (Vec::new(), Vec::new());
     let (mut pieces, mut inner) = (Vec::new(), Vec::new());
     for field @ Field { ident, ty, .. } in &data.fields {
@@ -224,7 +258,10 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
             initial.push(quote!(#ident: ::core::default::Default::default()));
             continue;
         };
-        table.push(setting);
+        let constant = ident.as_ref().map(|it| it.to_string().to_uppercase());
+        let constant = format_ident!("{}", constant.unwrap_or_default());
+        constants.push(quote!(#[doc(hidden)] pub const #constant: Setting = #setting;));
+        table.push(quote!(#name::#constant));
         pieces.push(quote!(&TABLE[#count..=#count]));
         initial.push(quote!(#ident: SettingType::initial(&TABLE[#count])));
         read.push(quote! {
@@ -248,6 +285,10 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
         const _: () = {
             use #root::kind::*;
             use #root::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+
+            impl #name {
+                #(#constants)*
+            }
 
             static TABLE: [Setting; #count] = [#(#table),*];
 
@@ -299,57 +340,70 @@ fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
     };
     let ident = field.ident.as_ref().map(ToString::to_string);
     let ty = &field.ty;
-    let mut name = ident.unwrap_or_default();
-    let mut kind = quote!(<#ty as SettingType>::KIND);
-    let mut fallback = quote!(Fallback::Nothing);
+    let mut name = None;
+    let mut base = None;
     let mut aliases = Vec::new();
-    let mut flag: Option<Option<String>> = None;
-    let mut short = quote!(Option::None);
-    let mut elsewhere = quote!(Elsewhere::Refused);
+    // What is said here, by the fields of a `Setting`.
+    let mut own = BTreeMap::new();
     if matches!(attribute.meta, Meta::List(_)) {
         attribute.parse_nested_meta(|meta| {
             let value: Expr = meta.value()?.parse()?;
             let key = meta.path.get_ident().map(ToString::to_string);
-            match key.as_deref().unwrap_or_default() {
-                "kind" => kind = quote!(#value),
+            let (field, said) = match key.as_deref().unwrap_or_default() {
+                "like" => {
+                    base = Some(value);
+                    return Ok(());
+                }
+                "name" => {
+                    name = Some(literal(&value)?);
+                    return Ok(());
+                }
+                "kind" => ("kind", quote!(#value)),
                 "default" => {
                     let text = literal(&value)?;
-                    fallback = quote!(Fallback::Value(#text));
+                    ("fallback", quote!(Fallback::Value(#text)))
                 }
-                "required" => fallback = quote!(Fallback::Required),
-                "otherwise" => fallback = quote!(Fallback::Words(#value)),
-                "name" => name = literal(&value)?,
-                "alias" => aliases.push(literal(&value)?),
-                "flag" => flag = Some(Some(literal(&value)?).filter(|flag| flag != "false")),
-                "short" => short = quote!(Some(#value)),
-                "elsewhere" => {
-                    let text = literal(&value)?;
-                    let instead = text.split_once('.');
-                    elsewhere = instead.map_or_else(
-                        || quote!(Elsewhere::Ignored),
-                        |(table, name)| quote!(Elsewhere::Instead(#table, #name)),
-                    );
+                "required" => ("fallback", quote!(Fallback::Required)),
+                "otherwise" => ("fallback", quote!(Fallback::Words(#value))),
+                "alias" => {
+                    aliases.push(literal(&value)?);
+                    ("aliases", quote!(&[#(#aliases),*]))
                 }
+                "flag" => match literal(&value)?.as_str() {
+                    "false" => ("flag", quote!(Option::None)),
+                    flag => ("flag", quote!(Some(#flag))),
+                },
+                "short" => ("short", quote!(Some(#value))),
+                "elsewhere" => match literal(&value)?.split_once('.') {
+                    None => ("elsewhere", quote!(Elsewhere::Ignored)),
+                    Some((table, name)) => ("elsewhere", quote!(Elsewhere::Instead(#table, #name))),
+                },
                 _ => return Err(meta.error("unknown attribute of a setting")),
-            }
+            };
+            own.insert(field, said);
             Ok(())
         })?;
     }
-    let flag = flag.unwrap_or_else(|| Some(name.replace('_', "-")));
-    let flag = flag.map_or_else(|| quote!(Option::None), |flag| quote!(Some(#flag)));
     let about = explanation(field);
-    Ok(Some(quote! {
-        Setting {
-            name: #name,
-            about: #about,
-            kind: #kind,
-            fallback: #fallback,
-            aliases: &[#(#aliases),*],
-            flag: #flag,
-            short: #short,
-            elsewhere: #elsewhere,
-        }
-    }))
+    if base.is_none() {
+        let name = name.get_or_insert(ident.unwrap_or_default());
+        let flag = name.replace('_', "-");
+        own.entry("flag").or_insert_with(|| quote!(Some(#flag)));
+        own.entry("kind")
+            .or_insert_with(|| quote!(<#ty as SettingType>::KIND));
+    }
+    if let Some(name) = name {
+        own.insert("name", quote!(#name));
+    }
+    if !about.is_empty() {
+        own.insert("about", quote!(#about));
+    }
+    let base = base.map_or_else(|| quote!(Setting::BARE), |it| quote!(#it));
+    let (fields, said) = own
+        .iter()
+        .map(|(field, said)| (format_ident!("{field}"), said))
+        .unzip::<_, _, Vec<_>, Vec<_>>();
+    Ok(Some(quote!(Setting { #(#fields: #said,)* ..#base })))
 }
 
 /// A literal as text: `10`, `"5s"`, `true`.

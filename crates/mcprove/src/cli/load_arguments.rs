@@ -5,13 +5,15 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::{Arg, Command, Error, FromArgMatches};
+use mcprove_client::server::TimeLimits;
 use mcprove_load::config::sections::{SECTIONS, TOOL_CALL, defaults, owners, scenario_settings};
-use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits, read_table};
+use mcprove_load::config::{OutputSettings, ServerSettings, SessionSettings, read_table};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::{FailOn, Thresholds};
 use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::Fallback;
+use mcprove_settings::setting::{Elsewhere, Fallback};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
+use mcprove_trace::hang::HangLimits;
 
 use crate::prelude::*;
 
@@ -27,19 +29,42 @@ const OWNERS_MAX: usize = 3;
 const OWN_FLAGS: &str = "args tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
                          recommend_runs report audit unlike public_host bearer_env";
 
+/// Of two settings of a load only one may be given.
+const EXCLUSIVE: [(&str, &str); 2] = [("rate", "rate_limit"), ("rate_limit", "rate")];
+
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-const ALSO_REPLACED: [(&str, &str); 5] = [
-    ("hang_timeout", "hang_threshold"),
-    ("grace_period", "grace_period"),
-    ("max_wait", "max_wait"),
-    ("rate", "rate_limit"),
-    ("rate_limit", "rate"),
-];
+fn also_replaced() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_scenarios = scenario_settings().into_iter();
+    let instead = of_scenarios.filter_map(|it| match it.elsewhere {
+        Elsewhere::Instead(_, name) => Some((name, it.name)),
+        _ => None,
+    });
+    instead.chain(EXCLUSIVE)
+}
+
+/// What is declared under a name.
+fn declared(name: &str) -> Option<&'static Setting> {
+    let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
+    settings.find(|it| it.has_name(name))
+}
+
+/// A text of a declaration, for help: the settings that it names between backticks as flags.
+fn with_flags(text: &str) -> String {
+    let mut parts = text.split('`');
+    let mut spelled = parts.next().unwrap_or_default().to_owned();
+    while let Some(name) = parts.next() {
+        match declared(name).and_then(|it| it.flag) {
+            Some(flag) => spelled += &format!("--{flag}"),
+            None => spelled += &format!("`{name}`"),
+        }
+        spelled += parts.next().unwrap_or_default();
+    }
+    spelled
+}
 
 /// The flag of a setting, as messages print it: by the name that was typed.
 pub fn flag_of(name: &str) -> Option<String> {
-    let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
-    let setting = settings.find(|it| it.has_name(name));
+    let setting = declared(name);
     let flag = match name {
         "tool_call" => "tool",
         "headers" => "header",
@@ -48,13 +73,13 @@ pub fn flag_of(name: &str) -> Option<String> {
         name => match setting?.flag {
             Some(flag) => flag,
             // One that stands for it in another table is accepted by this name too.
-            None if ALSO_REPLACED.iter().any(|(_, own)| *own == name) => name,
+            None if also_replaced().any(|(_, own)| own == name) => name,
             None => return None,
         },
     };
-    let others = ALSO_REPLACED.iter().filter(|(one, _)| *one == name);
+    let others = also_replaced().filter(|(one, _)| *one == name);
     let names = setting.into_iter().flat_map(Setting::names);
-    let mut names = names.chain(others.map(|(_, other)| *other)).map(dashed);
+    let mut names = names.chain(others.map(|(_, other)| other)).map(dashed);
     let typed = names.find(|name| {
         let is_it = |word: std::ffi::OsString| {
             word.to_str()
@@ -153,7 +178,7 @@ impl Flag {
             .long(self.long.clone())
             .aliases(self.aliases.clone())
             .short(self.setting.short)
-            .help(help);
+            .help(with_flags(&help));
         let placeholder = self.setting.kind.placeholder();
         if self.is_switch() {
             arg.action(ArgAction::SetTrue)
@@ -194,7 +219,7 @@ fn dashed(name: &str) -> String {
 type FlagTable = (&'static str, &'static str, fn() -> Vec<Flag>);
 
 /// The tables, each at the place that is its number.
-const TABLES: [FlagTable; 8] = [
+const TABLES: [FlagTable; 9] = [
     ("scenario", "Load", scenario_flags),
     ("thresholds", "Thresholds", threshold_flags),
     ("output", "Output", output_flags),
@@ -205,6 +230,7 @@ const TABLES: [FlagTable; 8] = [
     }),
     ("server", "Session", || flags_of(TimeLimits::declared())),
     ("thresholds", "Output", fail_flags),
+    ("server", "Server", server_flags),
 ];
 /// `[scenario]`: the settings of every scenario.
 const SCENARIO: usize = 0;
@@ -222,6 +248,8 @@ pub const SESSION: usize = 5;
 pub const TIME_LIMITS: usize = 6;
 /// Which findings make a run fail, of `[thresholds]`.
 const FAIL: usize = 7;
+/// What is said of a server in one text besides how it is reached, of `[server]`.
+pub const SERVER: usize = 8;
 
 /// The values that flags give to the settings of a table.
 #[derive(Debug, Clone, Default)]
@@ -284,12 +312,10 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
         let (section, ..) = TABLES[TABLE];
         let scenario = TABLES[SCENARIO].0;
         for (setting, _) in &self.0 {
-            let also = ALSO_REPLACED
-                .iter()
-                .filter(|(flag, _)| *flag == setting.name);
+            let also = also_replaced().filter(|(flag, _)| *flag == setting.name);
             let aliases = scenario_settings().into_iter();
             let aliases = aliases.filter(|it| section == scenario && it.has_name(setting.name));
-            let names = also.map(|(_, name)| *name);
+            let names = also.map(|(_, name)| name);
             names
                 .chain(aliases.flat_map(Setting::names))
                 .for_each(|name| document.forget(scenario, name));
@@ -375,7 +401,8 @@ fn output_flags() -> Vec<Flag> {
 
 fn hang_flags() -> Vec<Flag> {
     let mut all = threshold_flags();
-    all.retain(|flag| ["hang_timeout", "grace_period", "max_wait"].contains(&flag.setting.name));
+    let limits = HangLimits::declared().iter();
+    all.retain(|flag| limits.clone().any(|it| it.name == flag.setting.name));
     all
 }
 
@@ -385,14 +412,20 @@ fn fail_flags() -> Vec<Flag> {
     all
 }
 
+fn server_flags() -> Vec<Flag> {
+    let mut all = flags_of(ServerSettings::declared());
+    all.retain(|flag| ["working_dir", "transport", "bearer_env"].contains(&flag.setting.name));
+    all
+}
+
 fn probe_flags() -> Vec<Flag> {
     let flags = find(DEADLOCK_PROBE)
         .map(Entry::all_settings)
         .into_iter()
         .flatten()
         .map(|setting| {
-            let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
-            let other = ALSO_REPLACED.iter().find(is_same);
+            let mut others = also_replaced();
+            let other = others.find(|(flag, own)| *own == setting.name && flag != own);
             let other = other.map(|(flag, _)| dashed(flag));
             Flag::named(setting, dashed(setting.name), other.into_iter().collect())
         });
