@@ -27,11 +27,14 @@ use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, Item, ItemStruct, Lit, Meta, Token, Type,
-    parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, Item, ItemStruct, Lit, Meta, MetaNameValue,
+    Token, Type, parse_quote,
 };
 
 mod sentence;
+
+/// What stands between the brackets of `#[setting(…)]`.
+type Attributes = Punctuated<Meta, Token![,]>;
 
 /// Derives `mcprove_settings::setting::Settings`.
 #[proc_macro_derive(Settings, attributes(setting))]
@@ -111,8 +114,13 @@ pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as Item);
     if let Item::Struct(item) = &mut item {
         for field in &mut item.fields {
-            if let (Some(like), true) = (shared(field), explanation(field).is_empty()) {
-                let about = parse_quote!(#[schemars(description = format!("{}.", #like.about))]);
+            let attributes = attributes(field).ok().flatten().unwrap_or_default();
+            let mut values = attributes
+                .iter()
+                .filter_map(|it| it.require_name_value().ok());
+            let like = values.find(|it| it.path.is_ident("like"));
+            if let (Some(MetaNameValue { value, .. }), "") = (like, &*explanation(field)) {
+                let about = parse_quote!(#[schemars(description = format!("{}.", #value.about))]);
                 field.attrs.push(about);
             }
         }
@@ -121,26 +129,6 @@ pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
         quote!(::mcprove_settings::setting::JsonSchema, #more).into(),
         quote!(#item).into(),
     )
-}
-
-/// The declaration that a setting is like.
-fn shared(field: &Field) -> Option<Expr> {
-    let mut like = None;
-    for attribute in field
-        .attrs
-        .iter()
-        .filter(|it| it.path().is_ident("setting"))
-    {
-        // What is wrong with it, the derive says.
-        let _ = attribute.parse_nested_meta(|meta| {
-            let value = meta.value()?.parse()?;
-            if meta.path.is_ident("like") {
-                like = Some(value);
-            }
-            Ok(())
-        });
-    }
-    like
 }
 
 /// What stands in for the schema where schemas are not built.
@@ -243,7 +231,9 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     for field @ Field { ident, ty, .. } in &data.fields {
         let count = table.len();
         let start = quote!(#count #(+ <#inner as Settings>::declared().len())*);
-        if is_flattened(field) {
+        let attributes = attributes(field)?;
+        let mut all = attributes.iter().flatten();
+        if all.any(|it| it.path().is_ident("flatten")) {
             let end = quote!(#start + <#ty as Settings>::declared().len());
             initial.push(quote!(#ident: Settings::initial()));
             read.push(
@@ -254,12 +244,14 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
             inner.push(ty);
             continue;
         }
-        let Some(setting) = declared(field)? else {
+        let Some(attributes) = attributes else {
             initial.push(quote!(#ident: ::core::default::Default::default()));
             continue;
         };
-        let constant = ident.as_ref().map(|it| it.to_string().to_uppercase());
-        let constant = format_ident!("{}", constant.unwrap_or_default());
+        let setting = declared(field, &attributes)?;
+        let constant = ident
+            .as_ref()
+            .map(|it| format_ident!("{}", it.to_string().to_uppercase()));
         constants.push(quote!(#[doc(hidden)] pub const #constant: Setting = #setting;));
         table.push(quote!(#name::#constant));
         pieces.push(quote!(&TABLE[#count..=#count]));
@@ -324,86 +316,82 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     })
 }
 
-/// Whether the settings of a field's type stand in its place.
-fn is_flattened(field: &Field) -> bool {
-    let mut lists = field
-        .attrs
-        .iter()
-        .filter_map(|it| it.meta.require_list().ok());
-    lists.any(|it| it.path.is_ident("setting") && it.tokens.to_string() == "flatten")
+/// What is said of a setting; none of a field that is none.
+fn attributes(field: &Field) -> syn::Result<Option<Attributes>> {
+    let found = field.attrs.iter().find(|it| it.path().is_ident("setting"));
+    let parsed = found.map(|it| match it.meta {
+        Meta::List(_) => it.parse_args_with(Attributes::parse_terminated),
+        _ => Ok(Attributes::new()),
+    });
+    parsed.transpose()
 }
 
-/// The entry of a field in the table; none if it is no setting.
-fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
-    let Some(attribute) = field.attrs.iter().find(|it| it.path().is_ident("setting")) else {
-        return Ok(None);
-    };
+/// The entry of a setting in the table.
+fn declared(field: &Field, attributes: &Attributes) -> syn::Result<Tokens> {
     let ident = field.ident.as_ref().map(ToString::to_string);
     let ty = &field.ty;
     let mut name = None;
-    let mut base = None;
+    let (mut base, mut is_new) = (quote!(Setting::BARE), true);
     let mut aliases = Vec::new();
     // What is said here, by the fields of a `Setting`.
     let mut own = BTreeMap::new();
-    if matches!(attribute.meta, Meta::List(_)) {
-        attribute.parse_nested_meta(|meta| {
-            let value: Expr = meta.value()?.parse()?;
-            let key = meta.path.get_ident().map(ToString::to_string);
-            let (field, said) = match key.as_deref().unwrap_or_default() {
-                "like" => {
-                    base = Some(value);
-                    return Ok(());
-                }
-                "name" => {
-                    name = Some(literal(&value)?);
-                    return Ok(());
-                }
-                "kind" => ("kind", quote!(#value)),
-                "default" => {
-                    let text = literal(&value)?;
-                    ("fallback", quote!(Fallback::Value(#text)))
-                }
-                "required" => ("fallback", quote!(Fallback::Required)),
-                "otherwise" => ("fallback", quote!(Fallback::Words(#value))),
-                "alias" => {
-                    aliases.push(literal(&value)?);
-                    ("aliases", quote!(&[#(#aliases),*]))
-                }
-                "flag" => match literal(&value)?.as_str() {
-                    "false" => ("flag", quote!(Option::None)),
-                    flag => ("flag", quote!(Some(#flag))),
-                },
-                "short" => ("short", quote!(Some(#value))),
-                "elsewhere" => match literal(&value)?.split_once('.') {
-                    None => ("elsewhere", quote!(Elsewhere::Ignored)),
-                    Some((table, name)) => ("elsewhere", quote!(Elsewhere::Instead(#table, #name))),
-                },
-                _ => return Err(meta.error("unknown attribute of a setting")),
-            };
-            own.insert(field, said);
-            Ok(())
-        })?;
+    for attribute in attributes {
+        let MetaNameValue { path, value, .. } = attribute.require_name_value()?;
+        let key = path.get_ident().map(ToString::to_string);
+        let (field, said) = match key.as_deref().unwrap_or_default() {
+            "like" => {
+                base = quote!(#value);
+                is_new = false;
+                continue;
+            }
+            "name" => {
+                name = Some(literal(value)?);
+                continue;
+            }
+            "kind" => ("kind", quote!(#value)),
+            "default" => {
+                let text = literal(value)?;
+                ("fallback", quote!(Fallback::Value(#text)))
+            }
+            "required" => ("fallback", quote!(Fallback::Required)),
+            "otherwise" => ("fallback", quote!(Fallback::Words(#value))),
+            "alias" => {
+                aliases.push(literal(value)?);
+                ("aliases", quote!(&[#(#aliases),*]))
+            }
+            "flag" => match literal(value)?.as_str() {
+                "false" => ("flag", quote!(Option::None)),
+                flag => ("flag", quote!(Some(#flag))),
+            },
+            "short" => ("short", quote!(Some(#value))),
+            "elsewhere" => match literal(value)?.split_once('.') {
+                None => ("elsewhere", quote!(Elsewhere::Ignored)),
+                Some((table, name)) => ("elsewhere", quote!(Elsewhere::Instead(#table, #name))),
+            },
+            _ => {
+                return Err(syn::Error::new_spanned(
+                    path,
+                    "unknown attribute of a setting",
+                ));
+            }
+        };
+        own.insert(field, said);
     }
     let about = explanation(field);
-    if base.is_none() {
+    if is_new {
         let name = name.get_or_insert(ident.unwrap_or_default());
         let flag = name.replace('_', "-");
-        own.entry("flag").or_insert_with(|| quote!(Some(#flag)));
-        own.entry("kind")
-            .or_insert_with(|| quote!(<#ty as SettingType>::KIND));
+        own.entry("flag").or_insert(quote!(Some(#flag)));
+        let kind = quote!(<#ty as SettingType>::KIND);
+        own.entry("kind").or_insert(kind);
     }
-    if let Some(name) = name {
-        own.insert("name", quote!(#name));
-    }
+    own.extend(name.map(|it| ("name", quote!(#it))));
     if !about.is_empty() {
         own.insert("about", quote!(#about));
     }
-    let base = base.map_or_else(|| quote!(Setting::BARE), |it| quote!(#it));
-    let (fields, said) = own
-        .iter()
-        .map(|(field, said)| (format_ident!("{field}"), said))
-        .unzip::<_, _, Vec<_>, Vec<_>>();
-    Ok(Some(quote!(Setting { #(#fields: #said,)* ..#base })))
+    let fields = own.keys().map(|it| format_ident!("{it}"));
+    let said = own.values();
+    Ok(quote!(Setting { #(#fields: #said,)* ..#base }))
 }
 
 /// A literal as text: `10`, `"5s"`, `true`.
