@@ -383,10 +383,11 @@ fn scenario_flags() -> Vec<Flag> {
 
 fn threshold_flags() -> Vec<Flag> {
     let mut flags = flags_of(Thresholds::declared());
-    // As the scenario deadlock_probe calls it.
-    let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
-    if let Some(hang) = flags.iter_mut().find(is_hang) {
-        hang.aliases.push("hang-threshold".to_owned());
+    for flag in &mut flags {
+        // As a scenario calls it.
+        let name = flag.setting.name;
+        let others = also_replaced().filter(|(one, other)| *one == name && one != other);
+        flag.aliases.extend(others.map(|(_, other)| dashed(other)));
     }
     flags
 }
