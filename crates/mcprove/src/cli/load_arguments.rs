@@ -50,16 +50,15 @@ fn declared(name: &str) -> Option<&'static Setting> {
 
 /// A text of a declaration, for help: the settings that it names between backticks as flags.
 fn with_flags(text: &str) -> String {
-    let mut parts = text.split('`');
-    let mut spelled = parts.next().unwrap_or_default().to_owned();
-    while let Some(name) = parts.next() {
-        match declared(name).and_then(|it| it.flag) {
-            Some(flag) => spelled += &format!("--{flag}"),
-            None => spelled += &format!("`{name}`"),
-        }
-        spelled += parts.next().unwrap_or_default();
-    }
-    spelled
+    let parts = text.split('`').enumerate();
+    let spelled = parts.map(
+        |(place, part)| match declared(part).and_then(|it| it.flag) {
+            _ if place % 2 == 0 => part.to_owned(),
+            Some(flag) => format!("--{flag}"),
+            None => format!("`{part}`"),
+        },
+    );
+    spelled.collect()
 }
 
 /// The flag of a setting, as messages print it: by the name that was typed.
