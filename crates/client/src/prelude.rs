@@ -33,5 +33,5 @@ pub use crate::server::{Server, Transport};
 pub use crate::session::*;
 pub use crate::transport::http::HttpOptions;
 pub use crate::transport::{
-    Channel, Denial, Detail, Failure, Inbox, MAX_FRAME, Outgoing, OutgoingKind, SendError,
+    Channel, Denial, Detail, Failure, Inbox, Outgoing, OutgoingKind, SendError,
 };

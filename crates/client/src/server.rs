@@ -2,15 +2,32 @@
 
 use http::HeaderValue;
 use mcprove_settings::secret::{self, redact_arguments, redact_value};
+use mcprove_settings::setting::Settings;
 
 use crate::prelude::*;
 
 /// The header of a token.
 pub const AUTHORIZATION: &str = "Authorization";
-/// How long a server may take to answer the first request.
-pub const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a server may take to exit after its input closed, before it is told to terminate.
-pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a server may take to start and to exit.
+#[derive(Debug, Clone, Copy, Settings)]
+pub struct TimeLimits {
+    /// How long the server may take to answer the first request.
+    #[setting(default = "30s")]
+    pub startup_timeout: Duration,
+    /// How long the server may take to exit once its input is closed.
+    #[setting(kind = TIME_OR_ZERO, default = "5s")]
+    pub shutdown_timeout: Duration,
+}
+
+impl TimeLimits {
+    /// The server with these limits in the place of its own.
+    pub const fn apply(&self, mut server: Server) -> Server {
+        server.startup_timeout = self.startup_timeout;
+        server.shutdown_timeout = self.shutdown_timeout;
+        server
+    }
+}
 
 /// A server under test.
 ///
@@ -278,6 +295,7 @@ impl Server {
     }
 
     fn over(command: String, transport: Transport) -> Self {
+        let limits = TimeLimits::initial();
         Self {
             command,
             args: Vec::new(),
@@ -285,8 +303,8 @@ impl Server {
             working_dir: None,
             transport,
             bearer_env: None,
-            startup_timeout: STARTUP_TIMEOUT,
-            shutdown_timeout: SHUTDOWN_TIMEOUT,
+            startup_timeout: limits.startup_timeout,
+            shutdown_timeout: limits.shutdown_timeout,
             supervisor: None,
         }
     }

@@ -14,20 +14,27 @@
 //! | `short = 'c'` | its short flag |
 //! | `elsewhere = "ignored"` | where a scenario does not have it, it is ignored with a warning |
 //! | `elsewhere = "table.name"` | where a scenario does not have it, this setting is meant |
+//! | `like = Other::FIELD` | as that field of another struct is declared, but for what is said here |
 //! | `flatten` | the settings of the field's type stand in its place |
 //!
-//! The documentation of the field is the explanation of the setting.
+//! The documentation of the field is the explanation of the setting; with `like` it may be left out. Each declaration is a
+//! constant of the struct, in capitals, for `like`.
+
+use std::collections::BTreeMap;
 
 use proc_macro::TokenStream;
 use proc_macro2::TokenStream as Tokens;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::punctuated::Punctuated;
 use syn::{
-    Data, DeriveInput, Expr, ExprLit, Field, Fields, ItemStruct, Lit, Meta, Token, Type,
-    parse_quote,
+    Data, DeriveInput, Expr, ExprLit, Field, Fields, Item, ItemStruct, Lit, Meta, MetaNameValue,
+    Token, Type, parse_quote,
 };
 
 mod sentence;
+
+/// What stands between the brackets of `#[setting(…)]`.
+type Attributes = Punctuated<Meta, Token![,]>;
 
 /// Derives `mcprove_settings::setting::Settings`.
 #[proc_macro_derive(Settings, attributes(setting))]
@@ -104,9 +111,23 @@ pub fn derive_shown(input: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn data(more: TokenStream, item: TokenStream) -> TokenStream {
     let more = Tokens::from(more);
+    let mut item = syn::parse_macro_input!(item as Item);
+    if let Item::Struct(item) = &mut item {
+        for field in &mut item.fields {
+            let attributes = attributes(field).ok().flatten().unwrap_or_default();
+            let mut values = attributes
+                .iter()
+                .filter_map(|it| it.require_name_value().ok());
+            let like = values.find(|it| it.path.is_ident("like"));
+            if let (Some(MetaNameValue { value, .. }), "") = (like, &*explanation(field)) {
+                let about = parse_quote!(#[schemars(description = format!("{}.", #value.about))]);
+                field.attrs.push(about);
+            }
+        }
+    }
     stored(
         quote!(::mcprove_settings::setting::JsonSchema, #more).into(),
-        item,
+        quote!(#item).into(),
     )
 }
 
@@ -204,12 +225,15 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     }
     let name = &input.ident;
     let (mut table, mut initial) = (Vec::new(), Vec::new());
+    let mut constants = Vec::new();
     let (mut read, mut write) = (Vec::new(), Vec::new());
     let (mut pieces, mut inner) = (Vec::new(), Vec::new());
     for field @ Field { ident, ty, .. } in &data.fields {
         let count = table.len();
         let start = quote!(#count #(+ <#inner as Settings>::declared().len())*);
-        if is_flattened(field) {
+        let attributes = attributes(field)?;
+        let mut all = attributes.iter().flatten();
+        if all.any(|it| it.path().is_ident("flatten")) {
             let end = quote!(#start + <#ty as Settings>::declared().len());
             initial.push(quote!(#ident: Settings::initial()));
             read.push(
@@ -220,11 +244,16 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
             inner.push(ty);
             continue;
         }
-        let Some(setting) = declared(field)? else {
+        let Some(attributes) = attributes else {
             initial.push(quote!(#ident: ::core::default::Default::default()));
             continue;
         };
-        table.push(setting);
+        let setting = declared(field, &attributes)?;
+        let constant = ident
+            .as_ref()
+            .map(|it| format_ident!("{}", it.to_string().to_uppercase()));
+        constants.push(quote!(#[doc(hidden)] pub const #constant: Setting = #setting;));
+        table.push(quote!(#name::#constant));
         pieces.push(quote!(&TABLE[#count..=#count]));
         initial.push(quote!(#ident: SettingType::initial(&TABLE[#count])));
         read.push(quote! {
@@ -248,6 +277,10 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
         const _: () = {
             use #root::kind::*;
             use #root::setting::{Elsewhere, Fallback, Setting, SettingType, Settings};
+
+            impl #name {
+                #(#constants)*
+            }
 
             static TABLE: [Setting; #count] = [#(#table),*];
 
@@ -283,73 +316,82 @@ fn expand(input: &DeriveInput, root: &Tokens) -> syn::Result<Tokens> {
     })
 }
 
-/// Whether the settings of a field's type stand in its place.
-fn is_flattened(field: &Field) -> bool {
-    let mut lists = field
-        .attrs
-        .iter()
-        .filter_map(|it| it.meta.require_list().ok());
-    lists.any(|it| it.path.is_ident("setting") && it.tokens.to_string() == "flatten")
+/// What is said of a setting; none of a field that is none.
+fn attributes(field: &Field) -> syn::Result<Option<Attributes>> {
+    let found = field.attrs.iter().find(|it| it.path().is_ident("setting"));
+    let parsed = found.map(|it| match it.meta {
+        Meta::List(_) => it.parse_args_with(Attributes::parse_terminated),
+        _ => Ok(Attributes::new()),
+    });
+    parsed.transpose()
 }
 
-/// The entry of a field in the table; none if it is no setting.
-fn declared(field: &Field) -> syn::Result<Option<Tokens>> {
-    let Some(attribute) = field.attrs.iter().find(|it| it.path().is_ident("setting")) else {
-        return Ok(None);
-    };
+/// The entry of a setting in the table.
+fn declared(field: &Field, attributes: &Attributes) -> syn::Result<Tokens> {
     let ident = field.ident.as_ref().map(ToString::to_string);
     let ty = &field.ty;
-    let mut name = ident.unwrap_or_default();
-    let mut kind = quote!(<#ty as SettingType>::KIND);
-    let mut fallback = quote!(Fallback::Nothing);
+    let mut name = None;
+    let (mut base, mut is_new) = (quote!(Setting::BARE), true);
     let mut aliases = Vec::new();
-    let mut flag: Option<Option<String>> = None;
-    let mut short = quote!(Option::None);
-    let mut elsewhere = quote!(Elsewhere::Refused);
-    if matches!(attribute.meta, Meta::List(_)) {
-        attribute.parse_nested_meta(|meta| {
-            let value: Expr = meta.value()?.parse()?;
-            let key = meta.path.get_ident().map(ToString::to_string);
-            match key.as_deref().unwrap_or_default() {
-                "kind" => kind = quote!(#value),
-                "default" => {
-                    let text = literal(&value)?;
-                    fallback = quote!(Fallback::Value(#text));
-                }
-                "required" => fallback = quote!(Fallback::Required),
-                "otherwise" => fallback = quote!(Fallback::Words(#value)),
-                "name" => name = literal(&value)?,
-                "alias" => aliases.push(literal(&value)?),
-                "flag" => flag = Some(Some(literal(&value)?).filter(|flag| flag != "false")),
-                "short" => short = quote!(Some(#value)),
-                "elsewhere" => {
-                    let text = literal(&value)?;
-                    let instead = text.split_once('.');
-                    elsewhere = instead.map_or_else(
-                        || quote!(Elsewhere::Ignored),
-                        |(table, name)| quote!(Elsewhere::Instead(#table, #name)),
-                    );
-                }
-                _ => return Err(meta.error("unknown attribute of a setting")),
+    // What is said here, by the fields of a `Setting`.
+    let mut own = BTreeMap::new();
+    for attribute in attributes {
+        let MetaNameValue { path, value, .. } = attribute.require_name_value()?;
+        let key = path.get_ident().map(ToString::to_string);
+        let (field, said) = match key.as_deref().unwrap_or_default() {
+            "like" => {
+                base = quote!(#value);
+                is_new = false;
+                continue;
             }
-            Ok(())
-        })?;
+            "name" => {
+                name = Some(literal(value)?);
+                continue;
+            }
+            "kind" => ("kind", quote!(#value)),
+            "default" => {
+                let text = literal(value)?;
+                ("fallback", quote!(Fallback::Value(#text)))
+            }
+            "required" => ("fallback", quote!(Fallback::Required)),
+            "otherwise" => ("fallback", quote!(Fallback::Words(#value))),
+            "alias" => {
+                aliases.push(literal(value)?);
+                ("aliases", quote!(&[#(#aliases),*]))
+            }
+            "flag" => match literal(value)?.as_str() {
+                "false" => ("flag", quote!(Option::None)),
+                flag => ("flag", quote!(Some(#flag))),
+            },
+            "short" => ("short", quote!(Some(#value))),
+            "elsewhere" => match literal(value)?.split_once('.') {
+                None => ("elsewhere", quote!(Elsewhere::Ignored)),
+                Some((table, name)) => ("elsewhere", quote!(Elsewhere::Instead(#table, #name))),
+            },
+            _ => {
+                return Err(syn::Error::new_spanned(
+                    path,
+                    "unknown attribute of a setting",
+                ));
+            }
+        };
+        own.insert(field, said);
     }
-    let flag = flag.unwrap_or_else(|| Some(name.replace('_', "-")));
-    let flag = flag.map_or_else(|| quote!(Option::None), |flag| quote!(Some(#flag)));
     let about = explanation(field);
-    Ok(Some(quote! {
-        Setting {
-            name: #name,
-            about: #about,
-            kind: #kind,
-            fallback: #fallback,
-            aliases: &[#(#aliases),*],
-            flag: #flag,
-            short: #short,
-            elsewhere: #elsewhere,
-        }
-    }))
+    if is_new {
+        let name = name.get_or_insert(ident.unwrap_or_default());
+        let flag = name.replace('_', "-");
+        own.entry("flag").or_insert(quote!(Some(#flag)));
+        let kind = quote!(<#ty as SettingType>::KIND);
+        own.entry("kind").or_insert(kind);
+    }
+    own.extend(name.map(|it| ("name", quote!(#it))));
+    if !about.is_empty() {
+        own.insert("about", quote!(#about));
+    }
+    let fields = own.keys().map(|it| format_ident!("{it}"));
+    let said = own.values();
+    Ok(quote!(Setting { #(#fields: #said,)* ..#base }))
 }
 
 /// A literal as text: `10`, `"5s"`, `true`.

@@ -241,6 +241,16 @@ impl Kind {
         parsed.unwrap_or_else(|| Data::Text(text.to_owned()))
     }
 
+    /// The same for a default: that of a time in milliseconds may have another unit.
+    pub(crate) fn parse_default(self, text: &str) -> Data {
+        match (self, parse_duration(text)) {
+            (Self::Milliseconds | Self::Whole(_, MILLISECONDS_MAX), Ok(time)) => {
+                Data::Integer(time.as_millis().cast_signed())
+            }
+            _ => self.parse(text),
+        }
+    }
+
     /// What is said of it, where that is always the same.
     fn row(self) -> Option<&'static KindRow> {
         let name = match self {

@@ -249,6 +249,18 @@ pub fn values(settings: &dyn Settings) -> impl Iterator<Item = (&'static Setting
 }
 
 impl Setting {
+    /// Nothing is said of it yet.
+    pub const BARE: Self = Self {
+        name: "",
+        about: "",
+        kind: Kind::Text,
+        fallback: Fallback::Nothing,
+        aliases: &[],
+        flag: None,
+        short: None,
+        elsewhere: Elsewhere::Refused,
+    };
+
     /// Its name and its other names.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
@@ -270,7 +282,7 @@ impl Setting {
     /// The fixed value that it has when it is not given.
     pub fn default_value(&self) -> Option<Value> {
         match self.fallback {
-            Fallback::Value(text) => Node::new(self.kind.parse(text)).to_json().ok(),
+            Fallback::Value(text) => Node::new(self.kind.parse_default(text)).to_json().ok(),
             _ => None,
         }
     }
@@ -334,7 +346,10 @@ setting_type! {
     u32, kind::COUNT, |data| whole(&data), |it: &u32| Data::Integer(i128::from(*it));
     i64, Kind::Signed, |data| whole(&data), |it: &i64| Data::Integer(i128::from(*it));
     u64, kind::CALLS, |data| whole(&data), |it: &u64| seed(*it);
-    usize, Kind::Size, |data| whole(&data), |it: &usize| seed(*it as u64);
+    usize, Kind::Size, |data| match data {
+        Data::Text(text) => parse_size(&text).ok(),
+        data => whole(&data),
+    }, |it: &usize| seed(*it as u64);
     f64, kind::NOT_NEGATIVE, |data| match data {
         Data::Number(value) => Some(value),
         #[allow(clippy::cast_precision_loss, reason = "where a whole number is too large for a double, the nearest one will do")]

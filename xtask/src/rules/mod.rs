@@ -22,7 +22,7 @@ const PROGRAM: &str = "crates/mcprove/src/cli/";
 /// Settings that few files should name, with the limit of files.
 const SETTINGS: [(&str, usize); 4] = [
     ("slow_share", 1),
-    ("hang_threshold", 3),
+    ("hang_threshold", 2),
     ("spike_multiplier", 1),
     ("trace_value_bytes", 3),
 ];

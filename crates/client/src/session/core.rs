@@ -301,7 +301,7 @@ impl Core {
     pub fn patience(&self, request: &Request) -> Option<Duration> {
         let given = request.timeout.or(self.options.call_timeout);
         let is_judged = self.options.hang_limits.is_some() && request.tool_name().is_some();
-        given.or((!is_judged).then_some(CALL_TIMEOUT))
+        given.or_else(|| (!is_judged).then(|| CALL_LIMITS.call_timeout))
     }
 
     /// The outcome of call `id`, if anything yet.

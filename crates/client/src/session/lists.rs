@@ -90,7 +90,7 @@ impl Session {
             .core
             .options
             .call_timeout
-            .unwrap_or(CALL_TIMEOUT)
+            .unwrap_or(CALL_LIMITS.call_timeout)
             .saturating_mul(CALL_TIMEOUTS_MAX);
         let began = Instant::now();
         for _ in 0..PAGES_MAX {

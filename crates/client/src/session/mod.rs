@@ -33,7 +33,9 @@ pub use self::core::Start;
 pub use call::{Call, CallError, FailedCall, Reply, SessionExpiredFact};
 pub use connect_error::{ConnectError, exit_hint, import_hint};
 pub use deadlines::QueuedFact;
-pub use options::{CALL_TIMEOUT, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions};
+pub use options::{
+    CALL_LIMITS, CallLimits, NotificationHandler, ProtocolChoice, ResultCheck, SessionOptions,
+};
 pub use raw::{RawAnswer, RawMessage};
 pub use request::{ProgressHandler, Request};
 pub use respond::{Accept, Decline, Responder, Response};

@@ -1,16 +1,28 @@
 //! How a session behaves.
 
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use mcprove_settings::kind::Kind;
-use mcprove_settings::setting::SettingType;
+use mcprove_settings::setting::{SettingType, Settings};
 use mcprove_settings::tree::Data;
 
 use crate::prelude::*;
 use crate::transport::{BytesHandler, ChannelLayer};
 
-/// How long a call may take, unless set otherwise.
-pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The limits of calls.
+#[derive(Debug, Clone, Copy, Settings)]
+pub struct CallLimits {
+    /// How long one call may take.
+    #[setting(default = "30s")]
+    pub call_timeout: Duration,
+    /// The largest message accepted from the server.
+    #[setting(default = "64MiB")]
+    pub max_frame: usize,
+}
+
+/// Those that hold unless set otherwise.
+pub static CALL_LIMITS: LazyLock<CallLimits> = LazyLock::new(CallLimits::initial);
 
 /// Which revision of the protocol to speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -147,7 +159,7 @@ impl Default for SessionOptions {
             progress: None,
             lost_time: Arc::default(),
             result_check: None,
-            max_frame: MAX_FRAME,
+            max_frame: CALL_LIMITS.max_frame,
             max_connections: crate::transport::http::MAX_CONNECTIONS,
             responder: Arc::new(Decline),
             on_notification: None,
@@ -174,7 +186,7 @@ impl SessionOptions {
     /// How long a call of a tool may take at most.
     pub fn call_timeout(&self) -> Duration {
         let limits = self.hang_limits.as_ref();
-        let usual = limits.map_or(CALL_TIMEOUT, HangLimits::given_up_after);
+        let usual = limits.map_or(CALL_LIMITS.call_timeout, HangLimits::given_up_after);
         self.call_timeout.unwrap_or(usual)
     }
 

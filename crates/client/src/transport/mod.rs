@@ -24,9 +24,6 @@ mod tls;
 #[cfg(feature = "ws")]
 pub mod websocket;
 
-/// The largest message accepted, unless set otherwise.
-pub const MAX_FRAME: usize = 64 * 1024 * 1024;
-
 /// The longest message of a [`Failure`].
 const MESSAGE_CHARACTERS_MAX: usize = 2000;
 

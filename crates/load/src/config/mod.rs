@@ -11,14 +11,14 @@ mod settings;
 mod write;
 
 use crate::prelude::*;
+use mcprove_client::session::CallLimits;
 use mcprove_settings::error::{ConfigError, ConfigErrors};
 use mcprove_settings::reader::Warning;
 use mcprove_settings::tree::{Document, Wanted};
 
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{
-    ServerSettings, TRANSPORTS, TimeLimits, address, parts_of_url, read_alone, read_env,
-    read_headers, read_table,
+    ServerSettings, address, parts_of_url, read_alone, read_env, read_headers, read_table,
 };
 pub use settings::read_parts;
 
@@ -94,11 +94,9 @@ pub struct SessionSettings {
     /// Fail when the server chooses another revision than the one asked for.
     #[setting(default = false)]
     pub strict_protocol: bool,
-    /// How long one call may take.
-    #[setting(otherwise = "30s; in a load as long as a queued call is waited for")]
+    #[setting(like = CallLimits::CALL_TIMEOUT, otherwise = "30s; in a load as long as a queued call is waited for")]
     pub call_timeout: Option<Duration>,
-    /// The largest message accepted from the server.
-    #[setting(default = "64MiB")]
+    #[setting(like = CallLimits::MAX_FRAME)]
     pub max_frame: Option<usize>,
     /// Answer a server that asks for input (elicitation, sampling) with generated values instead of declining.
     #[setting(default = false)]

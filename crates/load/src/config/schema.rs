@@ -6,6 +6,7 @@
 use mcprove_settings::kind::{self, properties, table_schema};
 use mcprove_settings::setting::Elsewhere;
 
+use super::ServerSettings;
 use super::sections::{SECTIONS, TOOL_CALL, TYPE, defaults, owners, scenario_settings};
 use super::settings::faults_schema;
 use crate::drive::scenario::{ENTRIES, Entry};
@@ -45,10 +46,7 @@ pub fn sections() -> Map<String, Value> {
             (section.name.to_owned(), table)
         })
         .collect();
-    let mut protocol = ProtocolChoice::KIND.schema();
-    let description = json!("Another place for `protocol` of [session]");
-    insert(&mut protocol, "description", description);
-    all.insert("protocol".into(), protocol);
+    all.insert("protocol".into(), ServerSettings::PROTOCOL.schema());
     all.insert("faults".into(), faults_schema());
     all
 }

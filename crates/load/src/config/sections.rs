@@ -1,7 +1,7 @@
 //! The tables of a load configuration, each with its settings. The reader, the JSON Schema, the flags and the
 //! tables in the documents are made from these.
 
-use mcprove_settings::setting::{Elsewhere, Fallback};
+use mcprove_settings::setting::Fallback;
 
 use super::server::ServerSettings;
 use super::{OutputSettings, SessionSettings};
@@ -54,10 +54,8 @@ pub static TYPE: Setting = Setting {
     about: "What to do: one of those of `list-scenarios`",
     kind: Kind::Other("name of a scenario", || Kind::Text.schema()),
     fallback: Fallback::Required,
-    aliases: &[],
     flag: Some("scenario"),
-    short: None,
-    elsewhere: Elsewhere::Ignored,
+    ..Setting::BARE
 };
 
 /// What is called.
@@ -66,10 +64,7 @@ pub static TOOL_CALL: Setting = Setting {
     about: "What is called, chosen by weight",
     kind: <Vec<ToolCall>>::KIND,
     fallback: Fallback::Words("every tool that only reads or computes"),
-    aliases: &[],
-    flag: None,
-    short: None,
-    elsewhere: Elsewhere::Ignored,
+    ..Setting::BARE
 };
 
 /// Everything that may stand in `[scenario]`, each name once, as the first scenario declares it.

@@ -1,5 +1,6 @@
 //! The section `[server]`: a command to start, or an address to connect to.
 
+use mcprove_client::server::TimeLimits;
 use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::message::section as table;
 use mcprove_settings::secret::{self, REDACTED};
@@ -8,9 +9,6 @@ use mcprove_settings::tree::Document;
 use super::SessionSettings;
 use super::settings::{advice, read_section};
 use crate::prelude::*;
-
-/// The transports.
-pub const TRANSPORTS: &[&str] = &["stdio", "http", "sse", "ws"];
 
 /// What stands in the section.
 #[derive(Debug, Settings)]
@@ -28,7 +26,7 @@ pub struct ServerSettings {
     #[setting(otherwise = "where mcprove was started")]
     working_dir: Option<String>,
     /// How messages travel; an http address falls back to sse unless it is given.
-    #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
+    #[setting(kind = Kind::OneOf(&["stdio", "http", "sse", "ws"]), otherwise = "stdio, or from the address")]
     transport: Option<String>,
     /// The address of a running server, instead of a command.
     #[setting]
@@ -36,7 +34,7 @@ pub struct ServerSettings {
     /// Headers added to every request to an address.
     #[setting(otherwise = "none")]
     headers: TextTable,
-    /// The environment variable that holds a token, sent as `Authorization: Bearer …`; only its name is written.
+    /// The environment variable that holds a token, sent as `Authorization: Bearer …`.
     #[setting(otherwise = "none")]
     bearer_env: Option<String>,
     /// Another place for `protocol` of [session].
@@ -44,26 +42,6 @@ pub struct ServerSettings {
     protocol: Option<ProtocolChoice>,
     #[setting(flatten)]
     limits: TimeLimits,
-}
-
-/// How long a server may take to start and to exit.
-#[derive(Debug, Settings)]
-pub struct TimeLimits {
-    /// How long the server may take to answer the first request.
-    #[setting(default = "30s")]
-    pub startup_timeout: Option<Duration>,
-    /// How long the server may take to exit once its input is closed.
-    #[setting(kind = TIME_OR_ZERO, default = "5s")]
-    pub shutdown_timeout: Option<Duration>,
-}
-
-impl TimeLimits {
-    /// The server with these limits in the place of its own.
-    pub fn apply(&self, mut server: Server) -> Server {
-        server.startup_timeout = self.startup_timeout.unwrap_or(server.startup_timeout);
-        server.shutdown_timeout = self.shutdown_timeout.unwrap_or(server.shutdown_timeout);
-        server
-    }
 }
 
 /// A program, or a program and its first arguments.

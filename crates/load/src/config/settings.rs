@@ -1,7 +1,6 @@
 //! The file as a whole, and its sections `[thresholds]`, `[[faults]]`, `[session]` and `[output]`.
 
-use mcprove_client::session::{Accept, Decline, Responder};
-use mcprove_client::transport::MAX_FRAME;
+use mcprove_client::session::{Accept, CALL_LIMITS, Decline, Responder};
 use mcprove_fault::file::{Item, list_schema, read_list};
 use mcprove_settings::kind::properties;
 use mcprove_settings::message::section as table;
@@ -10,17 +9,6 @@ use mcprove_settings::reader::{meant, near};
 use super::sections::SECTIONS;
 use super::{Format, LoadConfig, OutputSettings, SessionSettings, scenario, server};
 use crate::prelude::*;
-
-/// What stands at the top of a file.
-const TOP: &[&str] = &[
-    "server",
-    "scenario",
-    "thresholds",
-    "faults",
-    "session",
-    "output",
-    "protocol",
-];
 
 static NOTHING: Node = Node {
     data: Data::Null,
@@ -67,7 +55,7 @@ impl SessionSettings {
         let mut options = SessionOptions::default().with_protocol(self.protocol);
         options.strict_protocol = self.strict_protocol;
         options.call_timeout = self.call_timeout;
-        options.max_frame = self.max_frame.unwrap_or(MAX_FRAME);
+        options.max_frame = self.max_frame.unwrap_or(CALL_LIMITS.max_frame);
         options.responder = responder;
         options.fall_back_to_sse = !self.has_transport;
         options
@@ -80,7 +68,9 @@ pub fn read_config(
     root: &Node,
     given: Option<&Server>,
 ) -> Option<LoadConfig> {
-    let top = reader.section(root, "the file", TOP, advice);
+    let tables = SECTIONS.iter().map(|it| it.name);
+    let known: Vec<&str> = tables.chain(["faults", "protocol"]).collect();
+    let top = reader.section(root, "the file", &known, advice);
     let server = match (given, top.get("server")) {
         (Some(server), _) => Some((server.clone(), false)),
         (None, Some(field)) => server::read(reader, &field.value),

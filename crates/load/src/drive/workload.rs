@@ -70,11 +70,11 @@ pub struct Pattern {
     #[serde(default = "one")]
     pub weight: f64,
     /// The pause after each step.
-    #[setting(kind = TIME_OR_ZERO, otherwise = "think_time of the scenario")]
+    #[setting(kind = TIME_OR_ZERO, otherwise = "`think_time` of the scenario")]
     #[serde(default, skip_serializing_if = "Duration::is_zero")]
     pub think_time: Duration,
     /// When a step fails: continue, abort the pattern, or stop the run.
-    #[setting(otherwise = "error_behavior of the scenario")]
+    #[setting(otherwise = "`error_behavior` of the scenario")]
     #[schemars(description = "What happens when a step fails.")]
     #[serde(default)]
     pub error_behavior: ErrorBehavior,

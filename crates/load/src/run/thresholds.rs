@@ -1,7 +1,5 @@
 //! What a run must keep to, overall and tool by tool.
 
-use mcprove_trace::hang::MAX_WAIT;
-
 use crate::prelude::*;
 use mcprove_score::threshold::Limits;
 
@@ -68,16 +66,13 @@ thresholds! {
     #[sparse]
     #[stored(Settings)]
     Thresholds {
-        /// When a call counts as hung.
-        #[setting(default = "5s")]
+        #[setting(like = HangLimits::THRESHOLD)]
         #[serde(with = "seconds")]
         pub hang_timeout: Duration,
-        /// How long a hung call may still answer late; after that it is a deadlock, if the server answers nothing else.
-        #[setting(kind = TIME_OR_ZERO, default = "10s")]
+        #[setting(like = HangLimits::GRACE)]
         #[serde(with = "seconds")]
         pub grace_period: Duration,
-        /// How long a call is waited for while others are answered.
-        #[setting(default = "120s")]
+        #[setting(like = HangLimits::MAX_WAIT)]
         #[serde(with = "seconds")]
         pub max_wait: Duration,
         /// Fail when the server's memory grows by more, in MB.
@@ -135,7 +130,9 @@ pub(crate) fn too_short(
     let is_probe = scenario.as_type().judging().judges_hangs;
     let name = match call_timeout {
         Some(timeout) if is_probe && timeout < least => "call_timeout",
-        _ if limits.max_wait < least && limits.max_wait != MAX_WAIT => "max_wait",
+        _ if limits.max_wait < least && limits.max_wait != HangLimits::default().max_wait => {
+            "max_wait"
+        }
         _ => return None,
     };
     let least = describe_duration(least);

@@ -7,14 +7,16 @@
 use std::ffi::OsString;
 
 use clap::{Arg, Command, Error, FromArgMatches};
+use mcprove_client::server::TimeLimits;
 use mcprove_load::config::sections::{SECTIONS, TOOL_CALL, defaults, owners, scenario_settings};
-use mcprove_load::config::{OutputSettings, SessionSettings, TimeLimits, read_table};
+use mcprove_load::config::{OutputSettings, ServerSettings, SessionSettings, read_table};
 use mcprove_load::drive::scenario::{Entry, find};
 use mcprove_load::run::{FailOn, Thresholds};
 use mcprove_settings::kind::Kind;
 use mcprove_settings::message::Spelling;
-use mcprove_settings::setting::Fallback;
+use mcprove_settings::setting::{Elsewhere, Fallback};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
+use mcprove_trace::hang::HangLimits;
 
 use crate::commands::Given;
 use crate::prelude::*;
@@ -31,14 +33,37 @@ const OWNERS_MAX: usize = 3;
 const OWN_FLAGS: &str = "tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
                          recommend_runs report audit unlike public_host";
 
+/// Of two settings of a load only one may be given.
+const EXCLUSIVE: [(&str, &str); 2] = [("rate", "rate_limit"), ("rate_limit", "rate")];
+
 /// What a flag stands for in the scenario of a file, besides the setting of its name.
-const ALSO_REPLACED: [(&str, &str); 5] = [
-    ("hang_timeout", "hang_threshold"),
-    ("grace_period", "grace_period"),
-    ("max_wait", "max_wait"),
-    ("rate", "rate_limit"),
-    ("rate_limit", "rate"),
-];
+fn also_replaced() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_scenarios = scenario_settings().into_iter();
+    let instead = of_scenarios.filter_map(|it| match it.elsewhere {
+        Elsewhere::Instead(_, name) => Some((name, it.name)),
+        _ => None,
+    });
+    instead.chain(EXCLUSIVE)
+}
+
+/// What is declared under a name.
+fn declared(name: &str) -> Option<&'static Setting> {
+    let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
+    settings.find(|it| it.has_name(name))
+}
+
+/// A text of a declaration, for help: the settings that it names between backticks as flags.
+fn with_flags(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let spelled = parts.map(
+        |(place, part)| match declared(part).and_then(|it| it.flag) {
+            _ if place % 2 == 0 => part.to_owned(),
+            Some(flag) => format!("--{flag}"),
+            None => format!("`{part}`"),
+        },
+    );
+    spelled.collect()
+}
 
 /// How messages spell the settings of a command: those that were typed as they were typed, and all others as flags, or
 /// as keys where the command takes them from a file.
@@ -61,23 +86,22 @@ pub fn spelling(words: impl Iterator<Item = OsString>, matches: Option<&ArgMatch
 
 /// The flag of a setting, by the name that was typed; none if it is for a file to say.
 fn flag_of(name: &str, words: &[String], given: &Given, is_of_file: bool) -> Option<String> {
-    let mut settings = SECTIONS.iter().flat_map(|section| (section.settings)());
-    let setting = settings.find(|it| it.has_name(name));
-    let others = ALSO_REPLACED.iter().filter(|(one, _)| *one == name);
+    let setting = declared(name);
+    let others = also_replaced().filter(|(one, _)| *one == name);
     let is_own = has_word(OWN_FLAGS, name);
     let flag = match name {
         "tool_call" => Some("tool"),
         "headers" => Some("header"),
         "faults" => Some("fault"),
         // One that stands for it in another table is accepted by this name too.
-        _ if is_own || given.has(name) || ALSO_REPLACED.iter().any(|(_, own)| *own == name) => {
+        _ if is_own || given.has(name) || also_replaced().any(|(_, own)| own == name) => {
             setting.and_then(|it| it.flag).or(Some(name))
         }
         "args" | "bearer_env" => Some(name),
         _ => setting?.flag,
     };
     let names = setting.into_iter().flat_map(Setting::names);
-    let others = others.map(|(_, other)| *other).chain(flag).map(dashed);
+    let others = others.map(|(_, other)| other).chain(flag).map(dashed);
     let mut names = names.map(dashed).chain(others).map(|it| format!("--{it}"));
     let is_typed = |flag: &String| words.iter().any(|it| it.split('=').next() == Some(flag));
     names.find(is_typed).or_else(|| {
@@ -171,7 +195,7 @@ impl Flag {
             .long(self.long.clone())
             .aliases(self.aliases.clone())
             .short(self.setting.short)
-            .help(help);
+            .help(with_flags(&help));
         let placeholder = self.setting.kind.placeholder();
         if self.is_switch() {
             arg.action(ArgAction::SetTrue)
@@ -212,7 +236,7 @@ fn dashed(name: &str) -> String {
 type FlagTable = (&'static str, &'static str, fn() -> Vec<Flag>);
 
 /// The tables, each at the place that is its number.
-const TABLES: [FlagTable; 8] = [
+const TABLES: [FlagTable; 9] = [
     ("scenario", "Load", scenario_flags),
     ("thresholds", "Thresholds", threshold_flags),
     ("output", "Output", output_flags),
@@ -223,6 +247,7 @@ const TABLES: [FlagTable; 8] = [
     }),
     ("server", "Session", || flags_of(TimeLimits::declared())),
     ("thresholds", "Output", fail_flags),
+    ("server", "Server", server_flags),
 ];
 /// `[scenario]`: the settings of every scenario.
 const SCENARIO: usize = 0;
@@ -240,6 +265,8 @@ pub const SESSION: usize = 5;
 pub const TIME_LIMITS: usize = 6;
 /// Which findings make a run fail, of `[thresholds]`.
 const FAIL: usize = 7;
+/// What is said of a server in one text besides how it is reached, of `[server]`.
+pub const SERVER: usize = 8;
 
 /// The values that flags give to the settings of a table.
 #[derive(Debug, Clone, Default)]
@@ -301,12 +328,10 @@ impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
         let (section, ..) = TABLES[TABLE];
         let scenario = TABLES[SCENARIO].0;
         for (setting, _) in &self.0 {
-            let also = ALSO_REPLACED
-                .iter()
-                .filter(|(flag, _)| *flag == setting.name);
+            let also = also_replaced().filter(|(flag, _)| *flag == setting.name);
             let aliases = scenario_settings().into_iter();
             let aliases = aliases.filter(|it| section == scenario && it.has_name(setting.name));
-            let names = also.map(|(_, name)| *name);
+            let names = also.map(|(_, name)| name);
             names
                 .chain(aliases.flat_map(Setting::names))
                 .for_each(|name| document.forget(scenario, name));
@@ -374,10 +399,11 @@ fn scenario_flags() -> Vec<Flag> {
 
 fn threshold_flags() -> Vec<Flag> {
     let mut flags = flags_of(Thresholds::declared());
-    // As the scenario deadlock_probe calls it.
-    let is_hang = |it: &&mut Flag| it.setting.name == "hang_timeout";
-    if let Some(hang) = flags.iter_mut().find(is_hang) {
-        hang.aliases.push("hang-threshold".to_owned());
+    for flag in &mut flags {
+        // As a scenario calls it.
+        let name = flag.setting.name;
+        let others = also_replaced().filter(|(one, other)| *one == name && one != other);
+        flag.aliases.extend(others.map(|(_, other)| dashed(other)));
     }
     flags
 }
@@ -392,7 +418,8 @@ fn output_flags() -> Vec<Flag> {
 
 fn hang_flags() -> Vec<Flag> {
     let mut all = threshold_flags();
-    all.retain(|flag| ["hang_timeout", "grace_period", "max_wait"].contains(&flag.setting.name));
+    let limits = HangLimits::declared().iter();
+    all.retain(|flag| limits.clone().any(|it| it.name == flag.setting.name));
     all
 }
 
@@ -402,14 +429,20 @@ fn fail_flags() -> Vec<Flag> {
     all
 }
 
+fn server_flags() -> Vec<Flag> {
+    let mut all = flags_of(ServerSettings::declared());
+    all.retain(|flag| ["working_dir", "transport", "bearer_env"].contains(&flag.setting.name));
+    all
+}
+
 fn probe_flags() -> Vec<Flag> {
     let flags = find(DEADLOCK_PROBE)
         .map(Entry::all_settings)
         .into_iter()
         .flatten()
         .map(|setting| {
-            let is_same = |(flag, own): &&(&str, &str)| *own == setting.name && flag != own;
-            let other = ALSO_REPLACED.iter().find(is_same);
+            let mut others = also_replaced();
+            let other = others.find(|(flag, own)| *own == setting.name && flag != own);
             let other = other.map(|(flag, _)| dashed(flag));
             Flag::named(setting, dashed(setting.name), other.into_iter().collect())
         });

@@ -5,7 +5,7 @@ use mcprove_load::config::{ServerSettings, SessionSettings, read_alone};
 use mcprove_settings::secret::{is_given_secret, redact_text};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field};
 
-use crate::load_arguments::{Overlay, SESSION, TIME_LIMITS};
+use crate::load_arguments::{Overlay, SERVER, SESSION, TIME_LIMITS};
 use crate::prelude::*;
 
 /// A server, and how to talk to it.
@@ -30,25 +30,16 @@ pub struct ServerArguments {
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub url: Vec<String>,
 
-    /// How an address is spoken to [default: from the address; HTTP falls back to SSE]
-    #[arg(long, value_parser = ["http", "sse", "ws"])]
-    pub transport: Option<String>,
-
     /// A header for every request to an address, as "Name: value"; repeatable
     #[arg(long, value_name = "HEADER")]
     pub header: Vec<String>,
-
-    /// The environment variable that holds a token, sent as "Authorization: Bearer ..."
-    #[arg(long, value_name = "NAME")]
-    pub bearer_env: Option<String>,
 
     /// A variable for the server's environment, as NAME=VALUE; repeatable
     #[arg(long, value_name = "VARIABLE", conflicts_with = "url")]
     pub env: Vec<String>,
 
-    /// The directory the server starts in
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
-    pub working_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub settings: SettingFlags<SERVER>,
 
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
@@ -141,6 +132,7 @@ impl TargetArguments {
         let mut document = Document::empty(COMMAND_LINE);
         ServerFlags(vec![way]).overlay(&mut document);
         self.server.flags()?.overlay(&mut document);
+        self.server.settings.overlay(&mut document);
         self.session.limits.overlay(&mut document);
         self.session.settings.overlay(&mut document);
         Ok(supervised(read_alone(&document)?.0))
@@ -156,7 +148,7 @@ impl TargetArguments {
         let mut document = Document::empty(COMMAND_LINE);
         self.session.settings.overlay(&mut document);
         Ok(SessionSettings {
-            has_transport: self.server.transport.is_some(),
+            has_transport: self.server.settings.has("transport"),
             ..read_alone(&document)?.1
         })
     }
@@ -179,14 +171,9 @@ impl TargetArguments {
 }
 
 impl ServerArguments {
-    /// What is said of a server besides how it is reached.
+    /// The variables and the headers of a server.
     pub fn flags(&self) -> Result<ServerFlags> {
         let mut values = Vec::new();
-        let text = |name, value: Option<String>| Some((name, Data::Text(value?)));
-        let directory = self.working_dir.as_ref().map(|it| it.display().to_string());
-        values.extend(text("transport", self.transport.clone()));
-        values.extend(text("working_dir", directory));
-        values.extend(text("bearer_env", self.bearer_env.clone()));
         let (mut env, mut headers) = (Vec::new(), Vec::new());
         for variable in &self.env {
             env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);

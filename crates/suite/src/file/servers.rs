@@ -121,15 +121,12 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
             &mut limits.shutdown_timeout,
             given.shutdown_timeout_ms,
         ),
-        (
-            "call_timeout",
-            &mut session.call_timeout,
-            given.call_timeout_ms,
-        ),
     ] {
         one_of(reader, &section, name, &format!("{name}_ms"));
-        *with_unit = with_unit.or(in_milliseconds);
+        *with_unit = in_milliseconds.unwrap_or(*with_unit);
     }
+    one_of(reader, &section, "call_timeout", "call_timeout_ms");
+    session.call_timeout = session.call_timeout.or(given.call_timeout_ms);
     session.has_transport = section.get("transport").is_some();
     Some(ServerPlan {
         name: field.name.clone(),

@@ -1,7 +1,7 @@
 //! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
 //! JSON Schema and the tables in the documents are made from these.
 
-use mcprove_load::config::{TRANSPORTS, TimeLimits};
+use mcprove_load::config::ServerSettings as LoadServer;
 
 use super::kinds::{
     ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
@@ -173,17 +173,13 @@ pub struct ProgramSettings {
 pub struct ServerSettings {
     #[setting(flatten)]
     pub program: ProgramSettings,
-    /// The address of a running server, instead of a command.
-    #[setting(kind = ADDRESS)]
+    #[setting(like = LoadServer::URL, kind = ADDRESS)]
     url: ReadElsewhere,
-    /// Headers added to every request to an address.
-    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
+    #[setting(like = LoadServer::HEADERS, kind = TEXTS_BY_NAME)]
     headers: ReadElsewhere,
-    /// The environment variable that holds a token, sent as `Authorization: Bearer …`.
-    #[setting(otherwise = "none")]
+    #[setting(like = LoadServer::BEARER_ENV)]
     pub bearer_env: Option<VariableName>,
-    /// How messages travel; an http address falls back to sse unless it is given.
-    #[setting(kind = Kind::OneOf(TRANSPORTS), otherwise = "stdio, or from the address")]
+    #[setting(like = LoadServer::TRANSPORT)]
     pub transport: Option<String>,
     /// A tools file, seen from the folder of the suite, to be served in this process.
     #[setting]
@@ -195,13 +191,13 @@ pub struct ServerSettings {
     #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
     /// `startup_timeout` in milliseconds.
-    #[setting(kind = Kind::Milliseconds, default = 30000)]
+    #[setting(like = TimeLimits::STARTUP_TIMEOUT, name = "startup_timeout_ms", kind = Kind::Milliseconds)]
     pub startup_timeout_ms: Option<Duration>,
     /// `shutdown_timeout` in milliseconds.
-    #[setting(kind = milliseconds(0), default = 5000)]
+    #[setting(like = TimeLimits::SHUTDOWN_TIMEOUT, name = "shutdown_timeout_ms", kind = milliseconds(0))]
     pub shutdown_timeout_ms: Option<Duration>,
     /// `call_timeout` in milliseconds.
-    #[setting(kind = Kind::Milliseconds, default = 30000)]
+    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_timeout_ms", kind = Kind::Milliseconds)]
     pub call_timeout_ms: Option<Duration>,
     /// How many tests may use it at once; 1 is one after the other.
     #[setting(kind = Kind::Whole(1, PARALLEL_MAX), default = 8)]
@@ -245,7 +241,7 @@ pub struct ToolTestSettings {
     #[setting(otherwise = "{}")]
     pub args: CallArguments,
     /// How long the call may take.
-    #[setting(kind = Kind::Milliseconds, otherwise = "that of the server, 30000")]
+    #[setting(kind = Kind::Milliseconds, otherwise = "that of the server")]
     pub timeout_ms: Option<Duration>,
     /// What must come back: `result…`, `is_error`, `error`, `duration_ms`, `negative_path…`.
     #[setting(kind = EXPECTATIONS, otherwise = "the call succeeds")]

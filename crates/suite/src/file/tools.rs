@@ -7,7 +7,6 @@ use super::kinds::Nested;
 use super::settings::ToolTestSettings;
 use crate::gates::expectations_of;
 use crate::prelude::*;
-use mcprove_client::session::options::CALL_TIMEOUT;
 use mcprove_score::gate::{Path, PathStep};
 
 const LABEL: &str = "a test of `tools`";
@@ -39,7 +38,10 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         server,
         tool: tool?,
         args: given.args.0.into(),
-        timeout: given.timeout_ms.or(of_server).unwrap_or(CALL_TIMEOUT),
+        timeout: given
+            .timeout_ms
+            .or(of_server)
+            .unwrap_or(CALL_LIMITS.call_timeout),
         expect: expect.unwrap_or_default(),
         negative_path: given.negative_path.map(|Nested(given)| NegativePathPlan {
             checks: given

@@ -270,7 +270,7 @@ pub struct Budget {
     #[setting(name = "time_ms", kind = Kind::Milliseconds, default = 300000)]
     pub time: Duration,
     /// How long one call of a tool may take
-    #[setting(name = "call_ms", kind = Kind::Milliseconds, default = 30000)]
+    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_ms", kind = Kind::Milliseconds)]
     pub call: Duration,
 }
 

@@ -7,6 +7,7 @@
 //! others only, when they were waited for as long as any queued call, and while no call was given up for that. Time in which other work kept the server or us from running
 //! ([`LostTime`]) does not count. What else still answers says how much of a server is stuck.
 
+use mcprove_settings::setting::Settings;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -18,17 +19,18 @@ pub const OVERTAKEN_BY: u64 = 100;
 const GAPS: u32 = 5;
 /// The most tools whose calls are counted; a server that has more is judged without.
 const TOOLS_MAX: usize = 4096;
-/// How long a queued call is waited for, unless set otherwise.
-pub const MAX_WAIT: Duration = Duration::from_mins(2);
 
 /// When a call counts as hung, and when as lost.
-#[data(Copy, Eq)]
+#[data(Copy, Eq, Settings)]
 pub struct HangLimits {
-    /// No answer for this long is a hang.
+    /// When a call counts as hung.
+    #[setting(name = "hang_timeout", default = "5s")]
     pub threshold: Duration,
-    /// No answer for this much longer, from a server that answers nothing else, is a deadlock.
+    /// How long a hung call may still answer late; after that it is a deadlock, if the server answers nothing else.
+    #[setting(name = "grace_period", kind = TIME_OR_ZERO, default = "10s")]
     pub grace: Duration,
     /// How long a call is waited for while others are answered.
+    #[setting(default = "120s")]
     pub max_wait: Duration,
 }
 
@@ -46,11 +48,7 @@ impl HangLimits {
 
 impl Default for HangLimits {
     fn default() -> Self {
-        Self {
-            threshold: Duration::from_secs(5),
-            grace: Duration::from_secs(10),
-            max_wait: MAX_WAIT,
-        }
+        Self::initial()
     }
 }
 

@@ -61,7 +61,7 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            max_frame: MAX_FRAME,
+            max_frame: CALL_LIMITS.max_frame,
             max_connections: MAX_CONNECTIONS,
             connect_timeout: CONNECT_TIMEOUT,
             extra_roots: Vec::new(),

@@ -7,7 +7,7 @@ use mcprove_client::server::{Server, Transport};
 use mcprove_client::session::ProtocolChoice;
 use serde_json::json;
 
-use super::super::{Format, LoadConfig, SessionSettings, TimeLimits};
+use super::super::{Format, LoadConfig, SessionSettings};
 use super::{SERVER, SPECIFIED, scenario, toml, yaml};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -194,26 +194,14 @@ fn what_does_nothing_is_a_warning() {
     assert!(toml(&format!("\u{feff}{text}")).warnings.is_empty());
 }
 
-/// Defaults that are declared for files are those that the client has by itself.
+/// Of a call the words say more than the default does.
 #[test]
-fn the_defaults_are_those_of_the_client() {
-    use mcprove_client::session::SessionOptions;
-    use mcprove_settings::quantity::{parse_duration, parse_size};
-    use mcprove_settings::setting::{Setting, Settings};
+fn the_default_of_a_call_is_in_its_words() {
+    use mcprove_client::session::CallLimits;
+    use mcprove_settings::setting::Settings;
 
-    let words = |settings: &'static [Setting], name: &str| {
-        let mut found = settings.iter().filter(|it| it.name == name);
-        found.next().unwrap().default_words()
-    };
-    let time = |name| parse_duration(words(TimeLimits::declared(), name)).unwrap();
-    let session = |name| words(SessionSettings::declared(), name);
-    let (server, options) = (Server::http(""), SessionOptions::default());
-    assert_eq!(time("startup_timeout"), server.startup_timeout);
-    assert_eq!(time("shutdown_timeout"), server.shutdown_timeout);
-    let (call_timeout, _) = session("call_timeout").split_once(';').unwrap();
-    assert_eq!(
-        parse_duration(call_timeout).unwrap(),
-        options.call_timeout()
-    );
-    assert_eq!(parse_size(session("max_frame")).unwrap(), options.max_frame);
+    let mut session = SessionSettings::declared().iter();
+    let words = session.find(|it| it.name == "call_timeout").unwrap();
+    let (time, _) = words.default_words().split_once(';').unwrap();
+    assert_eq!(time, CallLimits::CALL_TIMEOUT.default_words());
 }

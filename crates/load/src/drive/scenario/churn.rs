@@ -87,7 +87,7 @@ pub struct Churn {
     #[setting(default = 100)]
     pub sessions: u32,
     /// How many are open at the same time.
-    #[setting(default = 5, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, default = 5)]
     pub concurrent: u32,
 }
 

@@ -16,16 +16,13 @@ const SLOW_LIST: Duration = Duration::from_secs(1);
 #[serde(default)]
 pub struct DeadlockProbe {
     /// Calls released together.
-    #[setting(default = 20, short = 'c', elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, default = 20)]
     pub concurrent: u32,
-    /// When a call counts as hung.
-    #[setting(default = "5s", flag = false, elsewhere = "thresholds.hang_timeout")]
+    #[setting(like = HangLimits::THRESHOLD, name = "hang_threshold", flag = false, elsewhere = "thresholds.hang_timeout")]
     pub hang_threshold: Duration,
-    /// How long a hung call may still answer late.
-    #[setting(default = "10s", kind = TIME_OR_ZERO, flag = false, elsewhere = "thresholds.grace_period")]
+    #[setting(like = HangLimits::GRACE, flag = false, elsewhere = "thresholds.grace_period")]
     pub grace_period: Duration,
-    /// How long a call is waited for while others are answered.
-    #[setting(default = "120s", flag = false, elsewhere = "thresholds.max_wait")]
+    #[setting(like = HangLimits::MAX_WAIT, flag = false, elsewhere = "thresholds.max_wait")]
     pub max_wait: Duration,
     /// How long `tools/list` may take; as long as a call unless given.
     #[setting(default = "15s")]

@@ -42,7 +42,7 @@ pub use types::*;
 /// What a scenario is written with.
 mod prelude {
     pub use super::reference::{Reference, call_each_at_once};
-    pub use super::sustained::weighted_calls;
+    pub use super::sustained::{Sustained, weighted_calls};
     pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
     pub use crate::prelude::*;
     pub use mcprove_document::figure::{self, counted};

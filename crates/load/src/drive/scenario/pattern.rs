@@ -20,10 +20,9 @@ const STEP_HINT: &str = "write {tool = \"search\", args = {query = \"x\"}} or {l
 #[data(Settings)]
 pub struct Patterns {
     /// Sequences under way at the same time.
-    #[setting(default = 10, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT)]
     pub concurrent: u32,
-    /// How long the load lasts.
-    #[setting(default = "60s", elsewhere = "ignored")]
+    #[setting(like = Sustained::DURATION)]
     pub duration: Duration,
     /// A pattern made from the server's tools.
     #[setting(kind = Kind::OneOf(PRESETS), otherwise = "explore_then_act")]

@@ -28,7 +28,7 @@ const FIRST_CALLER: u64 = 1;
 #[data(Settings)]
 pub struct RaceCheck {
     /// Calls at once.
-    #[setting(default = 20, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, default = 20)]
     pub concurrent: u32,
     /// How many times, for each tool.
     #[setting(default = 5, alias = "iterations")]

@@ -36,14 +36,14 @@ pub struct Ramp {
     )]
     pub to_concurrent: u32,
     /// Another name of `ramp_to`.
-    #[setting(otherwise = "ramp_to", elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, otherwise = "`ramp_to`")]
     #[serde(skip)]
     concurrent: Option<u32>,
     /// How many more calls each step has.
     #[setting(otherwise = "a tenth of the way", elsewhere = "ignored")]
     pub step_increment: u32,
     /// How long the load lasts, all steps together.
-    #[setting(default = "60s", elsewhere = "ignored")]
+    #[setting(like = Sustained::DURATION)]
     pub duration: Duration,
 }
 

@@ -25,7 +25,7 @@ pub struct Reconnect {
     #[setting(default = 10)]
     pub iterations: u32,
     /// Calls in flight when it is dropped.
-    #[setting(default = 5, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, default = 5)]
     pub concurrent: u32,
 }
 

@@ -31,11 +31,9 @@ const SLOW_FACTOR: u32 = 5;
 #[in_seconds]
 #[data(Settings)]
 pub struct SlowMix {
-    /// Calls in flight.
-    #[setting(default = 10, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT)]
     pub concurrent: u32,
-    /// How long the load lasts.
-    #[setting(default = "20s", elsewhere = "ignored")]
+    #[setting(like = Sustained::DURATION, default = "20s")]
     pub duration: Duration,
     /// The share of calls that go to the slow tool, the second one named.
     #[setting(default = 0.2, kind = OPEN_SHARE)]

@@ -13,11 +13,9 @@ const SAMPLE_INTERVAL_MAX: Duration = Duration::from_secs(10);
 #[in_seconds]
 #[data(Settings)]
 pub struct Soak {
-    /// Calls in flight.
-    #[setting(default = 4, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT, default = 4)]
     pub concurrent: u32,
-    /// How long the load lasts.
-    #[setting(default = "1h", elsewhere = "ignored")]
+    #[setting(like = Sustained::DURATION, default = "1h")]
     pub duration: Duration,
     /// How often the server's processes are looked at.
     #[setting(

@@ -22,17 +22,16 @@ const MULTIPLIER: f64 = 10.0;
 #[allow(clippy::struct_field_names, reason = "the names of the specification")]
 pub struct Spike {
     /// Calls in flight outside the burst.
-    #[setting(name = "concurrent", default = 10, elsewhere = "ignored")]
+    #[setting(like = Sustained::CONCURRENT)]
     pub baseline_concurrent: u32,
     /// Calls in flight in the burst, instead of `spike_multiplier`.
-    #[setting(otherwise = "10 × concurrent", elsewhere = "ignored")]
+    #[setting(otherwise = "10 × `concurrent`", elsewhere = "ignored")]
     pub spike_concurrent: u32,
     /// How many times the calls in flight there are in the burst.
     #[setting(kind = FACTOR, otherwise = "10", elsewhere = "ignored")]
     #[serde(skip)]
     spike_multiplier: Option<f64>,
-    /// How long the load lasts.
-    #[setting(name = "duration", default = "60s", elsewhere = "ignored")]
+    #[setting(like = Sustained::DURATION)]
     pub baseline_duration: Duration,
     /// When the burst begins.
     #[setting(kind = TIME_OR_ZERO, otherwise = "half-way", elsewhere = "ignored")]

@@ -53,7 +53,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         accepts_requests: settings.accept_requests == Some(true),
         place: place(
             &arguments.out,
-            arguments.target.server.working_dir.as_deref(),
+            arguments.target.server.settings.text("working_dir"),
         ),
         allowance: Allowance {
             writes: arguments.allow_writes,
@@ -96,9 +96,9 @@ fn check_free(path: &Path, is_forced: bool) -> Result<()> {
 }
 
 /// Where the server starts, seen from the folder of the file: commands of a suite start there.
-fn place(out: &Path, working_dir: Option<&Path>) -> StartFolder {
+fn place(out: &Path, working_dir: Option<&str>) -> StartFolder {
     let here = std::env::current_dir().unwrap_or_default();
-    let server = here.join(working_dir.unwrap_or(Path::new("")));
+    let server = here.join(working_dir.unwrap_or(""));
     let suite = here.join(out.parent().unwrap_or(Path::new("")));
     // From behind a link, `..` leads elsewhere than it seems.
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| plain(path));

@@ -7,7 +7,6 @@
 //! else: the next call after a `crash` finds the server as it was.
 
 use bytes::Bytes;
-use mcprove_client::transport::MAX_FRAME;
 use mcprove_fault::{CallSite, FaultedCall, Injector, status_reply};
 use mcprove_trace::{Execution, Heard, RealAnswer, Special};
 
@@ -92,7 +91,7 @@ impl InjectedFaults {
             (None, Heard::Altered) if is_refused(fault) => {
                 let real = unheard.insert(toolbox.call(call).await?);
                 unreadable(
-                    &format!("it is larger than {MAX_FRAME} bytes"),
+                    &format!("it is larger than {} bytes", CALL_LIMITS.max_frame),
                     real.duration,
                 )
             }
@@ -150,7 +149,7 @@ fn unreadable(why: &str, duration: Duration) -> ToolAnswer {
 /// Whether an answer is larger than any that we would read.
 fn is_refused(fault: &FaultSpec) -> bool {
     let bytes = fault.settings.get("bytes").and_then(Value::as_u64);
-    bytes.is_some_and(|bytes| bytes > MAX_FRAME as u64)
+    bytes.is_some_and(|bytes| bytes > CALL_LIMITS.max_frame as u64)
 }
 
 /// What the fault itself makes of the call. Only for kinds that do not wait.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcprove_check::negative_path::Probe;
-use mcprove_client::server::{SHUTDOWN_TIMEOUT, STARTUP_TIMEOUT, Server, Transport};
-use mcprove_client::session::{CALL_TIMEOUT, ProtocolChoice};
+use mcprove_client::server::{Server, Transport};
+use mcprove_client::session::ProtocolChoice;
 use serde_json::json;
 
 use super::plan;
-use crate::file::{SECTIONS, parse_yaml};
+use crate::file::parse_yaml;
 use crate::plan::{Budget, Driver, Provider, Reach, SuitePlan};
 
 fn server<'p>(plan: &'p SuitePlan, name: &str) -> &'p Server {
@@ -357,26 +357,4 @@ agents:
             .collect::<Vec<_>>(),
         ["suite.yml:5:64: the fault \"hung\" is aimed at \"b\", which this agent does not have",]
     );
-}
-
-/// The defaults of times are those of the client.
-#[test]
-fn the_defaults_in_the_table_are_those_of_sessions() {
-    let default = |section: &str, name: &str| {
-        let section = SECTIONS.iter().find(|it| it.name == section).unwrap();
-        let setting = (section.settings)().iter().find(|it| it.name == name);
-        setting.unwrap().default_words().to_owned()
-    };
-    let in_ms = |time: Duration| time.as_millis().to_string();
-    assert_eq!(default("budget", "call_ms"), in_ms(CALL_TIMEOUT));
-    assert_eq!(default("server", "call_timeout_ms"), in_ms(CALL_TIMEOUT));
-    assert_eq!(
-        default("server", "startup_timeout_ms"),
-        in_ms(STARTUP_TIMEOUT)
-    );
-    assert_eq!(
-        default("server", "shutdown_timeout_ms"),
-        in_ms(SHUTDOWN_TIMEOUT)
-    );
-    assert!(default("tool_test", "timeout_ms").ends_with(&in_ms(CALL_TIMEOUT)));
 }

@@ -1,6 +1,5 @@
 //! How a server was given, as a suite says it: secrets become variables of the environment.
 
-use mcprove_client::server::STARTUP_TIMEOUT;
 use mcprove_client::session::ProtocolChoice;
 use mcprove_settings::secret::redact_value;
 
@@ -45,10 +44,10 @@ pub fn given(server: &Server, options: &DraftOptions) -> Given {
     let timeout = |name: &str, time: Duration, usual: Duration| {
         (time != usual).then(|| format!("{name}_timeout_ms: {}", time.as_millis()))
     };
-    let session = &options.session;
+    let (session, usual) = (&options.session, TimeLimits::initial());
     let lines = [
-        timeout("startup", server.startup_timeout, STARTUP_TIMEOUT),
-        timeout("shutdown", server.shutdown_timeout, SHUTDOWN_TIMEOUT),
+        timeout("startup", server.startup_timeout, usual.startup_timeout),
+        timeout("shutdown", server.shutdown_timeout, usual.shutdown_timeout),
         match session.protocol {
             ProtocolChoice::Revision(revision) => Some(format!("protocol: \"{revision}\"")),
             ProtocolChoice::Auto => None,

@@ -92,7 +92,9 @@ fn shutdown_timeout(plans: &[SuitePlan]) -> Duration {
             Reach::Server(server) => Some(server.shutdown_timeout),
             Reach::Mock { .. } => None,
         });
-    timeouts.max().unwrap_or(SHUTDOWN_TIMEOUT)
+    timeouts
+        .max()
+        .unwrap_or_else(|| TimeLimits::initial().shutdown_timeout)
 }
 
 /// What runs one test, by its kind. Once the run was asked to stop, calls under way have half of the time

@@ -4,7 +4,6 @@
 #![allow(clippy::doc_markdown)]
 
 use clap::parser::ValueSource;
-use mcprove_load::config::{SessionSettings, TimeLimits};
 use mcprove_suite::run::{Filter, Shard, TagRule};
 
 use crate::prelude::*;
@@ -14,13 +13,14 @@ const REPEAT_MAX: i64 = 100_000;
 /// The most tests at once.
 const JOBS_MAX: i64 = 1024;
 
-/// Flags that only suites have.
-const OF_SUITES: &str = "filter tag shard fail_fast repeat last_failed watch list record live jobs";
 /// Flags that suites and loads have.
 const OF_BOTH: &str = "files config explain seed out json report";
-/// Flags that say which server is meant and how it is spoken to, which a suite says itself.
-const OF_SERVERS: &str =
-    "server url transport header env working_dir command stderr_log tee_stderr";
+
+/// Whether a flag is one of these arguments.
+fn is_of<T: Args>(name: &str) -> bool {
+    let arguments = T::augment_args(clap::Command::default());
+    arguments.get_arguments().any(|it| it.get_id() == name)
+}
 
 /// Which tests of suites are run, and how.
 #[derive(Debug, Args)]
@@ -105,24 +105,22 @@ impl Given {
         self.0.iter().any(|given| given == name)
     }
 
-    fn first_of(&self, list: &str) -> Option<&String> {
-        self.0.iter().find(|name| has_word(list, name))
+    fn of_suites(&self) -> Option<&String> {
+        self.0.iter().find(|name| is_of::<SuiteArguments>(name))
     }
 
     /// Whether a flag of suites is among them.
     pub fn has_suite_flag(&self) -> bool {
-        self.first_of(OF_SUITES).is_some()
+        self.of_suites().is_some()
     }
 
     /// Refuses what suites do not have. `file` is one of them.
     pub fn check_for_suites(&self, file: &str) -> Result<()> {
-        let is_known = |name: &&String| has_word(OF_SUITES, name) || has_word(OF_BOTH, name);
+        let is_known = |name: &&String| is_of::<SuiteArguments>(name) || has_word(OF_BOTH, name);
         let Some(name) = self.0.iter().find(|it| !is_known(it)) else {
             return Ok(());
         };
-        let sessions = SessionSettings::declared().iter();
-        let mut sessions = sessions.chain(TimeLimits::declared());
-        let hint = if has_word(OF_SERVERS, name) || sessions.any(|it| it.has_name(name)) {
+        let hint = if is_of::<TargetArguments>(name) {
             "a suite names its servers itself, under `servers:`"
         } else {
             "a suite says it itself, in an entry under `load:`"
@@ -138,7 +136,7 @@ impl Given {
 
     /// Refuses what loads do not have. `file` is one of them, if there is any.
     pub fn check_for_loads(&self, file: Option<&str>) -> Result<()> {
-        let Some(name) = self.first_of(OF_SUITES) else {
+        let Some(name) = self.of_suites() else {
             return Ok(());
         };
         let why = match file {

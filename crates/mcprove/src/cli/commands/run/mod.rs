@@ -16,7 +16,7 @@ use self::flags::SuiteArguments;
 use crate::commands::folder::tell_passed_over;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
-use crate::load_arguments::{Overlay, ThresholdArguments};
+use crate::load_arguments::ThresholdArguments;
 use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 use crate::target::ServerFlags;
@@ -139,7 +139,10 @@ fn flags<'a>(arguments: &'a Arguments, server: Option<&'a ServerFlags>) -> LoadF
             &arguments.target.session.limits,
         ],
     };
-    flags.others.extend(server.map(|it| it as &dyn Overlay));
+    if let Some(server) = server {
+        flags.others.push(server);
+        flags.others.push(&arguments.target.server.settings);
+    }
     flags
 }
 
