@@ -131,10 +131,10 @@ fn long_names_and_sentences_fit_a_screen_and_are_whole_with_details() {
         report.server_info.target = format!("python {}", "x ".repeat(1_000));
         report.server_info.name.clone_from(&long);
         for verdict in &mut report.verdicts {
-            verdict.sentence = sentence!("{} is slow: {}.", code(&long), "why ".repeat(500));
-            verdict.hint = Some(sentence!("look at {}", code(&long)));
+            verdict.sentence = sentence!("{} is slow: {}.", code(long.clone()), "why ".repeat(500));
+            verdict.hint = Some(sentence!("look at {}", code(long.clone())));
         }
-        report.meaning = vec![sentence!("{} is meant.", code(&long))];
+        report.meaning = vec![sentence!("{} is meant.", code(long.clone()))];
         if let Some(tool) = report.tools.pop_first() {
             report.tools.insert(long, tool.1);
         }

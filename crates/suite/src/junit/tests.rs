@@ -146,7 +146,7 @@ fn what_could_not_be_judged() {
 fn files_that_cannot_be_used() {
     let error = |file: &str| ConfigError::of_file(file, "cannot be read", "look");
     let errors = ConfigErrors(vec![error("a"), error("b"), error("a")]);
-    let text = unread_junit(&errors);
+    let text = unread_junit(&errors.0);
     assert!(text.contains("tests=\"2\" skipped=\"0\" failures=\"0\" errors=\"2\">"));
     assert_eq!(names(&text), ["a", "input score", "b", "input score"]);
     assert!(
