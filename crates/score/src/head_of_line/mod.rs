@@ -57,6 +57,14 @@ pub struct HeadOfLineReport {
     pub outcome: Outcome,
 }
 
+impl HeadOfLineReport {
+    /// Whether the fast tool is about as fast in the mix.
+    fn is_even(&self) -> bool {
+        let pair = self.fast_alone_p50.zip(self.fast_mixed_p50);
+        pair.is_some_and(|(alone, mixed)| mixed - alone < DIFFERENCE_MS_MIN)
+    }
+}
+
 /// Compares the medians.
 pub fn detect(input: &MixInput) -> HeadOfLineReport {
     let kinds = [&input.fast_alone_ms, &input.fast_mixed_ms, &input.slow_ms];
@@ -93,6 +101,8 @@ pub struct LeftOut {
     pub tools: Vec<String>,
     /// How long each had, in milliseconds.
     pub limit_ms: u64,
+    /// Whether the slow one was named, and not looked for.
+    pub is_named: bool,
 }
 
 impl LeftOut {
@@ -158,6 +168,17 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
             ),
             format!("run longer: at least {SAMPLES_MIN} calls of each kind are needed"),
         ),
+        // All tools were tried, and what none of them does cannot happen.
+        Outcome::Inconclusive
+            if !left_out.is_named && left_out.tools.is_empty() && report.is_even() =>
+        {
+            Verdict::pass(
+                "head_of_line",
+                format!(
+                    "No tool is slow, so none holds up others for long: the slowest takes {slow}, the fastest {mixed} beside it and {alone} alone."
+                ),
+            )
+        }
         Outcome::Inconclusive => {
             let (why, hint) = left_out.sentence_and_hint();
             Verdict::inconclusive(
@@ -232,7 +253,13 @@ mod tests {
                 .starts_with("Only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
-        let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());
+        let fast = detect(&mix(2.0, 2.5, 3.0));
+        assert_eq!(verdict(&fast, &LeftOut::default()).outcome, Outcome::Pass);
+        let named = LeftOut {
+            is_named: true,
+            ..LeftOut::default()
+        };
+        let no_slow = verdict(&fast, &named);
         assert!(
             no_slow
                 .sentence
@@ -264,6 +291,7 @@ mod tests {
         let left_out = LeftOut {
             tools: vec!["sleep".into()],
             limit_ms: 5000,
+            is_named: false,
         };
         let verdict = verdict(&report, &left_out);
         assert_eq!(verdict.outcome, Outcome::Inconclusive);

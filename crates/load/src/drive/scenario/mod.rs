@@ -200,6 +200,11 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
         Ok(())
     }
 
+    /// The detector that answers what the scenario is made to see: a run in which it comes to no conclusion does not pass.
+    fn question(&self, _report: &Report) -> Option<&'static str> {
+        None
+    }
+
     /// How the calls that it makes are judged.
     fn judging(&self) -> Judging {
         Judging::default()
