@@ -57,14 +57,6 @@ pub struct HeadOfLineReport {
     pub outcome: Outcome,
 }
 
-impl HeadOfLineReport {
-    /// Whether the fast tool is about as fast in the mix.
-    fn is_even(&self) -> bool {
-        let pair = self.fast_alone_p50.zip(self.fast_mixed_p50);
-        pair.is_some_and(|(alone, mixed)| mixed - alone < DIFFERENCE_MS_MIN)
-    }
-}
-
 /// Compares the medians.
 pub fn detect(input: &MixInput) -> HeadOfLineReport {
     let kinds = [&input.fast_alone_ms, &input.fast_mixed_ms, &input.slow_ms];
@@ -142,7 +134,10 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
         report.fast_mixed_p50,
         report.slow_p50,
     ];
-    let [alone, mixed, slow] = medians.map(|value| milliseconds(value.unwrap_or_default()));
+    let values = medians.map(Option::unwrap_or_default);
+    // Whether the fast tool is about as fast in the mix.
+    let is_even = values[1] - values[0] < DIFFERENCE_MS_MIN;
+    let [alone, mixed, slow] = values.map(milliseconds);
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
             "head_of_line",
@@ -169,9 +164,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
             format!("run longer: at least {SAMPLES_MIN} calls of each kind are needed"),
         ),
         // All tools were tried, and what none of them does cannot happen.
-        Outcome::Inconclusive
-            if !left_out.is_named && left_out.tools.is_empty() && report.is_even() =>
-        {
+        Outcome::Inconclusive if !left_out.is_named && left_out.tools.is_empty() && is_even => {
             Verdict::pass(
                 "head_of_line",
                 format!(

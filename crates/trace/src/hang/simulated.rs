@@ -59,14 +59,17 @@ struct Call {
 fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> Endings {
     let limits = server.limits;
     let (progress, tools) = <(Progress, [ToolProgress; 2])>::default();
-    let is_slow = |number: u64| server.slow_every.is_some_and(|every| number % every == 0);
+    let is_slow = |number: u64| {
+        server
+            .slow_every
+            .is_some_and(|every| number.is_multiple_of(every))
+    };
     let tool_of = |number| &tools[usize::from(is_slow(number))];
     let (mut endings, mut now, mut sent, mut answered) = (Endings::default(), STEP, 0, 0_u64);
-    let mut most_open = 0;
     let mut open: BTreeMap<u64, Call> = BTreeMap::new();
     let mut queue: VecDeque<u64> = VecDeque::new();
     let mut busy: Vec<(u64, Duration)> = Vec::new();
-    let (mut blocked, mut paused_for) = (0, Duration::ZERO);
+    let (mut blocked, mut most_open, mut paused_for) = (0, 0, Duration::ZERO);
     while sent < calls || !open.is_empty() {
         while sent < calls && open.len() < concurrent {
             let waiting = Unanswered {

@@ -165,16 +165,6 @@ impl ScenarioType for Churn {
         Judging::leaving_calls()
     }
 
-    /// Of a server elsewhere there are no samples.
-    fn question(&self, report: &Report) -> Option<&'static str> {
-        let is_sampled = !report.process.samples.is_empty();
-        Some(if is_sampled {
-            "session_leak"
-        } else {
-            "new_sessions"
-        })
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![
             counted(self.sessions.into(), "session"),

@@ -137,10 +137,6 @@ impl ScenarioType for ColdStart {
         Ok(())
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("cold_start")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![counted(self.iterations.into(), "fresh start")]
     }

@@ -213,10 +213,6 @@ impl ScenarioType for EarlyCall {
         }
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("early_call")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![counted(self.iterations.into(), "time")]
     }

@@ -219,10 +219,6 @@ impl ScenarioType for InterruptedCall {
         }
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("cancel_kills")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![counted(self.iterations.into(), "time")]
     }

@@ -276,10 +276,6 @@ impl ScenarioType for RaceCheck {
         Ok(())
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("race")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![
             concurrent(self.concurrent),

@@ -153,10 +153,6 @@ impl ScenarioType for Ramp {
         }
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("breaking_point")
-    }
-
     fn summary(&self, shape: Shape) -> Vec<String> {
         let (from, to) = (self.from_concurrent, self.to_concurrent);
         let by = self.step_increment;

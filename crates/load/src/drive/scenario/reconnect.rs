@@ -111,10 +111,6 @@ impl ScenarioType for Reconnect {
         Judging::leaving_calls()
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("new_sessions")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![
             counted(self.iterations.into(), "drop"),

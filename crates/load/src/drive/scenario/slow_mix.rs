@@ -147,10 +147,6 @@ impl ScenarioType for SlowMix {
         Ok(())
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("head_of_line")
-    }
-
     fn summary(&self, shape: Shape) -> Vec<String> {
         shape.steady(self.concurrent, self.duration)
     }

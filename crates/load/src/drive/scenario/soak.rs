@@ -102,12 +102,6 @@ impl ScenarioType for Soak {
         Ok(())
     }
 
-    /// Of a server elsewhere there are no samples.
-    fn question(&self, report: &Report) -> Option<&'static str> {
-        let is_sampled = !report.process.samples.is_empty();
-        Some(if is_sampled { "leak" } else { "latency_drift" })
-    }
-
     fn summary(&self, shape: Shape) -> Vec<String> {
         shape.steady(self.concurrent, self.duration)
     }

@@ -174,10 +174,6 @@ impl ScenarioType for Spike {
         Ok(())
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("spike_recovery")
-    }
-
     fn summary(&self, shape: Shape) -> Vec<String> {
         let spike = match shape {
             Shape::Closed => self.spike_concurrent.to_string(),

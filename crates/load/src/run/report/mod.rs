@@ -272,8 +272,13 @@ impl Report {
         let detector = verdict.detector.as_str();
         let is_question = || {
             let mut same = self.verdicts.iter().filter(|it| it.detector == detector);
-            self.scenario_kind.as_type().question(self) == Some(detector)
-                && same.all(|it| it.outcome == Outcome::Inconclusive)
+            let questions = self.scenario_kind.questions();
+            let question = if self.process.samples.is_empty() {
+                questions.last()
+            } else {
+                questions.first()
+            };
+            question == Some(&detector) && same.all(|it| it.outcome == Outcome::Inconclusive)
         };
         verdict.limit().is_some()
             || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)

@@ -329,10 +329,6 @@ impl ScenarioType for Fuzzer {
         }
     }
 
-    fn question(&self, _: &Report) -> Option<&'static str> {
-        Some("fuzz")
-    }
-
     fn summary(&self, _: Shape) -> Vec<String> {
         let which = match number::count(self.payloads.len()) {
             0 => "all payloads".to_owned(),
