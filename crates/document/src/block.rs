@@ -240,19 +240,16 @@ impl Line {
     }
 
     /// Its first characters, with an ellipsis where something was left out.
-    pub(crate) fn cut(&self, max: usize) -> Self {
-        let mut left = max;
-        let cut = |span: &Span| {
-            let max = left;
-            left = left.saturating_sub(span.text().chars().count());
-            let text = || shorten(span.text(), max);
-            (max > 0).then(|| match span {
-                Span::Plain(_) => Span::Plain(text()),
-                Span::Code(_) => Span::Code(text()),
-                Span::Strong(tone, _) => Span::Strong(*tone, text()),
-            })
-        };
-        Self(self.0.iter().map_while(cut).collect())
+    pub(crate) fn cut(mut self, mut left: usize) -> Self {
+        self.0.retain_mut(|span| {
+            let (Span::Plain(text) | Span::Code(text) | Span::Strong(_, text)) = span;
+            let length = text.chars().count();
+            *text = shorten(text, left);
+            let has_room = left > 0;
+            left = left.saturating_sub(length);
+            has_room
+        });
+        self
     }
 
     /// The words alone.
@@ -406,14 +403,6 @@ impl Section {
         })
     }
 
-    /// The same with its sentences cut.
-    pub(crate) fn cut(&self, max: usize) -> Self {
-        Self {
-            blocks: self.blocks.iter().map(|block| block.cut(max)).collect(),
-            ..self.clone()
-        }
-    }
-
     /// The same with a line that stands for its details where these are not shown.
     pub fn brief(self, line: impl Into<Line>) -> Self {
         self.block(Block::Brief(Box::new(Block::Paragraph(line.into()))))
@@ -423,27 +412,6 @@ impl Section {
     pub fn with(mut self, other: Self) -> Self {
         self.blocks.extend(other.blocks);
         self
-    }
-}
-
-impl Block {
-    fn cut(&self, max: usize) -> Self {
-        let lines = |lines: &[Line]| lines.iter().map(|line| line.cut(max)).collect();
-        match self {
-            Self::Paragraph(line) => Self::Paragraph(line.cut(max)),
-            Self::List(items) => Self::List(lines(items)),
-            Self::Findings(findings) => {
-                let cut = |finding: &Finding| Finding {
-                    name: finding.name.cut(max),
-                    lines: lines(&finding.lines),
-                    hint: finding.hint.as_ref().map(|hint| hint.cut(max)),
-                    ..finding.clone()
-                };
-                Self::Findings(findings.iter().map(cut).collect())
-            }
-            Self::Brief(block) => Self::Brief(Box::new(block.cut(max))),
-            other => other.clone(),
-        }
     }
 }
 

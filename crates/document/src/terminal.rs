@@ -24,19 +24,18 @@ const BAR_MIN: usize = 8;
 const MARKS_WIDTH: usize = 9;
 /// Parts of a block character, from one eighth to all of it.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
-/// How many lines the verdict, a fact and a sentence of a section take on a screen that shows no details, about.
+/// How many lines the verdict and a fact take on a screen that shows no details, about.
 const WHY_LINES_MAX: usize = 4;
 const FACT_LINES_MAX: usize = 2;
-const SENTENCE_LINES_MAX: usize = 3;
 /// Between parts that stay on one line.
 const NO_BREAK: &str = "\u{a0}";
 
 impl Document {
     pub fn terminal(&self, style: Style) -> String {
         let screen = self.screen.filter(|_| !style.verbose);
-        let cut = |line: &Line, lines: usize| match screen {
-            Some(_) => line.cut(lines * style.width),
-            None => line.clone(),
+        let cut = |line: &Line, lines: usize| {
+            let most = screen.map_or(usize::MAX, |_| lines * style.width);
+            line.clone().cut(most)
         };
         let verdict = self.verdict.as_ref().map_or(String::new(), |verdict| {
             let indent = " ".repeat(verdict.word.len() + 2);
@@ -92,8 +91,8 @@ impl Document {
     fn fit_sections(&self, style: Style, mut room: usize) -> Vec<String> {
         let mut drawn = Vec::new();
         for section in &self.sections {
-            let mut shorter = section.cut(SENTENCE_LINES_MAX * style.width);
-            let mut text = self.draw(&shorter, style);
+            let mut text = self.draw(section, style);
+            let mut shorter = section.clone();
             let mut left_out = 0;
             while height(&text) > room && shorter.drop_item() {
                 left_out += 1;

@@ -142,67 +142,26 @@ pub struct CallFailure<'a> {
 const SEARCHED_CHARACTERS: usize = 500;
 
 /// What servers that refuse a call by a rate limit or a quota say, and nobody else.
-const RATE_LIMIT_WORDS: [&str; 13] = [
-    "rate limit",
-    "rate-limit",
-    "rate_limit",
-    "ratelimit",
-    "too many requests",
-    "too many calls",
-    "too many concurrent",
-    "throttl",
-    "slow down",
-    "status 429",
-    "http 429",
-    "code 429",
-    "code -32029",
-];
+const RATE_LIMIT_WORDS: &str = "rate limit|rate-limit|rate_limit|ratelimit|too many requests|too many calls|\
+    too many concurrent|throttl|slow down|status 429|http 429|code 429|code -32029";
 
 /// What they say too, where it is not about something else that can run out.
-const LIMIT_WORDS: [&str; 7] = [
-    "quota",
-    "limit exceeded",
-    "exceeded the limit",
-    "limit reached",
-    "limit has been reached",
-    "retry after",
-    "retry-after",
-];
+const LIMIT_WORDS: &str = "quota|limit exceeded|exceeded the limit|limit reached|limit has been reached|retry after|retry-after";
 
 /// What can run out because of a mistake of the server, as a whole word.
-const RESOURCE_WORDS: [&str; 20] = [
-    "disk",
-    "storage",
-    "space",
-    "memory",
-    "heap",
-    "stack",
-    "recursion",
-    "depth",
-    "nesting",
-    "size",
-    "length",
-    "byte",
-    "bytes",
-    "file",
-    "files",
-    "descriptor",
-    "descriptors",
-    "inode",
-    "time",
-    "context",
-];
+const RESOURCE_WORDS: &str = "disk|storage|space|memory|heap|stack|recursion|depth|nesting|size|length|byte|bytes|file|files|\
+    descriptor|descriptors|inode|time|context";
 
 /// Whether a failure says that a rate limit or a quota refused the call.
 pub fn tells_rate_limit(message: &str) -> bool {
     let start = message.chars().take(SEARCHED_CHARACTERS);
     let said = start.collect::<String>().to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    let says = |table: &str| table.split('|').any(|words| said.contains(words));
     let is_resource = || {
         let mut words = said.split(|it: char| !it.is_alphanumeric());
-        words.any(|word| RESOURCE_WORDS.contains(&word))
+        words.any(|word| RESOURCE_WORDS.split('|').any(|it| it == word))
     };
-    says(&RATE_LIMIT_WORDS) || says(&LIMIT_WORDS) && !is_resource()
+    says(RATE_LIMIT_WORDS) || says(LIMIT_WORDS) && !is_resource()
 }
 
 impl CallFailure<'_> {

@@ -1,5 +1,6 @@
 //! What control calls are for, on built-in servers: who is innocent is not accused, who is guilty is found.
 
+use mcprove_score::machine::Machine;
 use mcprove_servers::fixture::{self, FixtureOptions};
 
 use crate::drive::scenario::{Ramp, SlowMix};
@@ -147,7 +148,14 @@ async fn slow_mix_finds_the_arguments_that_make_a_tool_slow() {
         let server = server("told_delay", &[("blocks", blocks)]);
         let report = examine(server, scenario).await;
         let found = verdict(&report, "head_of_line").unwrap();
-        assert_eq!(found.outcome, outcome, "{found:?}");
+        // Where other work slows the fast tool alone, no call is made beside a slow one.
+        let is_open = found.outcome == Outcome::Inconclusive && blocks == 1;
+        let is_quiet = report.machine.is_none_or(|it| it.state() == Machine::Quiet);
+        assert!(
+            found.outcome == outcome || is_open && !is_quiet,
+            "{found:?}"
+        );
+        assert!(!found.is_failure(), "{found:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::drive::Scenario;
 use crate::drive::scenario::{FAST_ALONE, MIXED};
+use crate::prelude::{BESIDE, CONTROL};
 use crate::run::sample::Sample;
 use crate::run::{Report, Thresholds};
 
@@ -271,7 +272,13 @@ pub fn blocked() -> Report {
     }
     let mix = [("fast", 800.0), ("fast", 800.0), ("slow", 1000.0)];
     steady(&mut sample, 300, (2.0, 12.0), &mix);
-    sample.report(12.5)
+    sample.phase(3, CONTROL, 1, (0.0, 0.0));
+    sample.phase(4, BESIDE, 1, (12.0, 13.0));
+    for (phase, at, fast) in [(3, 0.0, 2.0), (4, 12.0, 900.0)] {
+        sample.call(phase, "slow", at, 1000.0);
+        sample.call(phase, "fast", at + 0.1, fast);
+    }
+    sample.report(13.5)
 }
 
 /// Sessions that leave descriptors and a process behind.

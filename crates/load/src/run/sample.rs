@@ -7,7 +7,7 @@ use mcprove_trace::stream::{Fact, MetricsSink, Shard, Sink};
 use mcprove_trace::{CallFailure, CallTag, ErrorCategory, Event, EventKind, RequestKey};
 use serde_json::{Value, json};
 
-use super::assemble::assemble;
+use super::assemble::{BESIDE, CONTROL, assemble};
 use super::header::{Ending, Header};
 use super::report::{Report, TraceStats};
 use super::thresholds::Thresholds;
@@ -93,9 +93,10 @@ impl Sample {
 
     /// A phase from and until these seconds.
     pub fn phase(&mut self, index: u16, name: &str, concurrent: u32, span: (f64, f64)) {
-        let measured = !matches!(name, "warm-up" | "alone");
+        let control = matches!(name, CONTROL | BESIDE);
+        let measured = !control && !matches!(name, "warm-up" | "alone");
         let data = json!({
-            "index": index, "name": name, "concurrent": concurrent, "measured": measured,
+            "index": index, "name": name, "concurrent": concurrent, "measured": measured, "control": control,
             "from_secs": span.0, "until_secs": span.1,
         });
         self.note("phase", "", &data);

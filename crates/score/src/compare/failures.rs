@@ -198,10 +198,9 @@ pub fn hangs(baseline: &[RunSample], current: &[RunSample]) -> CountComparison {
     let mut comparison = count("hang", before, after, is_new);
     if is_new && hung < HUNG_RUNS_MIN {
         comparison.change = Change::Inconclusive;
-        let (now, runs) = (counted(after, "hang"), current.len());
+        let runs = current.len();
         comparison.sentence = format!(
-            "{now} in {hung} of {runs} runs now, 0 before: a second run with one would decide. Make {} runs of each.",
-            (runs * 2).clamp(RUNS_DEFAULT, RUNS_MAX)
+            "{after} in {hung} of {runs} runs now, 0 before: a second run with one would decide."
         );
     }
     comparison

@@ -299,7 +299,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
             report.kind.unwrap_or(DeadlockKind::ToolStuck).hint(),
         )
     } else if report.is_refused() && !report.is_down() {
-        refused(counted(total, "call"))
+        refused(&counted(total, "call"))
     } else if report.every_call_failed() {
         let why = report.calls.iter().find_map(|call| call.message.as_deref());
         let why = why.map_or(String::new(), |message| {
@@ -368,7 +368,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
 }
 
 /// The verdict `success` where a rate limit refused all calls.
-pub fn refused(calls: String) -> Verdict {
+pub fn refused(calls: &str) -> Verdict {
     let sentence = format!("A rate limit refused all {calls}, so nothing is known of the server.");
     Verdict::inconclusive("success", sentence, "make fewer calls, or raise the limit")
 }

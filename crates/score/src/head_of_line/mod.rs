@@ -95,6 +95,8 @@ pub struct LeftOut {
     pub tools: Vec<String>,
     /// How long each had, in milliseconds.
     pub limit_ms: u64,
+    /// Whether the slow one was named, and not looked for.
+    pub is_named: bool,
 }
 
 impl LeftOut {
@@ -134,7 +136,10 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
         report.fast_mixed_p50,
         report.slow_p50,
     ];
-    let [alone, mixed, slow] = medians.map(|value| milliseconds(value.unwrap_or_default()));
+    let values = medians.map(Option::unwrap_or_default);
+    // Whether the fast tool is about as fast in the mix.
+    let is_even = values[1] - values[0] < DIFFERENCE_MS_MIN;
+    let [alone, mixed, slow] = values.map(milliseconds);
     let verdict = match report.outcome {
         Outcome::Pass => Verdict::pass(
             ID,
@@ -160,6 +165,15 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
             ),
             format!("run longer: at least {SAMPLES_MIN} calls of each kind are needed"),
         ),
+        // All tools were tried, and what none of them does cannot happen.
+        Outcome::Inconclusive if !left_out.is_named && left_out.tools.is_empty() && is_even => {
+            Verdict::pass(
+                "head_of_line",
+                format!(
+                    "No tool is slow, so none holds up others for long: the slowest takes {slow}, the fastest {mixed} beside it and {alone} alone."
+                ),
+            )
+        }
         Outcome::Inconclusive => {
             let (why, hint) = left_out.sentence_and_hint();
             Verdict::inconclusive(
@@ -234,7 +248,13 @@ mod tests {
                 .starts_with("Of one kind of call only 4")
         );
         assert_eq!(detect(&MixInput::default()).outcome, Outcome::Inconclusive);
-        let no_slow = verdict(&detect(&mix(2.0, 600.0, 3.0)), &LeftOut::default());
+        let fast = detect(&mix(2.0, 2.5, 3.0));
+        assert_eq!(verdict(&fast, &LeftOut::default()).outcome, Outcome::Pass);
+        let named = LeftOut {
+            is_named: true,
+            ..LeftOut::default()
+        };
+        let no_slow = verdict(&fast, &named);
         assert!(
             no_slow
                 .sentence
@@ -266,6 +286,7 @@ mod tests {
         let left_out = LeftOut {
             tools: vec!["sleep".into()],
             limit_ms: 5000,
+            is_named: false,
         };
         let verdict = verdict(&report, &left_out);
         assert_eq!(verdict.outcome, Outcome::Inconclusive);

@@ -10,7 +10,7 @@
 //! and each reply is compared with what that caller gets alone. One that is what another caller gets alone is crossed.
 //!
 //! Figures in a reply (`took 0.2 s`, `7 active requests`) may depend on the load honestly. A reply that differs from that alone in
-//! numbers only is a warning, unless a number that differs from caller to caller is that of another caller, or of none.
+//! numbers only is a warning, unless these differ from caller to caller.
 
 use crate::prelude::*;
 
@@ -91,21 +91,18 @@ pub fn compare(
     let expected = before.first();
     let differing = expected.and_then(|expected| {
         let words = Numbers::of(expected).words;
-        let mut differing = at_once.iter().filter(|reply| **reply != expected);
+        let mut differing = baseline().chain(concurrent).filter(|it| *it != expected);
         let beyond = differing.clone().find(|it| Numbers::of(it).words != words);
-        baseline()
-            .find(|reply| *reply != expected)
-            .map(|reply| (reply, false))
-            .or(beyond.map(|reply| (*reply, false)))
-            .or(differing.next().map(|reply| (*reply, true)))
+        let is_beyond = beyond.is_some();
+        Some((beyond.or(differing.next())?, is_beyond))
     });
     let is_unconfirmed = differing.is_some() && after.is_empty();
     let outcome = if alone.len() != 1 || at_once.is_empty() || is_unconfirmed {
         RaceOutcome::Inconclusive
     } else {
         match differing {
-            Some((_, true)) => RaceOutcome::Figures,
-            Some(_) => RaceOutcome::Divergent,
+            Some((_, true)) => RaceOutcome::Divergent,
+            Some(_) => RaceOutcome::Figures,
             None => RaceOutcome::Consistent,
         }
     };
@@ -151,28 +148,22 @@ impl RaceReport {
                 if *reply == caller.before {
                     continue;
                 }
-                let whose = if alone.contains(reply) {
-                    Whose::Other
-                } else {
-                    own.whose(&Numbers::of(reply), &numbers)
-                };
-                if whose == Whose::Own {
-                    if self.outcome == RaceOutcome::Consistent {
-                        self.outcome = RaceOutcome::Figures;
-                    }
-                    self.example
-                        .get_or_insert_with(|| example(&caller.before, reply));
-                } else if whose == Whose::Other {
+                if alone.contains(reply) {
                     // The clearest example there is.
                     if self.crossed == 0 {
                         self.example = Some(example(&caller.before, reply));
                     }
                     self.crossed += 1;
-                } else {
-                    if self.crossed + self.altered == 0 {
-                        self.example = Some(example(&caller.before, reply));
+                } else if own.differs_in_figures(&Numbers::of(reply), &numbers) {
+                    if self.outcome == RaceOutcome::Consistent {
+                        self.outcome = RaceOutcome::Figures;
                     }
+                    self.example
+                        .get_or_insert_with(|| example(&caller.before, reply));
+                } else {
                     self.altered += 1;
+                    self.example
+                        .get_or_insert_with(|| example(&caller.before, reply));
                 }
             }
         }
@@ -182,19 +173,6 @@ impl RaceReport {
         }
     }
 }
-
-/// Whose reply one is that no caller gets alone.
-#[derive(PartialEq)]
-enum Whose {
-    /// Its caller's: only figures that callers have in common differ.
-    Own,
-    /// It holds a number that only another caller gets.
-    Other,
-    Nobody,
-}
-
-/// What may stand behind a figure of time.
-const TIME_UNITS: [&str; 5] = ["ns", "µs", "us", "ms", "s"];
 
 /// A reply taken apart.
 struct Numbers<'a> {
@@ -211,11 +189,7 @@ impl<'a> Numbers<'a> {
             let is_other = |it: char| !it.is_ascii_digit() && it != '.';
             let end = number.find(is_other).unwrap_or(number.len());
             let (digits, after) = number.split_at(end);
-            let unit = TIME_UNITS.iter().find_map(|unit| {
-                let rest = after.trim_start_matches(' ').strip_prefix(unit)?;
-                (!rest.starts_with(char::is_alphanumeric)).then_some(rest)
-            });
-            rest = unit.unwrap_or(after);
+            rest = after;
             words.push_str(before);
             words.push('#');
             numbers.push(digits);
@@ -224,25 +198,16 @@ impl<'a> Numbers<'a> {
         Self { words, numbers }
     }
 
-    /// Whose reply one is, where this is what its caller gets alone and `alone` what all callers do. Numbers that are the
-    /// same for all do not come from arguments.
-    fn whose(&self, reply: &Numbers<'_>, alone: &[Numbers<'_>]) -> Whose {
-        if reply.words != self.words {
-            return Whose::Nobody;
-        }
-        let mut whose = Whose::Own;
-        for (place, (found, own)) in reply.numbers.iter().zip(&self.numbers).enumerate() {
-            let others = alone.iter().filter(|it| it.words == self.words);
-            let mut others = others.filter_map(|it| it.numbers.get(place));
-            if found == own || others.clone().all(|it| it == own) {
-                continue;
-            }
-            if others.any(|it| it == found) {
-                return Whose::Other;
-            }
-            whose = Whose::Nobody;
-        }
-        whose
+    /// Whether a reply differs from this, which its caller gets alone, only in figures that are the same for all callers
+    /// (`alone`): these do not come from arguments.
+    fn differs_in_figures(&self, reply: &Numbers<'_>, alone: &[Numbers<'_>]) -> bool {
+        let others = alone.iter().filter(|it| it.words == self.words);
+        let is_common = |place: usize, own| others.clone().all(|it| it.numbers.get(place) == own);
+        reply.words == self.words
+            && reply.numbers.iter().enumerate().all(|(place, found)| {
+                let own = self.numbers.get(place);
+                own == Some(found) || is_common(place, own)
+            })
     }
 }
 

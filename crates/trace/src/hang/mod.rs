@@ -94,7 +94,7 @@ struct Answers {
 impl Answers {
     /// Notes an answer at `now` to a call that took `took`. Sessions may do so at the same time: what one overwrites
     /// then is as good.
-    fn note(&self, now: Duration, took: Duration, lost: Duration) {
+    fn note(&self, now: Duration, took: Duration, lost_total: Duration) {
         let now = nanoseconds(now).max(1);
         let last = self.last.load(Ordering::Relaxed);
         // While nothing was asked, silence says nothing.
@@ -102,7 +102,7 @@ impl Answers {
         self.longest_gap.fetch_max(gap, Ordering::Relaxed);
         self.last.store(now, Ordering::Relaxed);
         self.lost_by_last
-            .store(nanoseconds(lost), Ordering::Relaxed);
+            .store(nanoseconds(lost_total), Ordering::Relaxed);
     }
 
     /// How long it may be silent while it still makes progress, by what it took so far.
@@ -112,10 +112,10 @@ impl Answers {
     }
 
     /// From when it is stuck if it answers nothing more, as far as this call can show it; so much was lost in all.
-    fn stuck_from(&self, call: &Unanswered, grace: Duration, lost: Duration) -> Duration {
+    fn stuck_from(&self, call: &Unanswered, grace: Duration, lost_total: Duration) -> Duration {
         let last = Duration::from_nanos(self.last.load(Ordering::Relaxed));
         let lost_by_last = Duration::from_nanos(self.lost_by_last.load(Ordering::Relaxed));
-        let starved = lost.saturating_sub(lost_by_last.max(call.lost));
+        let starved = lost_total.saturating_sub(lost_by_last.max(call.lost));
         last.max(call.sent)
             .saturating_add(grace.max(self.silence_max()))
             .saturating_add(starved)
@@ -160,11 +160,11 @@ impl Progress {
         has_room.then(|| Arc::clone(tools.entry(name.to_owned()).or_default()))
     }
 
-    /// Notes an answer at `now` to a call of this tool that took `took`.
-    pub fn note_answer(&self, tool: &ToolProgress, now: Duration, took: Duration) {
+    /// Notes an answer at `now` to a call of this tool that `waited` for it.
+    pub fn note_answer(&self, tool: &ToolProgress, now: Duration, waited: Duration) {
         let lost = self.lost.total();
-        self.answers.note(now, took, lost);
-        tool.answers.note(now, took, lost);
+        self.answers.note(now, waited, lost);
+        tool.answers.note(now, waited, lost);
         tool.answered.fetch_add(1, Ordering::Relaxed);
     }
 

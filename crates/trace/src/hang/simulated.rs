@@ -25,6 +25,27 @@ struct Server {
     keeps_worker: bool,
 }
 
+impl Server {
+    fn take_from(&self, queue: &mut VecDeque<u64>) -> Option<u64> {
+        if self.takes_newest {
+            queue.pop_back()
+        } else {
+            queue.pop_front()
+        }
+    }
+
+    /// At most twenty times the median, most of them near it, unless the tool is slow.
+    fn service_time(&self, is_slow: bool, rng: &mut Draws) -> Duration {
+        let share = rng.share();
+        let factor = if share < 0.9 && !is_slow {
+            0.5 + share
+        } else {
+            1.0 + 19.0 * rng.share()
+        };
+        self.median.mul_f64(factor)
+    }
+}
+
 /// One draw after the other.
 struct Draws(u64);
 
@@ -59,14 +80,17 @@ struct Call {
 fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> Endings {
     let limits = server.limits;
     let (progress, tools) = <(Progress, [ToolProgress; 2])>::default();
-    let is_slow = |number: u64| server.slow_every.is_some_and(|every| number % every == 0);
+    let is_slow = |number: u64| {
+        server
+            .slow_every
+            .is_some_and(|every| number.is_multiple_of(every))
+    };
     let tool_of = |number| &tools[usize::from(is_slow(number))];
     let (mut endings, mut now, mut sent, mut answered) = (Endings::default(), STEP, 0, 0_u64);
-    let mut most_open = 0;
     let mut open: BTreeMap<u64, Call> = BTreeMap::new();
     let mut queue: VecDeque<u64> = VecDeque::new();
     let mut busy: Vec<(u64, Duration)> = Vec::new();
-    let (mut blocked, mut paused_for) = (0, Duration::ZERO);
+    let (mut blocked, mut most_open, mut paused_for) = (0, 0, Duration::ZERO);
     while sent < calls || !open.is_empty() {
         while sent < calls && open.len() < concurrent {
             let waiting = Unanswered {
@@ -105,23 +129,13 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
             !is_done
         });
         while !is_paused && busy.len() + blocked < server.workers {
-            let next = if server.takes_newest {
-                queue.pop_back()
-            } else {
-                queue.pop_front()
-            };
+            let next = server.take_from(&mut queue);
             let Some(number) = next else { break };
             if server.stuck.contains(&number) {
                 blocked += usize::from(server.keeps_worker);
             } else {
-                // At most twenty times the median, most of them near it.
-                let share = rng.share();
-                let factor = if share < 0.9 && !is_slow(number) {
-                    0.5 + share
-                } else {
-                    1.0 + 19.0 * rng.share()
-                };
-                busy.push((number, now + server.median.mul_f64(factor)));
+                let time = server.service_time(is_slow(number), rng);
+                busy.push((number, now + time));
             }
         }
         let in_flight = open.len() as u64;

@@ -137,8 +137,6 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     }
 }
 
-/// What a refusal of the header `Host` or `Origin` has in it.
-const NAME_WORDS: [&[u8]; 2] = [b"host", b"origin"];
 /// How much of a body is quoted.
 const MAX_EXCERPT: usize = 200;
 /// A 404 with this code is about the method, not about the session.
@@ -202,9 +200,8 @@ fn deny(failure: &mut Failure, status: StatusCode, headers: &HeaderMap, body: &[
 
 /// Whether the refusal is about the header `Host` or `Origin`, as SDKs word it: "Invalid Host header: …".
 fn names_host(body: &[u8]) -> bool {
-    let body = body.get(..MAX_EXCERPT).unwrap_or(body).to_ascii_lowercase();
-    let has = |word: &&[u8]| body.windows(word.len()).any(|found| found == *word);
-    NAME_WORDS.iter().any(has)
+    let body = shorten_bytes(body, MAX_EXCERPT).to_ascii_lowercase();
+    body.contains("host") || body.contains("origin")
 }
 
 /// The failure of a response that points elsewhere: a client that follows can be led anywhere.

@@ -51,6 +51,9 @@ struct SlowMixFact {
     /// How long they had.
     #[serde(default)]
     limit_ms: u64,
+    /// Whether the tools were named.
+    #[serde(default)]
+    is_named: bool,
 }
 
 impl Fact for SlowMixFact {
@@ -74,11 +77,13 @@ impl ScenarioType for SlowMix {
                 Box::pin(async move {
                     let (fast, slow, left_out) = choose(context, session, tools).await?;
                     let limit = context.hang_limits().threshold;
+                    let is_named = !context.scenario.tool_calls.is_empty();
                     let chosen = SlowMixFact {
                         fast: fast.name.clone(),
                         slow: slow.name.clone(),
                         left_out,
                         limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+                        is_named,
                     };
                     context.fact("", &chosen);
                     let mixed = [
@@ -119,6 +124,7 @@ impl ScenarioType for SlowMix {
         let left_out = head_of_line::LeftOut {
             tools: names.left_out,
             limit_ms: names.limit_ms,
+            is_named: names.is_named,
         };
         let mut verdict = head_of_line::verdict(&judged, &left_out);
         if judged.outcome == Outcome::Finding
@@ -126,12 +132,13 @@ impl ScenarioType for SlowMix {
         {
             // Workers that are all taken look the same; a fast call beside a single slow one tells.
             let closer = head_of_line::load_verdict(&facts.load_mix(report, tools)?);
-            verdict = closer.map_or(verdict.clone(), |mut closer| {
-                closer.numbers.extend(verdict.numbers);
-                closer
-            });
-            judged.outcome = verdict.outcome;
+            if let Some(mut closer) = closer {
+                verdict.numbers.append(&mut closer.numbers);
+                closer.numbers = verdict.numbers;
+                verdict = closer;
+            }
         }
+        judged.outcome = verdict.outcome;
         let verdict = facts.unless_faults_differ(verdict, &[FAST_ALONE, MIXED]);
         report.verdicts.push(verdict);
         report.head_of_line = Some(judged);

@@ -67,7 +67,7 @@ impl RunFacts<'_> {
         } else if self.measured.rate_limited > 0
             && self.measured.rate_limited >= self.measured.failures()
         {
-            deadlock::refused(phrase::count(attempted, "call"))
+            deadlock::refused(&phrase::count(attempted, "call"))
         } else {
             let sentence = match attempted {
                 0 => "No call was completed.".to_owned(),

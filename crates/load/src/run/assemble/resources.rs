@@ -149,12 +149,12 @@ impl RunFacts<'_> {
         let intervals = timeline.iter().zip(&report.throughput.intervals);
         let errors = &report.errors;
         // A late answer is one, and too many of them are too slow.
-        let late = errors.by_category.get(&ErrorCategory::Hang);
-        let has_failures = errors.total > late.copied().unwrap_or_default();
-        let failed_max = if errors.rate_limited > 0 {
-            0.0
-        } else {
-            ERROR_SHARE_MAX
+        let mut categories = errors.by_category.keys();
+        let is_late = categories.all(|it| *it == ErrorCategory::Hang);
+        let failed_max = match errors.rate_limited {
+            _ if is_late => 1.0,
+            0 => ERROR_SHARE_MAX,
+            _ => 0.0,
         };
         intervals
             .map(|((until, _), interval)| {
@@ -168,9 +168,8 @@ impl RunFacts<'_> {
                     length: loads.iter().map(overlap).sum(),
                     completed: interval.completed,
                     mean_ms: interval.mean_ms,
-                    has_failures: has_failures
-                        && share(interval.failed, interval.completed)
-                            .is_some_and(|failed| failed > failed_max),
+                    has_failures: share(interval.failed, interval.completed)
+                        .is_some_and(|failed| failed > failed_max),
                 }
             })
             .filter(|interval| {

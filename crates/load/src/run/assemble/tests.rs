@@ -439,3 +439,43 @@ fn a_start_that_hung_for_much_longer_than_others_took_failed() {
         assert_eq!((starts.opened, starts.failed), (2, failed), "{starts:?}");
     }
 }
+
+#[test]
+fn a_run_does_not_pass_without_an_answer_to_what_its_scenario_is_made_to_see() {
+    let unanswered = |scenario: Scenario, detector: &str| {
+        let mut report = Report::empty(scenario.kind);
+        report.verdicts = vec![Verdict::inconclusive(detector, "Not known.", "look")];
+        report
+    };
+    let mut race = unanswered(Scenario::race_check(), "race");
+    assert_eq!(race.outcome(), RunOutcome::Inconclusive);
+    // Known of another tool.
+    race.verdicts.push(Verdict::pass("race", "All the same."));
+    assert_eq!(race.outcome(), RunOutcome::Passed);
+    assert_eq!(race.inconclusive_checks().count(), 1);
+    let other = unanswered(Scenario::race_check(), "isolation");
+    assert_eq!(other.outcome(), RunOutcome::Passed);
+    // A server elsewhere has no processes to look at.
+    let mut soak = unanswered(Scenario::soak(), "leak");
+    assert_eq!(soak.outcome(), RunOutcome::Passed);
+    soak.process.samples.push(ProcessSample {
+        at: Duration::ZERO,
+        rss_mb: 1.0,
+        cpu_pct: 0.0,
+        threads: None,
+        descriptors: None,
+        processes: 1,
+    });
+    assert_eq!(soak.outcome(), RunOutcome::Inconclusive);
+    for entry in ENTRIES {
+        let is_plain_load = matches!(entry.name, "sustained" | "pattern");
+        let has_question = !(entry.build)().questions().is_empty();
+        // `deadlock` is asked of every run.
+        assert_eq!(
+            has_question,
+            !is_plain_load && entry.name != "deadlock_probe",
+            "{}",
+            entry.name
+        );
+    }
+}

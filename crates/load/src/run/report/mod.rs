@@ -229,17 +229,6 @@ details!(
 /// What concludes from calls that could not be started in time.
 pub const DROPPED: &str = "dropped";
 
-/// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
-/// works, whether calls get stuck, whether the server keeps up with a rate, and whether it survives bad input.
-fn is_gate(verdict: &Verdict) -> bool {
-    let detector = verdict.detector.as_str();
-    verdict.limit().is_some()
-        || matches!(
-            detector,
-            SUCCESS | deadlock::ID | DROPPED | fuzz::ID | OWN_LIMIT
-        )
-}
-
 /// With the outcome that its verdicts have now, whoever added one.
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -281,15 +270,35 @@ impl Report {
         verdicts.filter(|verdict| self.fail_on.is_failure(verdict))
     }
 
+    /// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
+    /// works, whether calls get stuck, whether the server keeps up with a rate, and what the scenario is made to see, unless
+    /// that is known of another tool.
+    fn is_gate(&self, verdict: &Verdict) -> bool {
+        let detector = verdict.detector.as_str();
+        let is_question = || {
+            let mut same = self.verdicts.iter().filter(|it| it.detector == detector);
+            let questions = self.scenario_kind.questions();
+            let question = if self.process.samples.is_empty() {
+                questions.last()
+            } else {
+                questions.first()
+            };
+            question == Some(&detector) && same.all(|it| it.outcome == Outcome::Inconclusive)
+        };
+        verdict.limit().is_some()
+            || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+            || is_question()
+    }
+
     /// What a run cannot pass without and for which there is not enough evidence: limits, whether
     /// anything works, whether calls get stuck.
     pub fn inconclusive_gates(&self) -> impl Iterator<Item = &Verdict> {
-        self.inconclusive().filter(|verdict| is_gate(verdict))
+        self.inconclusive().filter(|verdict| self.is_gate(verdict))
     }
 
     /// What else detectors could not judge for want of evidence.
     pub fn inconclusive_checks(&self) -> impl Iterator<Item = &Verdict> {
-        self.inconclusive().filter(|verdict| !is_gate(verdict))
+        self.inconclusive().filter(|verdict| !self.is_gate(verdict))
     }
 
     fn inconclusive(&self) -> impl Iterator<Item = &Verdict> {

@@ -253,10 +253,12 @@ fn new_deadlocks_need_no_statistics_and_new_hangs_two_runs() {
     );
     assert_eq!(
         new.hangs.sentence,
-        "1 hang in 1 of 8 runs now, 0 before: a second run with one would decide. Make 16 runs of each."
+        "1 in 1 of 8 runs now, 0 before: a second run with one would decide."
     );
     let one_late = against(&with(8, 0, 0), &with(8, 0, 50));
     assert_eq!(one_late.change, Change::Inconclusive);
+    let advice = one_late.advice.unwrap().rendered();
+    assert!(advice.contains("16"), "{advice}");
     let mut two = with(8, 0, 1);
     two[5].hangs = 1;
     assert_eq!(
