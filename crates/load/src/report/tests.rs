@@ -134,15 +134,9 @@ fn long_names_and_sentences_fit_a_screen_and_are_whole_with_details() {
             let why = "why ".repeat(120);
             let name = code(long.clone());
             verdict.sentence = sentence!("It is slow: {why} {name}.");
-            verdict.hint = Some(sentence!(
-                "look at {}",
-                code(long.clone())
-            ));
+            verdict.hint = Some(sentence!("look at {}", code(long.clone())));
         }
-        report.meaning = vec![sentence!(
-            "{} is meant.",
-            code(long.clone())
-        )];
+        report.meaning = vec![sentence!("{} is meant.", code(long.clone()))];
         if let Some(tool) = report.tools.pop_first() {
             report.tools.insert(long, tool.1);
         }

@@ -6,7 +6,6 @@ mod parts;
 
 use crate::prelude::*;
 pub use mcprove_score::starts::{StartUnit, StartsReport};
-use mcprove_score::verdict::SUCCESS;
 pub use mcprove_score::{
     breaking_point::BreakingPoint, cold_start::ColdStartReport, coverage::CoverageReport,
     deadlock::DeadlockReport, drift::DriftReport, fuzz::FuzzReport, generator::GeneratorReport,
@@ -14,7 +13,7 @@ pub use mcprove_score::{
     machine::MachineReport, race::RaceReport, sessions::ChurnReport, spike_recovery::SpikeReport,
     threshold::ThresholdViolation,
 };
-use mcprove_score::{deadlock, fuzz};
+
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
