@@ -111,7 +111,11 @@ impl PreparedCall {
             Vec::new()
         };
         let can_vary = is_generated && places.is_empty() && request.headers.is_empty();
-        let variants = can_vary.then(|| vary(tool, &arguments)).unwrap_or_default();
+        let variants = if can_vary {
+            vary(tool, &arguments)
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             variants: variants
                 .iter()

@@ -116,9 +116,12 @@ impl EarlyCall {
             } else {
                 &mut *uninitialized
             };
-            let open = async || match is_with_list {
-                true => context.connect().await.map(Some),
-                false => connect_unready(context).await,
+            let open = async || {
+                if is_with_list {
+                    context.connect().await.map(Some)
+                } else {
+                    connect_unready(context).await
+                }
             };
             let mut opened = open().await;
             // Once is a chance.

@@ -155,9 +155,10 @@ impl SessionEnds {
             outcome = connect().await;
         }
         let opened = outcome.inspect_err(|error| {
-            self.count(|sessions| match is_refused(error) {
-                true => sessions.refused += 1,
-                false => sessions.failed_opens += 1,
+            let is_refused = is_refused(error);
+            self.count(|sessions| {
+                sessions.refused += u64::from(is_refused);
+                sessions.failed_opens += u64::from(!is_refused);
             });
             context.note_failure(error);
         });
