@@ -122,7 +122,7 @@ mod tests {
     async fn a_session_that_was_idle_for_too_long_is_unknown() {
         let sessions = HttpSessions::at_most(3);
         keep(&sessions, "a");
-        assert!(sessions.get("a", Some(Duration::from_secs(60))).is_some());
+        assert!(sessions.get("a", Some(Duration::from_mins(1))).is_some());
         assert!(sessions.get("a", Some(Duration::ZERO)).is_none());
         assert!(sessions.get("a", None).is_none());
     }
