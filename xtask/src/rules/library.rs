@@ -171,6 +171,9 @@ impl Library {
         for (function, (file, names)) in &self.returned {
             for name in names {
                 let behind = self.aliases.get(name);
+                if behind.is_some() && self.exported.contains_key(name) {
+                    continue;
+                }
                 let names = behind.map_or_else(|| vec![name], |it| it.iter().collect());
                 let unnamed = names.into_iter().filter(|name| {
                     self.types.contains(*name) && !self.exported.contains_key(*name)
