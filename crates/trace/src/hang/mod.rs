@@ -2,9 +2,9 @@
 //!
 //! An answer within the threshold is on time; a later one is late: the server is slow. A call without an answer
 //! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
-//! answers others, the call is queued, and waited for. A server that takes the newest call first starves those of a first wave that
-//! came when it was busy, as long as there are new ones; so whether calls that were sent later overtook a call is asked of
-//! others only, when they were waited for as long as any queued call, and while no call was given up for that. Time in which other work kept the server or us from running
+//! answers others, the call is queued, and waited for. It is stuck too when many calls overtook it that were sent after it was
+//! hung. A server that takes the newest call first starves those of a first wave, as long as there are new ones; so this is
+//! asked of others only, and while no call was given up. Time in which other work kept the server or us from running
 //! ([`LostTime`]) does not count. What else still answers says how much of a server is stuck.
 
 use mcprove_settings::setting::Settings;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::prelude::*;
 
-/// A call that was waited for long enough is stuck when so many calls were answered that were sent after it was hung.
+/// A call is stuck when so many calls were answered that were sent after it was hung.
 pub const OVERTAKEN_BY: u64 = 100;
 /// No server is stuck before it was silent for so many times as long as it has been between two answers.
 const GAPS: u32 = 5;
@@ -254,9 +254,6 @@ pub fn judge_wait(
     if silent_from <= now.min(given_up_at) {
         return WaitState::Stuck(silent_from);
     }
-    if now < given_up_at {
-        return WaitState::Waits(silent_from.min(given_up_at));
-    }
     // Overtaken by calls of its own tool, or by others while its tool was silent. That may be rare, and slow.
     let may_starve = call.is_of_first_wave || progress.has_given_up.load(Ordering::Relaxed);
     let mark = call.hung.filter(|_| !may_starve);
@@ -265,7 +262,9 @@ pub fn judge_wait(
             || answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now
     });
     if is_overtaken && judged_at <= now {
-        WaitState::Stuck(given_up_at)
+        WaitState::Stuck(judged_at)
+    } else if now < given_up_at {
+        WaitState::Waits(silent_from.min(given_up_at))
     } else {
         progress.has_given_up.store(true, Ordering::Relaxed);
         WaitState::GivenUp(given_up_at)
@@ -435,14 +434,15 @@ mod tests {
     #[test]
     fn a_call_is_overtaken_by_its_own_tool_or_while_that_is_silent() {
         let given_up = WaitState::GivenUp(SECOND * 121);
-        let stuck = WaitState::Stuck(SECOND * 121);
+        let stuck = WaitState::Stuck(SECOND * 16);
         // A rare slow tool beside a fast one is not stuck as soon as a hundred fast calls were answered.
         assert!(matches!(
             overtaken(23, (0, 200, 0), false),
             WaitState::Waits(_)
         ));
+        assert_eq!(overtaken(23, (200, 0, 23), false), stuck);
         assert!(matches!(
-            overtaken(23, (200, 0, 23), false),
+            overtaken(23, (99, 0, 23), false),
             WaitState::Waits(_)
         ));
         assert_eq!(overtaken(121, (0, 200, 0), false), stuck);
