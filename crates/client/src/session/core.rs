@@ -29,15 +29,10 @@ pub struct Core {
     pub is_injecting: AtomicBool,
 }
 
-/// A call that is the only one for so long was begun, in whatever order a server takes them.
-const WAVE_TIME: Duration = Duration::from_secs(1);
-
 #[derive(Default)]
 pub struct State {
     pub next_id: u64,
     pub waiting: FxHashMap<u64, Waiting>,
-    /// The most calls that waited at the same time.
-    pub most_waiting: usize,
     pub abandoned: FxHashSet<u64>,
     /// The calls whose reply was taken from a frame that was no proper one.
     pub repaired: FxHashMap<u64, Repaired>,
@@ -66,8 +61,6 @@ pub struct Waiting {
     pub deadline: Option<Instant>,
     /// What the server had answered when the call passed the hang threshold, if it did.
     pub hung: Option<HungMark>,
-    /// Whether there were more calls in flight than ever before when it was sent, or just after, and it was not the only one.
-    pub is_of_first_wave: bool,
     /// The calls of its tool, if it may hang.
     pub tool: Option<Arc<ToolProgress>>,
     pub tag: CallTag,
@@ -241,14 +234,6 @@ impl Core {
             tool.note_sent();
             Some(tool)
         });
-        let in_flight = state.waiting.len();
-        let is_of_first_wave = in_flight > 0 && in_flight >= state.most_waiting;
-        if is_of_first_wave && in_flight == 1 {
-            for first in state.waiting.values_mut() {
-                first.is_of_first_wave = now.saturating_duration_since(first.sent) < WAVE_TIME;
-            }
-        }
-        state.most_waiting = state.most_waiting.max(in_flight + 1);
         // The call waits before it is sent: an answer may arrive at once, on another thread.
         let waiting = Waiting {
             label: Arc::clone(label),
@@ -256,7 +241,6 @@ impl Core {
             lost: self.progress.lost.total(),
             deadline,
             hung: None,
-            is_of_first_wave,
             tool,
             tag,
             repeats: start.repeats,

@@ -180,7 +180,6 @@ impl Core {
         let call = Unanswered {
             sent: progress.time(waiting.sent),
             lost: waiting.lost,
-            is_of_first_wave: waiting.is_of_first_wave,
             hung: waiting.hung,
         };
         let judged = judge_wait(

@@ -128,8 +128,8 @@ impl LeftOut {
     }
 }
 
-/// The verdict `head_of_line` by the medians of the mix alone. They do not show that fast calls wait for slow ones:
-/// that takes a [closer look](load_verdict).
+/// The verdict `head_of_line` by the medians of the mix alone, where nothing had a [closer look](load_verdict): they do
+/// not show whether fast calls wait for slow ones or for each other.
 pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
     let medians = [
         report.fast_alone_p50,
@@ -147,15 +147,12 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
                 "Fast calls do not wait for slow ones: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
         ),
-        Outcome::Finding => Verdict::inconclusive(
+        Outcome::Finding => Verdict::warning(
             ID,
             format!(
-                "Fast calls take {mixed} beside slow calls of {slow}, {alone} alone, but the slow tool is too fast alone to see whether they wait for it."
+                "Fast calls wait for slow ones, or all for each other: {mixed} beside slow calls of {slow}, {alone} alone."
             ),
-            sentence!(
-                "name a slower tool, or arguments that make it slow ({})",
-                setting("tool_call")
-            ),
+            "run tools concurrently: keep slow or blocking work off the thread or loop that reads requests",
         ),
         Outcome::Inconclusive if report.samples < SAMPLES_MIN => Verdict::inconclusive(
             ID,
@@ -168,7 +165,7 @@ pub fn verdict(report: &HeadOfLineReport, left_out: &LeftOut) -> Verdict {
         // All tools were tried, and what none of them does cannot happen.
         Outcome::Inconclusive if !left_out.is_named && left_out.tools.is_empty() && is_even => {
             Verdict::pass(
-                "head_of_line",
+                ID,
                 format!(
                     "No tool is slow, so none holds up others for long: the slowest takes {slow}, the fastest {mixed} beside it and {alone} alone."
                 ),

@@ -3,13 +3,12 @@
 //! An answer within the threshold is on time; a later one is late: the server is slow. A call without an answer
 //! when threshold and grace period are over is stuck only if the server makes no progress ([`Progress`]); while it
 //! answers others, the call is queued, and waited for. It is stuck too when many calls overtook it that were sent after it was
-//! hung. A server that takes the newest call first starves those of a first wave, as long as there are new ones; so this is
-//! asked of others only, and while no call was given up. Time in which other work kept the server or us from running
+//! hung. Time in which other work kept the server or us from running
 //! ([`LostTime`]) does not count. What else still answers says how much of a server is stuck.
 
 use mcprove_settings::setting::Settings;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::prelude::*;
 
@@ -76,8 +75,6 @@ pub struct Progress {
     began: Instant,
     tools: Mutex<FxHashMap<String, Arc<ToolProgress>>>,
     answers: Answers,
-    /// Whether a call was given up while others were answered.
-    has_given_up: AtomicBool,
 }
 
 /// The answers of a server, or of one of its tools. Times are in nanoseconds.
@@ -136,7 +133,6 @@ impl Progress {
             began: Instant::now(),
             tools: Mutex::default(),
             answers: Answers::default(),
-            has_given_up: AtomicBool::default(),
         }
     }
 
@@ -215,8 +211,6 @@ pub struct Unanswered {
     pub sent: Duration,
     /// What was lost until then.
     pub lost: Duration,
-    /// Whether there were more calls in flight than ever before when it was sent, or just after, and it was not the only one.
-    pub is_of_first_wave: bool,
     /// What was answered when it passed the hang threshold, if it did.
     pub hung: Option<HungMark>,
 }
@@ -255,9 +249,7 @@ pub fn judge_wait(
         return WaitState::Stuck(silent_from);
     }
     // Overtaken by calls of its own tool, or by others while its tool was silent. That may be rare, and slow.
-    let may_starve = call.is_of_first_wave || progress.has_given_up.load(Ordering::Relaxed);
-    let mark = call.hung.filter(|_| !may_starve);
-    let is_overtaken = mark.is_some_and(|mark| {
+    let is_overtaken = call.hung.is_some_and(|mark| {
         tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at
             || answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now
     });
@@ -266,7 +258,6 @@ pub fn judge_wait(
     } else if now < given_up_at {
         WaitState::Waits(silent_from.min(given_up_at))
     } else {
-        progress.has_given_up.store(true, Ordering::Relaxed);
         WaitState::GivenUp(given_up_at)
     }
 }
@@ -336,7 +327,6 @@ mod tests {
         let call = Unanswered {
             sent: SECOND,
             lost: progress.lost.total(),
-            is_of_first_wave: false,
             hung: None,
         };
         progress.note_answer(&tool, SECOND * 2, SECOND);
@@ -366,7 +356,6 @@ mod tests {
         let call = Unanswered {
             sent: SECOND,
             lost: progress.lost.total(),
-            is_of_first_wave: false,
             hung: None,
         };
         let state = judge_wait(
@@ -384,7 +373,6 @@ mod tests {
         let call = Unanswered {
             sent: Duration::ZERO,
             lost: Duration::ZERO,
-            is_of_first_wave: false,
             hung: None,
         };
         let limits = HangLimits {
@@ -401,17 +389,12 @@ mod tests {
 
     /// What a call sent at 1 s is at `now`, where its tool answers `own` calls and another one `others`, all sent after it was
     /// hung, the last of its own at `last`.
-    fn overtaken(
-        now: u32,
-        (own, others, last): (u32, u32, u32),
-        is_of_first_wave: bool,
-    ) -> WaitState {
+    fn overtaken(now: u32, (own, others, last): (u32, u32, u32)) -> WaitState {
         let (progress, tool, other) = <(Progress, ToolProgress, ToolProgress)>::default();
         tool.note_sent();
         let call = Unanswered {
             sent: SECOND,
             lost: Duration::ZERO,
-            is_of_first_wave,
             hung: Some(tool.mark(0, 1)),
         };
         // One after 12 s: it is slow.
@@ -436,20 +419,12 @@ mod tests {
         let given_up = WaitState::GivenUp(SECOND * 121);
         let stuck = WaitState::Stuck(SECOND * 16);
         // A rare slow tool beside a fast one is not stuck as soon as a hundred fast calls were answered.
-        assert!(matches!(
-            overtaken(23, (0, 200, 0), false),
-            WaitState::Waits(_)
-        ));
-        assert_eq!(overtaken(23, (200, 0, 23), false), stuck);
-        assert!(matches!(
-            overtaken(23, (99, 0, 23), false),
-            WaitState::Waits(_)
-        ));
-        assert_eq!(overtaken(121, (0, 200, 0), false), stuck);
-        assert_eq!(overtaken(121, (1, 200, 100), false), given_up);
-        assert_eq!(overtaken(121, (200, 200, 121), false), stuck);
-        // The newest call may be taken first.
-        assert_eq!(overtaken(121, (200, 200, 121), true), given_up);
+        assert!(matches!(overtaken(23, (0, 200, 0)), WaitState::Waits(_)));
+        assert_eq!(overtaken(23, (200, 0, 23)), stuck);
+        assert!(matches!(overtaken(23, (99, 0, 23)), WaitState::Waits(_)));
+        assert_eq!(overtaken(121, (0, 200, 0)), stuck);
+        assert_eq!(overtaken(121, (1, 200, 100)), given_up);
+        assert_eq!(overtaken(121, (200, 200, 121)), stuck);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Ten thousand servers in virtual time: calls that wait in a row or behind a pause are never stuck, calls that are
-//! never answered always are. Some have a rare slow tool beside a fast one, some take the newest call of a first wave first.
+//! never answered always are. Some have a rare slow tool beside a fast one, some take the newest of the calls that were sent together first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -90,17 +90,15 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
     let mut open: BTreeMap<u64, Call> = BTreeMap::new();
     let mut queue: VecDeque<u64> = VecDeque::new();
     let mut busy: Vec<(u64, Duration)> = Vec::new();
-    let (mut blocked, mut most_open, mut paused_for) = (0, 0, Duration::ZERO);
+    let (mut blocked, mut paused_for) = (0, Duration::ZERO);
     while sent < calls || !open.is_empty() {
         while sent < calls && open.len() < concurrent {
             let waiting = Unanswered {
                 sent: now,
                 lost: progress.lost.total(),
-                is_of_first_wave: concurrent > 1 && open.len() >= most_open,
                 hung: None,
             };
             tool_of(sent).note_sent();
-            most_open = most_open.max(open.len() + 1);
             let done_at = None;
             open.insert(
                 sent,
