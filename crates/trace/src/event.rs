@@ -189,7 +189,9 @@ impl CallFailure<'_> {
                 | ErrorCategory::ToolError
                 | ErrorCategory::Disconnected
         );
-        is_answer && tells_rate_limit(self.message)
+        // A server that is overloaded or starting asks to come back later, too: that is no limit of this client.
+        let is_fault = self.http_status().is_some_and(|it| it.starts_with('5'));
+        is_answer && !is_fault && tells_rate_limit(self.message)
     }
 }
 
@@ -271,6 +273,11 @@ mod tests {
             answer: "",
         };
         assert!(failure(ErrorCategory::ToolError).is_rate_limited());
+        let overloaded = CallFailure {
+            message: "HTTP 503 Service Unavailable (retry after 1 s)",
+            ..failure(ErrorCategory::Disconnected)
+        };
+        assert!(!overloaded.is_rate_limited());
         assert!(!failure(ErrorCategory::Timeout).is_rate_limited());
     }
 }
