@@ -45,7 +45,9 @@ fn run(listening: &Listening, scenario: Scenario) -> Run {
 #[tokio::test]
 async fn a_report_survives_its_file() {
     let server = listen("mixed").await;
-    let report = run(&server, sustained()).execute().await.unwrap();
+    // Time enough for every tool to have its turn on a busy machine, too.
+    let scenario = sustained().duration(SHORT * 5);
+    let report = run(&server, scenario).execute().await.unwrap();
     assert!(report.passed(), "{report:?}");
     let back: Report = serde_json::from_str(&report.to_json()).unwrap();
     assert_eq!(back, report);
