@@ -413,6 +413,11 @@ proptest! {
         if let ScenarioKind::DeadlockProbe(_) = scenario.kind {
             // It may not be shorter than the time after which calls are judged.
             session.call_timeout = None;
+            // Nor may its own limits together with those of all loads.
+            let usual = Thresholds::default();
+            thresholds.hang_timeout = usual.hang_timeout;
+            thresholds.grace_period = usual.grace_period;
+            thresholds.max_wait = usual.max_wait;
         }
         if matches!(server.transport, Transport::Sse { .. }) {
             session.has_transport = true;
