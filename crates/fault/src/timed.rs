@@ -3,28 +3,18 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcprove_settings::quantity::optional_seconds;
-
 use super::injector::{CallSite, FaultCount, Injection, Injector};
 use crate::prelude::*;
 
 /// When a fault is on, since the start of what is measured.
+#[in_seconds]
+#[sparse]
 #[stored(Copy, Default, Eq)]
 #[serde(default)]
 pub struct FaultWindow {
     /// When it begins; at once unless given.
-    #[serde(
-        rename = "start_secs",
-        with = "optional_seconds",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub start: Option<Duration>,
     /// How long it lasts; to the end unless given.
-    #[serde(
-        rename = "duration_secs",
-        with = "optional_seconds",
-        skip_serializing_if = "Option::is_none"
-    )]
     pub duration: Option<Duration>,
 }
 

@@ -23,7 +23,7 @@ pub use mcprove_settings::phrase;
 pub use mcprove_settings::quantity::{optional_seconds, write_duration};
 pub use mcprove_settings::reader::{Reader, Section};
 pub use mcprove_settings::setting::{
-    Setting, SettingItem, SettingTable, SettingType, Settings, fill, in_seconds,
+    Setting, SettingItem, SettingTable, SettingType, Settings, fill,
 };
 pub use mcprove_settings::tree::{Data, Field, Node};
 pub use mcprove_trace::Strike;

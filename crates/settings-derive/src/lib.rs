@@ -196,21 +196,24 @@ pub fn sparse(which: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#item).into()
 }
 
-/// Has serde write every `Duration` of a struct in seconds, under its name with `_secs`. Stands above the derives.
+/// Has serde write every `Duration` of a struct, optional ones too, in seconds, under its name with `_secs`. Stands above the derives.
 #[proc_macro_attribute]
 pub fn in_seconds(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = syn::parse_macro_input!(item as ItemStruct);
     let has_schema = item.attrs.iter().any(|it| it.path().is_ident("data"));
     for field in &mut item.fields {
-        if !matches!(&field.ty, Type::Path(path) if path.path.is_ident("Duration")) {
-            continue;
-        }
+        let ty = &field.ty;
+        let (with, number) = match quote!(#ty).to_string().as_str() {
+            "Duration" => ("seconds", "f64"),
+            "Option < Duration >" => ("optional_seconds", "Option<f64>"),
+            _ => continue,
+        };
         let name = field.ident.as_ref().map(|ident| format!("{ident}_secs"));
-        let with = "::mcprove_settings::quantity::seconds";
+        let with = format!("::mcprove_settings::quantity::{with}");
         let serde = parse_quote!(#[serde(rename = #name, with = #with)]);
         field.attrs.push(serde);
         if has_schema {
-            field.attrs.push(parse_quote!(#[schemars(with = "f64")]));
+            field.attrs.push(parse_quote!(#[schemars(with = #number)]));
         }
     }
     quote!(#item).into()

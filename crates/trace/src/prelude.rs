@@ -20,7 +20,9 @@ pub use mcprove_settings::private_file;
 pub use mcprove_settings::quantity::{as_milliseconds, describe_duration, seconds};
 pub use mcprove_settings::schemars;
 pub use mcprove_settings::secret::Redactor;
-pub use mcprove_settings::setting::{JsonSchema, Opaque, Shown, choice, data, sparse, stored};
+pub use mcprove_settings::setting::{
+    JsonSchema, Opaque, Shown, choice, data, in_seconds, sparse, stored,
+};
 pub use mcprove_settings::sync::lock;
 pub use mcprove_settings::text::{has_word, shorten};
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};

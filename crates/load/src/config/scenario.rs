@@ -8,13 +8,8 @@ use super::settings;
 use crate::drive::scenario::{Entry, Given, find, names};
 use crate::prelude::*;
 
-/// Reads the section, with the limits of hung calls that were given for all scenarios; none only when there were
-/// problems.
-pub fn read(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    hang_limits: [Option<Duration>; 3],
-) -> Option<Scenario> {
+/// Reads the section; none only when there were problems.
+pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<Scenario> {
     let known = scenario_settings().into_iter().flat_map(Setting::names);
     let known: Vec<&str> = known.collect();
     let chosen = node
@@ -45,10 +40,7 @@ pub fn read(
         let (earlier, later) = if is_first { (one, other) } else { (other, one) };
         cannot_both(reader, later, &earlier.name);
     }
-    let complete = Given {
-        section: &given,
-        hang_limits,
-    };
+    let complete = Given { section: &given };
     scenario.kind.as_type_mut().complete(&complete, reader);
     if let Some(field) = given.get(TOOL_CALL.name) {
         scenario.tool_calls = SettingType::read(reader, field, &TOOL_CALL).unwrap_or_default();

@@ -102,14 +102,8 @@ pub fn read_parts(
     let node = |name: &str| top.get(name).map_or(&NOTHING, |field| &field.value);
     let mut thresholds = Thresholds::default();
     let limits = read_section(&mut thresholds, reader, node("thresholds"), "thresholds");
-    let given = |name: &str, value: Duration| limits.get(name).map(|_| value);
-    let hang_limits = [
-        given("hang_timeout", thresholds.hang_timeout),
-        given("grace_period", thresholds.grace_period),
-        given("max_wait", thresholds.max_wait),
-    ];
     let scenario = match top.get("scenario") {
-        Some(field) => scenario::read(reader, &field.value, hang_limits),
+        Some(field) => scenario::read(reader, &field.value),
         None => missing(
             reader,
             top,

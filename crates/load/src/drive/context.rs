@@ -205,7 +205,6 @@ pub struct PhaseFact {
     /// When it began, since the events began.
     pub from: Duration,
     /// When it ended; not known for all.
-    #[serde(rename = "until_secs", with = "optional_seconds")]
     pub until: Option<Duration>,
 }
 

@@ -17,6 +17,9 @@ const TOOL_TIME: Duration = Duration::from_millis(100);
 const TIME_PARTS: u32 = 10;
 const TIME_MIN: Duration = Duration::from_secs(1);
 const TIME_MAX: Duration = Duration::from_secs(5);
+/// How much longer a call with other numbers may take, so that it does not change what is measured: this, and half as
+/// long again.
+const OTHER_TIME: Duration = Duration::from_millis(5);
 /// From then on a call gives the others more time, once.
 const SLOW_CALL: Duration = Duration::from_millis(500);
 
@@ -171,6 +174,9 @@ impl Controller {
             for prepared in prepared_calls_mut(mixes) {
                 if prepared.tool == call.tool && prepared.request.params == call.request.params {
                     prepared.token_use = found.token_use;
+                    // With a number of calls, the same seed makes the same calls whatever was measured.
+                    prepared.is_sample_varied = found.token_use == TokenUse::Compare
+                        && self.context.scenario.load.calls.is_none();
                 }
             }
             let mut controls = lock(&self.context.controls);
@@ -199,35 +205,46 @@ impl Controller {
         phase
     }
 
-    /// Calls a tool alone, with two tokens in turns where it carries one.
+    /// Calls a tool alone, with two tokens in turns where it carries one, or else with other numbers.
     async fn examine(
         &self,
         call: &PreparedCall,
         deadline: Instant,
     ) -> (ToolControl, Option<TokenControl>) {
+        let has_token = !call.places.is_empty();
+        let other = if has_token {
+            Some(call.clone())
+        } else {
+            call.with_other_numbers()
+        };
+        let is_compared = other.is_some();
+        let calls = [call.clone(), other.unwrap_or_else(|| call.clone())];
         let numbers = [self.number(), self.number()];
+        let mut longest = [Duration::ZERO; 2];
         let mut found = ToolControl::default();
         let mut replies: [Vec<Option<String>>; 2] = Default::default();
         let (mut is_stored, mut holds_own) = (false, false);
         let began = Instant::now();
         for (round, place) in (0..CALLS).zip([0, 1].into_iter().cycle()) {
-            let has_token = !call.places.is_empty();
-            let wanted = SLOW_CALLS + usize::from(has_token && !holds_own);
+            let wanted = SLOW_CALLS + usize::from(is_compared && !holds_own);
             let is_slow = began.elapsed() >= TOOL_TIME;
             if round > 0 && (!self.may_go_on(deadline) || is_slow && round >= wanted) {
                 break;
             }
             let number = numbers[place];
             // A tool that hangs is for the load to find.
-            let calling = self.call(call, number, self.phases.before(), self.patience());
+            let calling = self.call(&calls[place], number, self.phases.before(), self.patience());
             match calling.await {
                 ControlReply::Success(reply) => {
                     found.times.push(reply.duration);
+                    longest[place] = longest[place].max(reply.duration);
                     if has_token {
                         let tokens = &self.context.tokens;
                         is_stored |= tokens.holds_other(reply.result_bytes(), number);
                         let identity = tokens.identify(reply.result_bytes(), number);
                         holds_own |= identity == Identity::Own;
+                    }
+                    if is_compared {
                         replies[place].push(canonical_reply(&reply));
                     }
                 }
@@ -239,7 +256,12 @@ impl Controller {
                 }
             }
         }
-        let control = if call.places.is_empty() {
+        let [usual, other] = longest;
+        let is_as_long = other <= usual + usual / 2 + OTHER_TIME;
+        if !is_stored && !holds_own && (has_token || is_as_long) && are_comparable(&replies) {
+            found.token_use = TokenUse::Compare;
+        }
+        let control = if !has_token {
             None
         } else if is_stored {
             found.token_use = TokenUse::StoredText;
@@ -247,9 +269,6 @@ impl Controller {
         } else if found.times.len() < 2 {
             Some(TokenControl::Unknown)
         } else {
-            if !holds_own && are_comparable(&replies) {
-                found.token_use = TokenUse::Compare;
-            }
             Some(TokenControl::Clean)
         };
         (found, control)

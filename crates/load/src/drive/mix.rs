@@ -70,6 +70,8 @@ pub struct PreparedCall {
     pub tool: String,
     /// Its parameters and others with other numbers, where it has no token and the schema takes them.
     variants: Arc<[String]>,
+    /// Whether the calls of the sample have other numbers, because the tool does the same with them.
+    pub(crate) is_sample_varied: bool,
     /// What the tokens in its replies are good for, as control calls showed.
     pub(crate) token_use: TokenUse,
 }
@@ -124,6 +126,7 @@ impl PreparedCall {
             request,
             places,
             tool: tool.name.clone(),
+            is_sample_varied: false,
             token_use: TokenUse::default(),
         })
     }
@@ -140,6 +143,33 @@ impl PreparedCall {
         let place = usize::try_from(number).unwrap_or_default();
         let variant = self.variants.iter().cycle().nth(place);
         variant.cloned().unwrap_or_else(|| self.params_of(number))
+    }
+
+    /// The same with other numbers, if there are any.
+    pub(crate) fn with_other_numbers(&self) -> Option<Self> {
+        let mut other = self.clone();
+        other.request.params.clone_from(self.variants.get(1)?);
+        Some(other)
+    }
+
+    /// What call `number` of a load sends instead of the parameters of the request, written into `buffer`.
+    pub(crate) fn own_params<'a>(
+        &'a self,
+        number: u64,
+        seed: u64,
+        buffer: &'a mut String,
+    ) -> Option<&'a str> {
+        if self.places.is_empty() {
+            let is_varied = self.is_sample_varied && has_other_numbers(seed, number);
+            return self
+                .variants
+                .get(1)
+                .filter(|_| is_varied)
+                .map(String::as_str);
+        }
+        buffer.clone_from(&self.request.params);
+        Tokens::write(buffer, &self.places, number);
+        Some(buffer)
     }
 
     /// Its parameters with the token of that call.

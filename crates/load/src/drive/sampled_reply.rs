@@ -39,6 +39,11 @@ pub fn share_of_sample(seed: u64, number: u64) -> Option<f64> {
     (share < SHARE || number < FIRST).then_some(share)
 }
 
+/// Whether a call of the sample has other numbers than those beside it, where nothing else tells calls apart.
+pub fn has_other_numbers(seed: u64, number: u64) -> bool {
+    share_of_sample(seed, number).is_some() && (number >= FIRST || number % 2 == 1)
+}
+
 /// Calls with numbers near that of a call, nearest first.
 pub fn neighbours(number: u64) -> impl Iterator<Item = u64> {
     (1..=REACH).flat_map(move |distance| {

@@ -69,6 +69,20 @@ async fn callers_whose_token_comes_back_altered_are_found_to_be_mixed_up() {
     let example = report.isolation.examples.first().unwrap();
     assert!(example.contains("gets alone"), "{example}");
 
+    // Numbers carry no token: calls of the sample have others than those beside them.
+    let numbers = Scenario::sustained()
+        .concurrent(10)
+        .duration(Duration::from_secs(2));
+    let report = examine(server("mixed_up", &[("add", 1)]), numbers.clone()).await;
+    assert_eq!(
+        outcome(&report, "isolation"),
+        Some((Outcome::Finding, Severity::Critical)),
+        "{:?}",
+        report.isolation
+    );
+    let report = examine(server("normal", &[]), numbers.tool("add")).await;
+    assert!(report.findings().is_empty(), "{:?}", report.findings());
+
     let report = examine(
         server("mixed_up", &[]),
         Scenario::race_check().concurrent(6).iterations(2),

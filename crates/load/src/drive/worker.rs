@@ -262,15 +262,8 @@ impl Worker {
             let failure = Failure::new(ErrorCategory::Disconnected, message);
             return Err(CallError::unsent(failure));
         };
-        let params = if call.places.is_empty() {
-            None
-        } else {
-            self.params.clone_from(&call.request.params);
-            Tokens::write(&mut self.params, &call.places, slot.number);
-            Some(self.params.as_str())
-        };
         let start = Start {
-            params,
+            params: call.own_params(slot.number, self.context.seed, &mut self.params),
             intended: slot.intended,
             ..in_phase(slot.phase)
         };
@@ -325,11 +318,16 @@ impl Worker {
     /// Checks that the reply belongs to the call.
     fn identify(&self, call: &PreparedCall, reply: &Reply, number: u64) {
         let tally = &self.tally;
-        if call.places.is_empty() || call.token_use == TokenUse::StoredText {
+        if call.token_use == TokenUse::StoredText {
             tally.unchecked.add();
             return;
         }
-        match self.context.tokens.identify(reply.result_bytes(), number) {
+        let identity = if call.places.is_empty() {
+            Identity::Unknown
+        } else {
+            self.context.tokens.identify(reply.result_bytes(), number)
+        };
+        match identity {
             Identity::Own => tally.checked.add(),
             Identity::Other(other) => self.note_foreign_token(call, reply, number, other),
             Identity::Unknown => {

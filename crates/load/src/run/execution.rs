@@ -186,12 +186,15 @@ fn new_header(run: &Run) -> Header {
     let started_at_ms = u64::try_from(started_at_ms).unwrap_or(u64::MAX);
     // 80 bits; the last of them also tell directories apart.
     let random = u128::from(draw()) << 64 | u128::from(draw());
+    let mut scenario = run.scenario.clone();
+    let common = run.thresholds.hang_limits();
+    scenario.kind.as_type_mut().hang_limits(common);
     Header {
         run_id: ulid::Ulid::from_parts(started_at_ms, random).to_string(),
         started_at_ms,
         seed: run.scenario.load.seed.unwrap_or_else(draw_seed),
         target: run.server.describe(),
-        scenario: run.scenario.clone(),
+        scenario,
         thresholds: run.thresholds.clone(),
         faults: run.faults.clone(),
         has_trace: run.output_dir.is_some() && run.files.trace,
@@ -317,7 +320,7 @@ fn make_context(
 ) -> RunResult<RunContext> {
     let mut options = run.session.clone();
     options.losses = losses.clone();
-    options.hang_limits = Some(run.thresholds.hang_limits(&run.scenario.kind));
+    options.hang_limits = Some(run.scenario.kind.hang_limits(&run.thresholds));
     // All sessions with an address have one server, those with a command one each.
     if run.server.transport != Transport::Stdio {
         let lost = Arc::clone(&options.lost_time);

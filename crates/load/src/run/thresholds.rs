@@ -103,18 +103,12 @@ thresholds! {
 }
 
 impl Thresholds {
-    /// When the calls of a scenario count as hung, and as what then. Its own limits go before these; an own limit that is the
-    /// default counts as not given.
-    pub(crate) fn hang_limits(&self, scenario: &ScenarioKind) -> HangLimits {
-        let usual = HangLimits::default();
-        let own = scenario.as_type().hang_limits().unwrap_or(usual);
-        let chosen = |own: Duration, usual: Duration, common: Duration| {
-            if own == usual { common } else { own }
-        };
+    /// When the calls of a scenario without limits of its own count as hung, and as what then.
+    pub(crate) fn hang_limits(&self) -> HangLimits {
         HangLimits {
-            threshold: chosen(own.threshold, usual.threshold, self.hang_timeout),
-            grace: chosen(own.grace, usual.grace, self.grace_period),
-            max_wait: chosen(own.max_wait, usual.max_wait, self.max_wait),
+            threshold: self.hang_timeout,
+            grace: self.grace_period,
+            max_wait: self.max_wait,
         }
     }
 }
@@ -125,7 +119,7 @@ pub(crate) fn too_short(
     thresholds: &Thresholds,
     call_timeout: Option<Duration>,
 ) -> Option<Diagnostic> {
-    let limits = thresholds.hang_limits(scenario);
+    let limits = scenario.hang_limits(thresholds);
     let least = limits.judged_after();
     let is_probe = scenario.as_type().judging().judges_hangs;
     let name = match call_timeout {

@@ -28,10 +28,10 @@ fn scenarios() -> [(&'static str, Scenario); 5] {
             "lazy_init",
             ScenarioKind::DeadlockProbe(DeadlockProbe {
                 concurrent: 3,
-                hang_threshold: Duration::from_millis(300),
-                grace_period: Duration::from_millis(300),
-                max_wait: Duration::from_mins(2),
-                list_timeout: Duration::from_secs(10),
+                hang_threshold: Some(Duration::from_millis(300)),
+                grace_period: Some(Duration::from_millis(300)),
+                max_wait: None,
+                list_timeout: Some(Duration::from_secs(10)),
             })
             .into(),
         ),

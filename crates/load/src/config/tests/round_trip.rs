@@ -163,15 +163,22 @@ fn kind() -> BoxedStrategy<ScenarioKind> {
         (count(), any::<bool>()).prop_map(|(iterations, warmup)| ScenarioKind::ColdStart(
             ColdStart { iterations, warmup }
         )),
-        (count(), time(), time(), time()).prop_map(|(concurrent, hang, grace, list)| {
-            ScenarioKind::DeadlockProbe(DeadlockProbe {
-                concurrent,
-                hang_threshold: hang,
-                grace_period: grace,
-                max_wait: hang + grace,
-                list_timeout: list,
-            })
-        }),
+        (
+            count(),
+            option::of(time()),
+            option::of(time()),
+            option::of(time())
+        )
+            .prop_map(|(concurrent, hang_threshold, grace_period, list_timeout)| {
+                ScenarioKind::DeadlockProbe(DeadlockProbe {
+                    concurrent,
+                    hang_threshold,
+                    grace_period,
+                    // Longer than both together, also where these are those of all loads.
+                    max_wait: Some(Duration::from_secs(200_000)),
+                    list_timeout,
+                })
+            }),
         (count(), count()).prop_map(|(concurrent, rounds)| ScenarioKind::RaceCheck(RaceCheck {
             concurrent,
             rounds
@@ -413,11 +420,6 @@ proptest! {
         if let ScenarioKind::DeadlockProbe(_) = scenario.kind {
             // It may not be shorter than the time after which calls are judged.
             session.call_timeout = None;
-            // Nor may its own limits together with those of all loads.
-            let usual = Thresholds::default();
-            thresholds.hang_timeout = usual.hang_timeout;
-            thresholds.grace_period = usual.grace_period;
-            thresholds.max_wait = usual.max_wait;
         }
         if matches!(server.transport, Transport::Sse { .. }) {
             session.has_transport = true;

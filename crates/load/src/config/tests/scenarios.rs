@@ -101,10 +101,10 @@ fn every_scenario_with_its_knobs() {
         ),
         ScenarioKind::DeadlockProbe(DeadlockProbe {
             concurrent: 7,
-            hang_threshold: 2 * SECOND,
-            grace_period: 3 * SECOND,
-            max_wait: 120 * SECOND,
-            list_timeout: SECOND / 2
+            hang_threshold: Some(2 * SECOND),
+            grace_period: Some(3 * SECOND),
+            max_wait: None,
+            list_timeout: Some(SECOND / 2)
         })
     );
     assert_eq!(
@@ -295,18 +295,16 @@ fn how_the_load_is_made() {
 #[test]
 fn the_hang_limits_of_all_scenarios_are_those_of_the_probe() {
     let limits = "[thresholds]\nhang_timeout = \"2s\"\ngrace_period = \"1s\"\n";
-    let probe = |lines: &str| {
-        let config = toml(&format!("{}{limits}", scenario(lines)));
-        match config.scenario.kind {
-            ScenarioKind::DeadlockProbe(DeadlockProbe {
-                hang_threshold,
-                grace_period,
-                ..
-            }) => (hang_threshold, grace_period),
-            other => panic!("{other:?}"),
-        }
+    let probe = |own: &str| {
+        let config = toml(&format!(
+            "{}{limits}",
+            scenario(&format!("type = \"deadlock_probe\"\n{own}"))
+        ));
+        let limits = config.scenario.kind.hang_limits(&config.thresholds);
+        (limits.threshold, limits.grace)
     };
-    assert_eq!(probe("type = \"deadlock_probe\""), (2 * SECOND, SECOND));
-    let own = "type = \"deadlock_probe\"\nhang_threshold = \"4s\"";
-    assert_eq!(probe(own), (4 * SECOND, SECOND));
+    assert_eq!(probe(""), (2 * SECOND, SECOND));
+    assert_eq!(probe("hang_threshold = \"4s\""), (4 * SECOND, SECOND));
+    // One that is given and is the default holds as well.
+    assert_eq!(probe("hang_threshold = \"5s\""), (5 * SECOND, SECOND));
 }

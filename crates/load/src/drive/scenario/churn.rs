@@ -111,6 +111,10 @@ async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolCho
 }
 
 impl ScenarioType for Churn {
+    fn questions(&self) -> &'static [&'static str] {
+        &["session_leak", "new_sessions"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let ends = SessionEnds::new(context);

@@ -108,6 +108,10 @@ async fn list_in_time(context: &RunContext, session: &Session) -> Result<Vec<Too
 }
 
 impl ScenarioType for ColdStart {
+    fn questions(&self) -> &'static [&'static str] {
+        &["cold_start"]
+    }
+
     fn judging(&self) -> Judging {
         Judging {
             is_about_starts: true,

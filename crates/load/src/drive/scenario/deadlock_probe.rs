@@ -18,15 +18,15 @@ pub struct DeadlockProbe {
     /// Calls released together.
     #[setting(like = Sustained::CONCURRENT, default = 20)]
     pub concurrent: u32,
-    #[setting(like = HangLimits::THRESHOLD, name = "hang_threshold", flag = false, elsewhere = "thresholds.hang_timeout")]
-    pub hang_threshold: Duration,
-    #[setting(like = HangLimits::GRACE, flag = false, elsewhere = "thresholds.grace_period")]
-    pub grace_period: Duration,
-    #[setting(like = HangLimits::MAX_WAIT, flag = false, elsewhere = "thresholds.max_wait")]
-    pub max_wait: Duration,
-    /// How long `tools/list` may take; as long as a call unless given.
-    #[setting(default = "15s")]
-    pub list_timeout: Duration,
+    #[setting(like = HangLimits::THRESHOLD, name = "hang_threshold", flag = false, elsewhere = "thresholds.hang_timeout", otherwise = "as in [thresholds]")]
+    pub hang_threshold: Option<Duration>,
+    #[setting(like = HangLimits::GRACE, flag = false, elsewhere = "thresholds.grace_period", otherwise = "as in [thresholds]")]
+    pub grace_period: Option<Duration>,
+    #[setting(like = HangLimits::MAX_WAIT, flag = false, elsewhere = "thresholds.max_wait", otherwise = "as in [thresholds]")]
+    pub max_wait: Option<Duration>,
+    /// How long `tools/list` may take.
+    #[setting(otherwise = "as long as a call")]
+    pub list_timeout: Option<Duration>,
 }
 
 /// What the probe found.
@@ -62,7 +62,10 @@ impl DeadlockProbe {
         let mut listing = std::pin::pin!(session.list_tools());
         loop {
             let lost = lost_time.total().saturating_sub(lost_before);
-            let left = (self.list_timeout + lost).checked_sub(began.elapsed())?;
+            let timeout = self
+                .list_timeout
+                .unwrap_or(context.hang_limits().judged_after());
+            let left = (timeout + lost).checked_sub(began.elapsed())?;
             if let Ok(listed) = tokio::time::timeout(left, &mut listing).await {
                 let took = began.elapsed();
                 if took >= SLOW_LIST {
@@ -193,27 +196,12 @@ impl ScenarioType for DeadlockProbe {
         })
     }
 
-    fn complete(&mut self, given: &Given<'_, '_>, _: &mut Reader<'_>) {
-        // What is given for all scenarios holds for this one too, unless it has its own.
-        let [hang, grace, wait] = given.hang_limits;
-        for (name, common, own) in [
-            ("hang_threshold", hang, &mut self.hang_threshold),
-            ("grace_period", grace, &mut self.grace_period),
-            ("max_wait", wait, &mut self.max_wait),
-        ] {
-            *own = common.filter(|_| !given.has(name)).unwrap_or(*own);
+    fn hang_limits(&mut self, common: HangLimits) -> HangLimits {
+        HangLimits {
+            threshold: *self.hang_threshold.get_or_insert(common.threshold),
+            grace: *self.grace_period.get_or_insert(common.grace),
+            max_wait: *self.max_wait.get_or_insert(common.max_wait),
         }
-        if !given.has("list_timeout") {
-            self.list_timeout = self.hang_threshold.saturating_add(self.grace_period);
-        }
-    }
-
-    fn hang_limits(&self) -> Option<HangLimits> {
-        Some(HangLimits {
-            threshold: self.hang_threshold,
-            grace: self.grace_period,
-            max_wait: self.max_wait,
-        })
     }
 
     fn judging(&self) -> Judging {
@@ -232,12 +220,13 @@ impl ScenarioType for DeadlockProbe {
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {
+        let limits = self.clone().hang_limits(HangLimits::default());
         vec![
             concurrent(self.concurrent),
             format!(
                 "slow after {}, deadlocked after {}",
-                figure::duration(self.hang_threshold),
-                figure::duration(self.hang_threshold.saturating_add(self.grace_period))
+                figure::duration(limits.threshold),
+                figure::duration(limits.judged_after())
             ),
         ]
     }

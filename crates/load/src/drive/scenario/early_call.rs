@@ -239,6 +239,10 @@ async fn call_early(
 }
 
 impl ScenarioType for EarlyCall {
+    fn questions(&self) -> &'static [&'static str] {
+        &["early_call"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let phases = [

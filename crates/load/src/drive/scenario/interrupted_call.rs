@@ -227,6 +227,10 @@ async fn examine(
 }
 
 impl ScenarioType for InterruptedCall {
+    fn questions(&self) -> &'static [&'static str] {
+        &["cancel_kills"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let connection = context.connect().await?;

@@ -66,9 +66,9 @@ pub struct Entry {
 }
 
 /// The registry: the variant of [`ScenarioKind`] with the type of its settings, its name, other names, the constructor
-/// of [`Scenario`] with its defaults, what it asks, and what it finds.
+/// of [`Scenario`] with its defaults, and what it finds.
 macro_rules! scenarios {
-    ($($variant:ident($module:ident::$type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)? $(asks $question:literal $(or $other:literal)?)?: $finds:literal;)*) => {
+    ($($variant:ident($module:ident::$type:ident) = $name:literal $(| $alias:literal)* $(as $new:ident)?: $finds:literal;)*) => {
         /// The settings of each scenario.
         pub mod types {
             $(pub use super::$module::$type;)*
@@ -100,15 +100,6 @@ macro_rules! scenarios {
                 match self {
                     $(Self::$variant(_) => $name,)*
                     Self::Custom(it) => it.name(),
-                }
-            }
-
-            /// The detector that answers what it is made to see: a run in which that comes to no conclusion does not pass.
-            /// After it, the one that does where the server's processes are not on this machine.
-            pub(crate) fn questions(&self) -> &'static [&'static str] {
-                match self {
-                    $(Self::$variant(_) => &[$($question $(, $other)?)?],)*
-                    Self::Custom(_) => &[],
                 }
             }
 
@@ -155,20 +146,20 @@ macro_rules! scenarios {
 }
 
 scenarios! {
-    ColdStart(cold_start::ColdStart) = "cold_start" as cold_start asks "cold_start": "a fresh process each time, first and second call compared: lazy initialisation";
+    ColdStart(cold_start::ColdStart) = "cold_start" as cold_start: "a fresh process each time, first and second call compared: lazy initialisation";
     Sustained(sustained::Sustained) = "sustained" as sustained: "constant load for a fixed time: latency, throughput, errors, isolation of replies";
-    Spike(spike::Spike) = "spike" as spike asks "spike_recovery": "a steady load with a burst in it: overflowing queues, recovery afterwards";
-    Ramp(ramp::Ramp) = "ramp" as ramp asks "breaking_point": "more and more calls in flight: the breaking point";
-    Soak(soak::Soak) = "soak" | "leak" as soak asks "leak" or "latency_drift": "a long steady load: memory leaks, latency that creeps up";
+    Spike(spike::Spike) = "spike" as spike: "a steady load with a burst in it: overflowing queues, recovery afterwards";
+    Ramp(ramp::Ramp) = "ramp" as ramp: "more and more calls in flight: the breaking point";
+    Soak(soak::Soak) = "soak" | "leak" as soak: "a long steady load: memory leaks, latency that creeps up";
     Pattern(pattern::Patterns) = "pattern": "sequences of calls with pauses, as agents make them: realistic mixed loads";
     DeadlockProbe(deadlock_probe::DeadlockProbe) = "deadlock_probe" as deadlock_probe: "many first calls at the same instant on a fresh server: deadlocks";
-    RaceCheck(race_check::RaceCheck) = "race_check" as race_check asks "race": "the same call alone and many times concurrently: do the answers differ?";
-    Fuzzer(fuzzer::Fuzzer) = "fuzzer" as fuzzer asks "fuzz": "malformed messages, one by one: crashes, hangs, requests left without an answer";
-    SlowMix(slow_mix::SlowMix) = "slow_mix" as slow_mix asks "head_of_line": "a slow tool among a fast one: does the slow one hold up the fast one?";
-    Reconnect(reconnect::Reconnect) = "reconnect" as reconnect asks "new_sessions": "connections dropped in the middle of calls: leftover state and processes";
-    Churn(churn::Churn) = "churn" as churn asks "session_leak" or "new_sessions": "sessions opened and abandoned: sessions that are never released, processes that remain";
-    EarlyCall(early_call::EarlyCall) = "early_call" as early_call asks "early_call": "calls before the tool list is complete and before initialization is: hangs, crashes";
-    InterruptedCall(interrupted_call::InterruptedCall) = "interrupted_call" as interrupted_call asks "cancel_kills": "calls cancelled in progress, notifications in mid-call: does the server survive it?";
+    RaceCheck(race_check::RaceCheck) = "race_check" as race_check: "the same call alone and many times concurrently: do the answers differ?";
+    Fuzzer(fuzzer::Fuzzer) = "fuzzer" as fuzzer: "malformed messages, one by one: crashes, hangs, requests left without an answer";
+    SlowMix(slow_mix::SlowMix) = "slow_mix" as slow_mix: "a slow tool among a fast one: does the slow one hold up the fast one?";
+    Reconnect(reconnect::Reconnect) = "reconnect" as reconnect: "connections dropped in the middle of calls: leftover state and processes";
+    Churn(churn::Churn) = "churn" as churn: "sessions opened and abandoned: sessions that are never released, processes that remain";
+    EarlyCall(early_call::EarlyCall) = "early_call" as early_call: "calls before the tool list is complete and before initialization is: hangs, crashes";
+    InterruptedCall(interrupted_call::InterruptedCall) = "interrupted_call" as interrupted_call: "calls cancelled in progress, notifications in mid-call: does the server survive it?";
 }
 
 impl From<CustomScenario> for ScenarioKind {
@@ -206,6 +197,12 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
         Ok(())
     }
 
+    /// The detector that answers what it is made to see: a run in which that comes to no conclusion does not pass.
+    /// After it, the one that does where the server's processes are not on this machine.
+    fn questions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// How the calls that it makes are judged.
     fn judging(&self) -> Judging {
         Judging::default()
@@ -238,9 +235,9 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
         None
     }
 
-    /// When calls count as hung, if it has limits of its own.
-    fn hang_limits(&self) -> Option<HangLimits> {
-        None
+    /// When calls count as hung: its own limits, and for those that it is not given the common ones, which it takes over.
+    fn hang_limits(&mut self, common: HangLimits) -> HangLimits {
+        common
     }
 
     /// How often the server's processes are looked at, if it says so.
@@ -344,8 +341,6 @@ pub(crate) fn concurrent(count: u32) -> String {
 pub struct Given<'a, 'n> {
     /// The table.
     pub section: &'a Section<'n>,
-    /// The limits of hung calls for all scenarios, where given: threshold, grace period and longest wait.
-    pub hang_limits: [Option<Duration>; 3],
 }
 
 impl<'n> Given<'_, 'n> {
@@ -372,11 +367,7 @@ fn complete_alone(scenario: &mut dyn ScenarioType) {
     let document = Document::empty("defaults");
     let mut reader = Reader::new(&document);
     let section = reader.section(&document.root, "the scenario", &[], |_| None);
-    let given = Given {
-        section: &section,
-        hang_limits: [None; 3],
-    };
-    scenario.complete(&given, &mut reader);
+    scenario.complete(&Given { section: &section }, &mut reader);
 }
 
 impl ScenarioKind {
@@ -393,6 +384,13 @@ impl ScenarioKind {
     /// How long the load lasts, where that is set.
     pub fn duration(&self) -> Option<Duration> {
         self.as_type().duration()
+    }
+
+    /// When its calls count as hung, and as what then.
+    pub(crate) fn hang_limits(&self, thresholds: &Thresholds) -> HangLimits {
+        self.clone()
+            .as_type_mut()
+            .hang_limits(thresholds.hang_limits())
     }
 
     /// Sets a setting by its name; what is wrong with that.

@@ -242,6 +242,10 @@ fn is_unanswered(outcome: &Result<Reply, CallError>) -> bool {
 }
 
 impl ScenarioType for RaceCheck {
+    fn questions(&self) -> &'static [&'static str] {
+        &["race"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let slot = ConnectionSlot::new(context);

@@ -61,6 +61,10 @@ impl Ramp {
 }
 
 impl ScenarioType for Ramp {
+    fn questions(&self) -> &'static [&'static str] {
+        &["breaking_point"]
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let first = self.from_concurrent;
         let steps = steps(first, self.to_concurrent, self.step_increment)?;

@@ -72,6 +72,10 @@ async fn reopen(context: &RunContext, ends: &SessionEnds, reference: &Reference)
 }
 
 impl ScenarioType for Reconnect {
+    fn questions(&self) -> &'static [&'static str] {
+        &["new_sessions"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let ends = SessionEnds::new(context);

@@ -61,6 +61,10 @@ impl Fact for SlowMixFact {
 }
 
 impl ScenarioType for SlowMix {
+    fn questions(&self) -> &'static [&'static str] {
+        &["head_of_line"]
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let Self {
             concurrent,

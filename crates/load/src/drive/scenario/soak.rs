@@ -30,6 +30,10 @@ pub struct Soak {
 }
 
 impl ScenarioType for Soak {
+    fn questions(&self) -> &'static [&'static str] {
+        &["leak", "latency_drift"]
+    }
+
     fn judging(&self) -> Judging {
         Judging {
             judges_growth: true,

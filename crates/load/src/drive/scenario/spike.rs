@@ -93,6 +93,10 @@ impl Spike {
 }
 
 impl ScenarioType for Spike {
+    fn questions(&self) -> &'static [&'static str] {
+        &["spike_recovery"]
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let spike_end = self.spike_at.saturating_add(self.spike_duration);
         if spike_end > self.baseline_duration || self.spike_duration.is_zero() {

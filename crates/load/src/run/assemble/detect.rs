@@ -220,8 +220,9 @@ impl RunFacts<'_> {
             hung: self.hung_unanswered(),
             limits: self
                 .header
-                .thresholds
-                .hang_limits(&self.header.scenario.kind),
+                .scenario
+                .kind
+                .hang_limits(&self.header.thresholds),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
         if calls.sent > 0 || !self.judging().sends_bad_input {

@@ -469,7 +469,7 @@ fn a_run_does_not_pass_without_an_answer_to_what_its_scenario_is_made_to_see() {
     assert_eq!(soak.outcome(), RunOutcome::Inconclusive);
     for entry in ENTRIES {
         let is_plain_load = matches!(entry.name, "sustained" | "pattern");
-        let has_question = !(entry.build)().questions().is_empty();
+        let has_question = !(entry.build)().as_type().questions().is_empty();
         // `deadlock` is asked of every run.
         assert_eq!(
             has_question,

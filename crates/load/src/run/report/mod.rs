@@ -276,7 +276,7 @@ impl Report {
         let detector = verdict.detector.as_str();
         let is_question = || {
             let mut same = self.verdicts.iter().filter(|it| it.detector == detector);
-            let questions = self.scenario_kind.questions();
+            let questions = self.scenario_kind.as_type().questions();
             let question = if self.process.samples.is_empty() {
                 questions.last()
             } else {

@@ -274,6 +274,10 @@ async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, Connec
 }
 
 impl ScenarioType for Fuzzer {
+    fn questions(&self) -> &'static [&'static str] {
+        &["fuzz"]
+    }
+
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
         Box::pin(async move {
             let payloads = choose(&self.payloads);
