@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcprove::scenario::{BoxFuture, Detail, Fact, FactError, RunFacts, recompute_with};
+use mcprove::scenario::{BoxFuture, Detail, Fact, FactError, RunFacts, Section, recompute_with};
 use mcprove::settings::Settings as _;
 use mcprove::{
     Report, Run, RunContext, RunDirectory, RunError, Scenario, ScenarioType, Server, Settings,
@@ -72,6 +72,20 @@ impl ScenarioType for IdleProbe {
             connection.end().await;
             Ok(())
         })
+    }
+
+    // Without an answer to this a run does not pass.
+    fn questions(&self) -> &'static [&'static str] {
+        &["idle"]
+    }
+
+    // In every report, below what all loads show.
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        let idle = report.detail::<IdleReport>();
+        let line =
+            |it: IdleReport| format!("Answered after {} of {} pauses", it.answered, it.pauses);
+        let lines = idle.map(line);
+        vec![Section::new("Idle sessions").list(lines)]
     }
 
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {

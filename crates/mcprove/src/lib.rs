@@ -146,9 +146,11 @@ pub use mcprove_load::run::Thresholds;
 /// assert!(matches!(scenario.kind, ScenarioKind::SlowMix(_)));
 /// ```
 pub mod scenario {
+    pub use mcprove_document::block::{Line, Section, Table};
     #[doc(inline)]
     pub use mcprove_load::drive::scenario::types::*;
-    pub use mcprove_load::drive::{Connection, PhaseFact, PreparedCall};
+    pub use mcprove_load::drive::scenario::{Judging, Shape, Success, weighted_calls};
+    pub use mcprove_load::drive::{Connection, LoadPlan, PhaseFact, PreparedCall, Schedule};
     pub use mcprove_load::run::report::Detail;
     pub use mcprove_load::run::{RunFacts, recompute_with};
     pub use mcprove_trace::BoxFuture;

@@ -90,7 +90,7 @@ pub fn verdict(report: &ColdStartReport) -> Verdict {
             let (first, second) = (milliseconds(first), milliseconds(second));
             if report.is_lazy && report.same_arguments {
                 Verdict::warning(
-                    "cold_start",
+                    ID,
                     format!(
                         "The first call after a start takes {first}, the second {second}; but the second call had the same arguments, so it may have been answered from a cache."
                     ),

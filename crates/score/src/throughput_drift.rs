@@ -103,7 +103,7 @@ pub fn judge(load: &SteadyLoad<'_>) -> Option<Verdict> {
         load.intervals.len()
     );
     let hint = "make fewer calls than the server refuses, or look at why they fail";
-    (failing >= SAMPLES_MIN).then(|| Verdict::inconclusive("throughput_drift", sentence, hint))
+    (failing >= SAMPLES_MIN).then(|| Verdict::inconclusive(ID, sentence, hint))
 }
 
 /// Compares the end of a load with its start; none with too few intervals.

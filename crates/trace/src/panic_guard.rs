@@ -18,7 +18,7 @@ pub fn is_contained() -> bool {
 }
 
 /// What comes of it, or what it said when it panicked.
-pub async fn contain<T>(mut future: Pin<Box<dyn Future<Output = T> + '_>>) -> Result<T, String> {
+pub async fn contain<F: Future + ?Sized>(mut future: Pin<Box<F>>) -> Result<F::Output, String> {
     std::future::poll_fn(move |context| {
         // After a panic it is dropped and never looked at again.
         match contain_call(|| future.as_mut().poll(context)) {

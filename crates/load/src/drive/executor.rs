@@ -47,15 +47,16 @@ impl Fact for LoadEndedFact {
 }
 
 /// A load: its shape over time and what it calls.
+#[derive(Opaque)]
 pub struct LoadPlan {
     /// Its shape.
     pub schedule: Schedule,
     /// What its phases call.
-    pub mixes: MakeMixes,
+    pub(crate) mixes: MakeMixes,
     /// The most calls per second of a closed load.
     pub rate_limit: Option<u32>,
     /// What is repeated at the end of a closed load, because it may have been an accident.
-    pub repeat: Option<Repeat>,
+    pub(crate) repeat: Option<Repeat>,
 }
 
 /// Carries out `plan`; events tell its outcome.
@@ -129,12 +130,14 @@ pub async fn execute_plan(context: &RunContext, plan: LoadPlan) -> RunResult {
     let pacer = pacer.transpose()?;
     let _ = start.send(Some(Arc::clone(&job)));
     keep_time(&job).await;
-    let stats = pacer.and_then(|pacer| pacer.join().ok());
-    note_end(&job, stats.unwrap_or_default());
-    let mut outcome = Ok(());
+    let panicked = |thread| RunError::Internal(format!("a {thread} thread panicked"));
+    let (stats, mut outcome) = match pacer.map(std::thread::JoinHandle::join).transpose() {
+        Ok(stats) => (stats.unwrap_or_default(), Ok(())),
+        Err(_) => (PacerStats::default(), Err(panicked("pacer"))),
+    };
+    note_end(&job, stats);
     for is_finished in finished {
-        let panicked = |_| RunError::Internal("a driver thread panicked".into());
-        outcome = outcome.and(is_finished.await.map_err(panicked));
+        outcome = outcome.and(is_finished.await.map_err(|_| panicked("driver")));
     }
     outcome
 }

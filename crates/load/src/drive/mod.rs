@@ -38,8 +38,10 @@ pub(crate) use self::{
 
 pub use context::{Connection, PhaseFact, RunContext, SharedRun};
 pub use definition::{LoadSettings, Scenario};
+pub use executor::LoadPlan;
 pub use mix::PreparedCall;
 pub use scenario::{ScenarioKind, ScenarioType};
+pub use schedule::Schedule;
 pub use stop::{Stop, StopLevel};
 pub use workload::{ErrorBehavior, Pattern, Step, ToolCall};
 

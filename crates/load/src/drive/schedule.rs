@@ -46,7 +46,7 @@ impl Schedule {
     }
 
     /// Adds a phase that calls another mix; nothing at all if it takes no time.
-    pub fn add(
+    pub(crate) fn add(
         mut self,
         name: &str,
         duration: Duration,
@@ -69,7 +69,7 @@ impl Schedule {
         self
     }
 
-    pub fn phases(&self) -> &[Phase] {
+    pub(crate) fn phases(&self) -> &[Phase] {
         &self.phases
     }
 
@@ -81,20 +81,20 @@ impl Schedule {
     }
 
     /// The phase at a time since the load began; none before or after.
-    pub fn at(&self, elapsed: Duration) -> Option<&Phase> {
+    pub(crate) fn at(&self, elapsed: Duration) -> Option<&Phase> {
         let place = self.phases.partition_point(|phase| phase.until <= elapsed);
         self.phases.get(place)
     }
 
     /// The calls per second of a phase in the open model, where the first has `first_rate`: as many
     /// times as much as the phase would have calls in flight.
-    pub fn rate_of(&self, phase: &Phase, first_rate: f64) -> f64 {
+    pub(crate) fn rate_of(&self, phase: &Phase, first_rate: f64) -> f64 {
         let first = self.phases.first().map_or(1, |first| first.concurrent);
         first_rate * f64::from(phase.concurrent) / f64::from(first.max(1))
     }
 
     /// The most calls in flight.
-    pub fn concurrent_max(&self) -> u32 {
+    pub(crate) fn concurrent_max(&self) -> u32 {
         self.phases
             .iter()
             .map(|phase| phase.concurrent)

@@ -370,7 +370,7 @@ fn completed(report: &DeadlockReport) -> Verdict {
 /// The verdict `success` where a rate limit refused all calls.
 pub fn refused(calls: &str) -> Verdict {
     let sentence = format!("A rate limit refused all {calls}, so nothing is known of the server.");
-    Verdict::inconclusive("success", sentence, "make fewer calls, or raise the limit")
+    Verdict::inconclusive(SUCCESS, sentence, "make fewer calls, or raise the limit")
 }
 
 fn of_capacity(capacity: Option<Capacity>) -> String {

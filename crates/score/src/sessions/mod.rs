@@ -22,7 +22,8 @@ use crate::regression::R_SQUARED_MIN;
 
 pub const LEFTOVERS: &str = "leftovers";
 
-const SESSION_LEAK: &str = "session_leak";
+/// The detector of sessions that are never released.
+pub const SESSION_LEAK: &str = "session_leak";
 
 /// Descriptors per ended session from which they leak.
 pub const DESCRIPTORS_PER_SESSION_MIN: f64 = 0.5;

@@ -1,5 +1,6 @@
 //! From a message to the task that answers it: the same for every transport.
 
+use mcprove_trace::panic_guard::contain;
 use mcprove_trace::protocol::count_values;
 
 use super::batch;
@@ -228,8 +229,14 @@ async fn start(mut exchange: Exchange, output: &Output) -> Option<Started> {
     let task = session.in_flight.begin(&id, method, end, || {
         let work = tokio::spawn(async move {
             let behaviour = Arc::clone(&exchange.host.behaviour);
-            if !behaviour.intercept(&exchange).await {
-                healthy::route(&*behaviour, &exchange).await;
+            let answering = Box::pin(async {
+                if !behaviour.intercept(&exchange).await {
+                    healthy::route(&*behaviour, &exchange).await;
+                }
+            });
+            if let Err(words) = contain(answering).await {
+                let message = format!("the server's own code panicked: {words}");
+                exchange.fail(INTERNAL_ERROR, &message).await;
             }
             let in_flight = &exchange.session.in_flight;
             in_flight.done(&exchange.request.id, &exchange.ended);

@@ -112,7 +112,10 @@ async fn choose_protocol(context: &RunContext, session: &Session) -> ProtocolCho
 
 impl ScenarioType for Churn {
     fn questions(&self) -> &'static [&'static str] {
-        &["session_leak", "new_sessions"]
+        &[
+            mcprove_score::sessions::SESSION_LEAK,
+            session_end::NEW_SESSIONS,
+        ]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
@@ -220,6 +223,10 @@ impl ScenarioType for Churn {
 
     fn judging(&self) -> Judging {
         Judging::leaving_calls()
+    }
+
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        session_end::sections(report)
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

@@ -109,7 +109,7 @@ async fn list_in_time(context: &RunContext, session: &Session) -> Result<Vec<Too
 
 impl ScenarioType for ColdStart {
     fn questions(&self) -> &'static [&'static str] {
-        &["cold_start"]
+        &[cold_start::ID]
     }
 
     fn judging(&self) -> Judging {
@@ -155,7 +155,30 @@ impl ScenarioType for ColdStart {
         Ok(())
     }
 
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        report.cold_start.iter().map(cold_start_section).collect()
+    }
+
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![counted(self.iterations.into(), "fresh start")]
     }
+}
+
+fn cold_start_section(report: &ColdStartReport) -> Section {
+    let table = Table::new([
+        "Starts",
+        "ready",
+        "first call",
+        "second call",
+        "first / second",
+    ]);
+    Section::new("Cold start")
+        .table(table.rows([[
+            report.iterations.to_string(),
+            maybe_milliseconds(report.ready_ms),
+            maybe_milliseconds(report.first_call_ms),
+            maybe_milliseconds(report.second_call_ms),
+            maybe_decimal(report.ratio, 1),
+        ]]))
+        .paragraph("Medians over all starts, each with a fresh process.")
 }

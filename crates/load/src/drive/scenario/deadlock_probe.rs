@@ -219,6 +219,10 @@ impl ScenarioType for DeadlockProbe {
         }
     }
 
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        report.deadlock.iter().map(deadlock_section).collect()
+    }
+
     fn summary(&self, _: Shape) -> Vec<String> {
         let limits = self.clone().hang_limits(HangLimits::default());
         vec![
@@ -230,4 +234,40 @@ impl ScenarioType for DeadlockProbe {
             ),
         ]
     }
+}
+
+fn deadlock_section(report: &DeadlockReport) -> Section {
+    let head = Section::new("Deadlock probe").list([
+        Line::plain("Severity: ").and(Line::strong(name_of(report.severity))),
+        Line::plain(format!("Probe: {}", name_of(report.outcome))),
+    ]);
+    let mut lines = Vec::new();
+    if report.outcome == ProbeOutcome::Completed {
+        lines.push(Line::plain("Tool: ").and_code(&report.tool));
+        lines.push(Line::plain(format!(
+            "Success: {} · Slow: {} · Deadlock: {} · Error: {}",
+            report.success, report.slow, report.deadlock, report.error
+        )));
+    }
+    if let Some(kind) = report.kind {
+        let stuck = format!("What is stuck: {} ({})", name_of(kind), kind.explanation());
+        lines.push(stuck.into());
+    }
+    let rows =
+        (1..)
+            .zip(report.calls.iter().take(super::ROWS_MAX))
+            .map(|(number, call): (u32, _)| {
+                let message = call.message.as_ref().map_or_else(Line::default, Line::code);
+                cells![
+                    number,
+                    name_of(call.outcome),
+                    milliseconds(call.duration_ms),
+                    message
+                ]
+            });
+    let table = Table::new(["Call", "Outcome", "after", "Message"]).rows(rows);
+    let calls = and_more(Section::default().table(table), report.calls.len(), "calls");
+    head.detail()
+        .with(Section::default().list(lines))
+        .with(calls.detail())
 }

@@ -240,7 +240,7 @@ async fn call_early(
 
 impl ScenarioType for EarlyCall {
     fn questions(&self) -> &'static [&'static str] {
-        &["early_call"]
+        &[EARLY_CALL]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {

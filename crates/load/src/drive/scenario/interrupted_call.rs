@@ -228,7 +228,7 @@ async fn examine(
 
 impl ScenarioType for InterruptedCall {
     fn questions(&self) -> &'static [&'static str] {
-        &["cancel_kills"]
+        &[CANCEL_KILLS]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {

@@ -27,8 +27,8 @@ mod sustained;
 use std::fmt::Debug;
 
 use self::prelude::*;
-use mcprove_settings::setting;
 use mcprove_settings::tree::Document;
+use mcprove_settings::{reader, setting};
 
 pub use custom::{CloneScenario, CustomScenario};
 pub(crate) use deadlock_probe::ProbeFact;
@@ -37,15 +37,21 @@ pub use pattern::preset;
 pub use slow_mix::{FAST_ALONE, MIXED};
 pub use soak::sample_interval;
 pub use spike::{BASELINE, RECOVERY, SPIKE};
+pub use sustained::weighted_calls;
 pub use types::*;
 
 /// What a scenario is written with.
 mod prelude {
     pub use super::reference::{Reference, call_each_at_once};
     pub use super::sustained::{Sustained, weighted_calls};
-    pub(super) use super::{Given, Judging, Shape, Steps, Success, concurrent, reference};
+    pub(super) use super::{
+        Given, Judging, Shape, Steps, Success, and_more, concurrent, name_of, reference,
+    };
     pub use crate::prelude::*;
-    pub use mcprove_document::figure::{self, counted};
+    pub use mcprove_document::prelude::{
+        Line, Section, Table, cells, count, counted, figure, maybe_decimal, maybe_fixed,
+        maybe_milliseconds, milliseconds, percent,
+    };
     pub use mcprove_settings::message::sentence;
 }
 
@@ -203,6 +209,11 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
         &[]
     }
 
+    /// What it shows of its part of a report.
+    fn sections(&self, _report: &Report) -> Vec<Section> {
+        Vec::new()
+    }
+
     /// How the calls that it makes are judged.
     fn judging(&self) -> Judging {
         Judging::default()
@@ -219,10 +230,12 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
     }
 
     /// Fills in what depends on other settings, once all that is given was read; what does not fit together is a
-    /// problem.
+    /// problem. Only for built-in scenarios.
+    #[doc(hidden)]
     fn complete(&mut self, _given: &Given<'_, '_>, _reader: &mut Reader<'_>) {}
 
-    /// Adapts what depends on a setting that was changed by its name.
+    /// Adapts what depends on a setting that was changed by its name. Only for built-in scenarios.
+    #[doc(hidden)]
     fn changed(&mut self, _name: &str) {}
 
     /// The most calls in flight, where that is not `concurrent`.
@@ -337,10 +350,26 @@ pub(crate) fn concurrent(count: u32) -> String {
     format!("{count} concurrent")
 }
 
+/// Rows of a table of calls or cases: the rest is only counted.
+const ROWS_MAX: usize = 50;
+
+/// The rows that a table has room for, and how many there are more.
+fn and_more(section: Section, rows: usize, noun: &str) -> Section {
+    match rows.checked_sub(ROWS_MAX) {
+        Some(more @ 1..) => section.paragraph(format!("And {more} more {noun}: see metrics.json.")),
+        _ => section,
+    }
+}
+
+/// What something is called in `metrics.json`.
+fn name_of(value: impl Serialize) -> String {
+    json!(value).as_str().unwrap_or_default().to_owned()
+}
+
 /// What was given for a scenario.
 pub struct Given<'a, 'n> {
     /// The table.
-    pub section: &'a Section<'n>,
+    pub section: &'a reader::Section<'n>,
 }
 
 impl<'n> Given<'_, 'n> {

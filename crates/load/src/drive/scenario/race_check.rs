@@ -243,7 +243,7 @@ fn is_unanswered(outcome: &Result<Reply, CallError>) -> bool {
 
 impl ScenarioType for RaceCheck {
     fn questions(&self) -> &'static [&'static str] {
-        &["race"]
+        &[race::ID]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
@@ -294,10 +294,48 @@ impl ScenarioType for RaceCheck {
         Ok(())
     }
 
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        vec![race_section(&report.race)]
+    }
+
     fn summary(&self, _: Shape) -> Vec<String> {
         vec![
             concurrent(self.concurrent),
             counted(self.rounds.into(), "round"),
         ]
     }
+}
+
+fn race_section(tools: &BTreeMap<String, RaceReport>) -> Section {
+    let table = Table::new([
+        "Tool",
+        "Outcome",
+        "alone",
+        "different",
+        "at once",
+        "different at once",
+        "failed",
+    ])
+    .rows(tools.iter().map(|(tool, race)| {
+        cells![
+            Line::code(tool),
+            name_of(race.outcome),
+            race.baseline_calls,
+            race.baseline_distinct,
+            race.concurrent_calls,
+            race.concurrent_distinct,
+            race.failures,
+        ]
+    }));
+    let examples = tools.iter().filter_map(|(tool, race)| {
+        let (one, other) = race.example.as_ref()?;
+        let both = Line::join([Line::code(one), Line::code(other)], " and ");
+        Some(
+            Line::code(tool)
+                .and(" answered ")
+                .and(both)
+                .and(" to the same call."),
+        )
+    });
+    Section::new("Race check").table(table).list(examples)
 }

@@ -1,6 +1,6 @@
 //! More and more calls in flight, step by step: where does the server break?
 
-use mcprove_score::breaking_point;
+use mcprove_score::breaking_point::{self, BreakingKind};
 
 use super::prelude::*;
 
@@ -62,7 +62,7 @@ impl Ramp {
 
 impl ScenarioType for Ramp {
     fn questions(&self) -> &'static [&'static str] {
-        &["breaking_point"]
+        &[breaking_point::ID]
     }
 
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
@@ -155,6 +155,14 @@ impl ScenarioType for Ramp {
             expects_errors: true,
             ..Judging::default()
         }
+    }
+
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        report
+            .breaking_point
+            .iter()
+            .map(breaking_point_section)
+            .collect()
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
@@ -263,6 +271,32 @@ fn repeat_suspicious(schedule: &Schedule, ended: &[u64]) -> Schedule {
         let name = format!("{concurrent} in flight again");
         schedule.add(&name, length, concurrent, false, 0)
     })
+}
+
+fn breaking_point_section(point: &BreakingPoint) -> Section {
+    let way = match point.kind {
+        BreakingKind::Errors => "calls fail",
+        BreakingKind::Latency => "more calls only wait longer",
+        BreakingKind::Collapse => "throughput collapses",
+    };
+    let mut lines = vec![
+        format!("At {}: {way}", point.load()),
+        format!("Failed there: {}", percent(point.error_share)),
+        format!(
+            "p99 there: {} · in the first step: {}",
+            maybe_milliseconds(point.p99_ms),
+            maybe_milliseconds(point.first_p99_ms)
+        ),
+        format!(
+            "Calls per second there: {} · best before: {}",
+            maybe_decimal(point.throughput_per_s, 1),
+            maybe_decimal(point.best_throughput_per_s, 1)
+        ),
+    ];
+    if let Some(good) = point.last_good_load() {
+        lines.push(format!("Last step that held: {good}"));
+    }
+    Section::new("Breaking point").list(lines)
 }
 
 #[cfg(test)]

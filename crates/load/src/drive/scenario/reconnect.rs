@@ -73,7 +73,7 @@ async fn reopen(context: &RunContext, ends: &SessionEnds, reference: &Reference)
 
 impl ScenarioType for Reconnect {
     fn questions(&self) -> &'static [&'static str] {
-        &["new_sessions"]
+        &[session_end::NEW_SESSIONS]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
@@ -114,6 +114,10 @@ impl ScenarioType for Reconnect {
 
     fn judging(&self) -> Judging {
         Judging::leaving_calls()
+    }
+
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        session_end::sections(report)
     }
 
     fn summary(&self, _: Shape) -> Vec<String> {

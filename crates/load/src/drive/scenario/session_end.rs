@@ -15,7 +15,8 @@ use tokio::sync::RwLock;
 
 use super::prelude::*;
 
-const NEW_SESSIONS: &str = "new_sessions";
+/// The detector of sessions that cannot be opened any more.
+pub const NEW_SESSIONS: &str = "new_sessions";
 
 /// How long a session is left alone after it was opened, once a process stayed: longer than any
 /// server takes to ask its first questions.
@@ -430,6 +431,38 @@ fn new_sessions(record: &SessionsFact) -> Verdict {
         .number("failed_opens", record.failed_opens)
         .number("failed_calls", record.failed_calls)
         .number("refused", record.refused)
+}
+
+/// What both scenarios show.
+pub fn sections(report: &Report) -> Vec<Section> {
+    report.session_ends.iter().map(section).collect()
+}
+
+fn section(report: &ChurnReport) -> Section {
+    let descriptors = &report.descriptors;
+    let lines = [
+        format!(
+            "Opened: {} · Abandoned: {} · Could not be opened: {}",
+            count(report.opened),
+            count(report.abandoned),
+            count(report.failed_opens)
+        ),
+        format!(
+            "Processes left running: {} · Never reaped: {}",
+            count(report.leftovers),
+            count(report.zombies)
+        ),
+        format!(
+            "Memory growth: {} MB ({} kB per session, R² {}) · Descriptor growth: {} ({} per session, R² {})",
+            maybe_decimal(report.memory.growth_mb, 1),
+            maybe_decimal(report.memory.growth_per_session_kb, 0),
+            maybe_fixed(report.memory.r_squared, 2),
+            maybe_decimal(descriptors.growth, 1),
+            maybe_decimal(descriptors.growth_per_session, 2),
+            maybe_fixed(descriptors.r_squared, 2)
+        ),
+    ];
+    Section::new("Sessions left behind").list(lines)
 }
 
 #[cfg(test)]

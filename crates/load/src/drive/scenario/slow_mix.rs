@@ -62,7 +62,7 @@ impl Fact for SlowMixFact {
 
 impl ScenarioType for SlowMix {
     fn questions(&self) -> &'static [&'static str] {
-        &["head_of_line"]
+        &[head_of_line::ID]
     }
 
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
@@ -147,6 +147,14 @@ impl ScenarioType for SlowMix {
         report.verdicts.push(verdict);
         report.head_of_line = Some(judged);
         Ok(())
+    }
+
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        report
+            .head_of_line
+            .iter()
+            .map(head_of_line_section)
+            .collect()
     }
 
     fn summary(&self, shape: Shape) -> Vec<String> {
@@ -244,4 +252,26 @@ fn too_few(left_out: &[String], limit: Duration) -> Diagnostic {
         format!("{needed} ({tools} did not answer within {limit})"),
         sentence!("raise {}, or ", setting("hang_timeout")).with(&hint),
     )
+}
+
+fn head_of_line_section(report: &HeadOfLineReport) -> Section {
+    let table = Table::new([
+        "fast calls alone",
+        "fast calls in the mix",
+        "slow calls",
+        "samples",
+    ])
+    .rows([[
+        maybe_milliseconds(report.fast_alone_p50),
+        maybe_milliseconds(report.fast_mixed_p50),
+        maybe_milliseconds(report.slow_p50),
+        report.samples.to_string(),
+    ]]);
+    Section::new("Head-of-line blocking")
+        .table(table)
+        .paragraph(match report.outcome {
+            Outcome::Pass => "Medians. Fast calls do not wait for slow ones.",
+            Outcome::Finding => "Medians. Fast calls wait for slow ones.",
+            Outcome::Inconclusive => "Medians. They do not show whether fast calls wait.",
+        })
 }

@@ -31,7 +31,7 @@ pub struct Soak {
 
 impl ScenarioType for Soak {
     fn questions(&self) -> &'static [&'static str] {
-        &["leak", "latency_drift"]
+        &[leak::ID, drift::ID]
     }
 
     fn judging(&self) -> Judging {
@@ -104,6 +104,11 @@ impl ScenarioType for Soak {
         Ok(())
     }
 
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        let leak = report.leak.iter().map(leak_section);
+        leak.chain(report.drift.iter().map(drift_section)).collect()
+    }
+
     fn summary(&self, shape: Shape) -> Vec<String> {
         shape.steady(self.concurrent, self.duration)
     }
@@ -112,4 +117,49 @@ impl ScenarioType for Soak {
 /// Often enough for twenty samples.
 pub fn sample_interval(duration: Duration) -> Duration {
     (duration / 20).clamp(Duration::from_millis(50), SAMPLE_INTERVAL_MAX)
+}
+
+fn leak_section(report: &LeakReport) -> Section {
+    let lines = [
+        format!("Outcome: {}", name_of(report.outcome)),
+        format!(
+            "Growth while it was sampled: {} MB, {} kB per call",
+            maybe_decimal(report.growth_mb, 1),
+            maybe_decimal(report.growth_per_call_kb, 2)
+        ),
+        format!(
+            "Slope: {} MB/s, 95 % between {} and {} · R² {}",
+            maybe_decimal(report.slope_mb_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.samples, report.discarded),
+    ];
+    Section::new("Memory").list(lines)
+}
+
+fn drift_section(report: &DriftReport) -> Section {
+    let outcome = match report.outcome {
+        Outcome::Pass => "no drift",
+        Outcome::Finding => "latency drifts",
+        Outcome::Inconclusive => "inconclusive",
+    };
+    let lines = [
+        format!("Outcome: {outcome}"),
+        format!(
+            "Slope: {} ms/s, 95 % between {} and {} · limit {} · R² {}",
+            maybe_decimal(report.slope_ms_per_s, 4),
+            maybe_decimal(report.slope_low, 4),
+            maybe_decimal(report.slope_high, 4),
+            maybe_decimal(report.limit_ms_per_s, 4),
+            maybe_fixed(report.r_squared, 2)
+        ),
+        samples(report.points, report.discarded),
+    ];
+    Section::new("Latency drift").list(lines)
+}
+
+fn samples(used: usize, discarded: usize) -> String {
+    format!("Samples: {used} used, {discarded} left out (warm-up)")
 }

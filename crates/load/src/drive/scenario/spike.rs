@@ -94,7 +94,7 @@ impl Spike {
 
 impl ScenarioType for Spike {
     fn questions(&self) -> &'static [&'static str] {
-        &["spike_recovery"]
+        &[spike_recovery::ID]
     }
 
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {

@@ -6,7 +6,6 @@ mod charts;
 mod faults;
 mod findings;
 mod measured;
-mod scenario;
 
 pub use findings::{found, violation};
 
@@ -52,7 +51,7 @@ pub fn document(report: &Report, files: Option<&Files>) -> Document {
         measured::errors(report),
         basis::starts(report),
     ];
-    sections.extend(scenario::all(report));
+    sections.extend(report.scenario_kind.as_type().sections(report));
     sections.extend([
         faults::faults(report),
         skipped_section(&report.skipped_tools),

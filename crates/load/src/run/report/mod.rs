@@ -14,6 +14,8 @@ pub use mcprove_score::{
     threshold::ThresholdViolation,
 };
 
+use mcprove_score::deadlock;
+use mcprove_score::verdict::SUCCESS;
 use mcprove_settings::whole_file::write_whole;
 use mcprove_trace::stream::OWN_LIMIT;
 use serde::de::DeserializeOwned;
@@ -285,7 +287,7 @@ impl Report {
             question == Some(&detector) && same.all(|it| it.outcome == Outcome::Inconclusive)
         };
         verdict.limit().is_some()
-            || matches!(detector, "success" | "deadlock" | "dropped" | OWN_LIMIT)
+            || matches!(detector, SUCCESS | deadlock::ID | DROPPED | OWN_LIMIT)
             || is_question()
     }
 

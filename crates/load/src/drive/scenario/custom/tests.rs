@@ -67,12 +67,24 @@ impl ScenarioType for Calls {
         })
     }
 
+    fn questions(&self) -> &'static [&'static str] {
+        &["made"]
+    }
+
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        let made = report.detail::<MadeReport>();
+        let line = |it: MadeReport| format!("{} of {} calls", it.calls, it.wanted);
+        let lines = made.map(line);
+        vec![Section::new("Calls made").list(lines)]
+    }
+
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> Result<(), FactError> {
         self.panic_in("conclude");
         let calls = facts.first::<MadeFact>()?.map_or(0, |made| made.calls);
-        report
-            .verdicts
-            .push(Verdict::pass("made", "Calls were made."));
+        report.verdicts.push(match self.count {
+            4 => Verdict::inconclusive("made", "Four calls say nothing.", "make three"),
+            _ => Verdict::pass("made", "Calls were made."),
+        });
         report.add_detail(&MadeReport {
             calls,
             wanted: self.count,
@@ -120,6 +132,8 @@ async fn it_is_run_and_computed_again_with_its_settings() {
         wanted: 3,
     };
     assert_eq!(report.detail(), Some(expected));
+    let markdown = std::fs::read_to_string(directory.markdown()).unwrap();
+    assert!(markdown.contains("3 of 3 calls"), "{markdown}");
     assert_eq!(outcome_of(&report, "checked"), Some(Outcome::Pass));
     let written = std::fs::read_to_string(directory.metrics()).unwrap();
     let back: Report = serde_json::from_str(&written).unwrap();
@@ -139,6 +153,51 @@ async fn it_is_run_and_computed_again_with_its_settings() {
         error.to_string().contains("two scenarios are called"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn without_an_answer_to_its_question_a_run_does_not_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = Scenario::custom("calls", calls(4, None));
+    let (report, _) = run(scenario, folder.path()).await.unwrap();
+    assert_eq!(report.outcome(), RunOutcome::Inconclusive, "{report:?}");
+}
+
+/// A load of another crate.
+#[derive(Debug, Clone, Settings)]
+struct Stairs {
+    /// How long each step lasts.
+    #[setting(default = "50ms")]
+    duration: Duration,
+}
+
+impl ScenarioType for Stairs {
+    fn duration(&self) -> Option<Duration> {
+        Some(self.duration)
+    }
+
+    fn plan(&self, load: &LoadSettings) -> Result<Option<LoadPlan>, RunError> {
+        let steps = Schedule::steady(load, "one", self.duration, 1).then("two", self.duration, 2);
+        Ok(Some(weighted_calls(steps)))
+    }
+
+    fn summary(&self, _: Shape) -> Vec<String> {
+        vec!["two steps".to_owned()]
+    }
+}
+
+#[tokio::test]
+async fn it_can_be_a_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let duration = Duration::from_millis(50);
+    let scenario = Scenario::custom("stairs", Stairs { duration });
+    let (report, _) = run(scenario, folder.path()).await.unwrap();
+    let phases = report
+        .phases
+        .iter()
+        .map(|it| (it.name.as_str(), it.concurrent));
+    assert_eq!(phases.take(2).collect::<Vec<_>>(), [("one", 1), ("two", 2)]);
+    assert!(report.throughput.total_requests > 0);
 }
 
 #[tokio::test]

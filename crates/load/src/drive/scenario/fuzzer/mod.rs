@@ -9,6 +9,7 @@ use mcprove_client::session::RawAnswer;
 use mcprove_score::fuzz::{self, Answer, FuzzCase, FuzzOutcome, classify};
 
 use self::payloads::{Due, Frame, Payload, choose};
+use crate::drive::scenario::ROWS_MAX;
 use crate::drive::scenario::prelude::*;
 
 const PHASE: u16 = 1;
@@ -275,7 +276,7 @@ async fn reopen(context: &RunContext, reason: &str) -> Result<Connection, Connec
 
 impl ScenarioType for Fuzzer {
     fn questions(&self) -> &'static [&'static str] {
-        &["fuzz"]
+        &[fuzz::ID]
     }
 
     fn drive<'a>(&'a self, context: &'a RunContext) -> Steps<'a> {
@@ -357,6 +358,10 @@ impl ScenarioType for Fuzzer {
         }
     }
 
+    fn sections(&self, report: &Report) -> Vec<Section> {
+        report.fuzz.iter().map(fuzz_section).collect()
+    }
+
     fn summary(&self, _: Shape) -> Vec<String> {
         let which = match number::count(self.payloads.len()) {
             0 => "all payloads".to_owned(),
@@ -364,4 +369,26 @@ impl ScenarioType for Fuzzer {
         };
         vec![which, counted(self.iterations.into(), "time")]
     }
+}
+
+fn fuzz_section(report: &FuzzReport) -> Section {
+    let counts = format!(
+        "Rejected: {} · Accepted: {} · Unanswered: {} · Wedged: {} · Crashed: {}",
+        report.rejected, report.accepted, report.unanswered, report.wedged, report.crashed
+    );
+    let mut cases: Vec<_> = report.cases.iter().collect();
+    // The worst outcome first.
+    cases.sort_by_key(|case| std::cmp::Reverse(case.outcome));
+    let rows = cases.into_iter().take(ROWS_MAX).map(|case| {
+        let outcome = match name_of(case.outcome) {
+            name if case.outcome >= FuzzOutcome::Wedged => Line::strong(name),
+            name => name.into(),
+        };
+        cells![outcome, Line::code(&case.payload), case.times, &case.detail]
+    });
+    let table = Table::new(["Outcome", "Payload", "times", "What was seen"]).rows(rows);
+    let section = Section::new("Fuzzing")
+        .paragraph(counts)
+        .table(table.at_most(5));
+    and_more(section, report.cases.len(), "payloads")
 }
