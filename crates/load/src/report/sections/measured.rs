@@ -34,7 +34,8 @@ pub fn summary(report: &Report) -> Section {
             "Throughput",
             format!("{} req/s", rate(throughput.requests_per_sec)),
         ),
-        Figure::new("Error rate", headline::error_rate(report)).bad_if(report.errors.total > 0),
+        Figure::new("Error rate", headline::error_rate(report))
+            .bad_if(report.error_rate().is_some_and(|rate| rate > 0.0)),
         Figure::new("Deadlocks", report.deadlock_count).bad_if(report.deadlock_count > 0),
         Figure::new("Hangs", report.hang_count).bad_if(report.hang_count > 0),
     ];
@@ -47,6 +48,8 @@ pub fn summary(report: &Report) -> Section {
     }
     let warmup = report.warmup.as_ref().map_or(0, |warmup| warmup.count);
     let further = [
+        ("Answered late", report.late(), true),
+        ("Refused by a limit", report.errors.rate_limited, true),
         (
             "Server processes that ended",
             u64::from(report.crash_count),

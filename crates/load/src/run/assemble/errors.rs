@@ -7,13 +7,16 @@ use crate::prelude::*;
 pub const ERROR_SHARE_MAX: f64 = 0.05;
 
 impl RunFacts<'_> {
-    /// Failed calls, and starts that failed, that count against the server: a late answer is an answer, and a server
-    /// may refuse calls by a rate limit, unless somebody said how many may fail.
-    pub fn failed(&self, report: &Report) -> u64 {
+    /// With the failed calls, and starts that failed, that count against the server: a late answer is an answer, and a
+    /// server may refuse calls by a rate limit, unless somebody said how many may fail.
+    pub fn count_failed(&self, errors: ErrorStats) -> ErrorStats {
         let limit = self.header.thresholds.error_rate;
-        let refused = limit.map_or(report.errors.rate_limited, |_| 0);
+        let refused = limit.map_or(errors.rate_limited, |_| 0);
         let excused = self.late() + refused;
-        report.errors.total.saturating_sub(excused)
+        ErrorStats {
+            failed: Some(errors.total.saturating_sub(excused)),
+            ..errors
+        }
     }
 
     /// Many errors.
@@ -23,7 +26,8 @@ impl RunFacts<'_> {
         let malformed = of_category(report, ErrorCategory::Malformed);
         let judged_elsewhere = [self.queued(), report.errors.starts, malformed];
         let judged_elsewhere = judged_elsewhere.into_iter().sum();
-        let failed = self.failed(report).saturating_sub(judged_elsewhere);
+        let failed = report.errors.failed.unwrap_or_default();
+        let failed = failed.saturating_sub(judged_elsewhere);
         let rate = share(failed, report.throughput.total_requests)?;
         let is_provoked = self.judging().sends_bad_input || self.judging().interrupts_calls;
         let nothing_succeeded = report.throughput.successful_requests == 0;

@@ -110,7 +110,7 @@ impl RunFacts<'_> {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
             attempted: report.attempted() + self.hung_unanswered(),
-            failed: self.failed(report) + self.hung_unanswered(),
+            failed: report.errors.failed.unwrap_or_default() + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
             breaking_concurrent: breaking.map(|point| point.concurrent),
             failures: failures.chain(violations).collect(),
@@ -133,7 +133,7 @@ fn nothing_yet(unanswered: u64) -> Verdict {
 fn measured_of(tool: Option<String>, calls: &CallMetrics) -> Measured {
     let stats = LatencyStats::from_histogram(calls.latency_ns.clone());
     let any = |duration| (stats.count > 0).then_some(duration);
-    let failed = calls.failures();
+    let failures = calls.failures();
     Measured {
         tool,
         count: stats.count,
@@ -143,8 +143,9 @@ fn measured_of(tool: Option<String>, calls: &CallMetrics) -> Measured {
         p99: any(stats.p99),
         p999: any(stats.p999),
         max: any(stats.max),
-        attempted: stats.count + failed,
-        failed,
+        attempted: stats.count + failures,
+        // A late answer is an answer.
+        failed: failures - super::count_of(calls, ErrorCategory::Hang),
         ..Measured::default()
     }
 }

@@ -51,7 +51,7 @@ impl RunFacts<'_> {
             warmup: self.latency_of("warm-up"),
             alone: self.latency_of(ALONE),
             throughput: self.throughput(),
-            errors: error_stats(measured).with_starts(planned.as_ref()),
+            errors: self.count_failed(error_stats(measured).with_starts(planned.as_ref())),
             starts: planned,
             process: process_stats(metrics),
             machine: self.machine_measured(),
@@ -223,6 +223,7 @@ fn error_stats(calls: &CallMetrics) -> ErrorStats {
     ErrorStats {
         total: calls.failures(),
         starts: 0,
+        failed: None,
         by_code,
         rate_limited: calls.rate_limited,
         examples: examples

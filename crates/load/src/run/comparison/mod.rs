@@ -389,8 +389,6 @@ pub fn sample_of(report: &Report) -> RunSample {
     let throughput = &report.throughput;
     let attempted = throughput.total_requests;
     let succeeded = share(throughput.successful_requests, attempted);
-    // A late answer is one, and is counted as a hang.
-    let late = report.errors.by_category.get(&ErrorCategory::Hang);
     RunSample {
         p50_ms: any(latency.p50),
         p95_ms: any(latency.p95),
@@ -398,7 +396,8 @@ pub fn sample_of(report: &Report) -> RunSample {
         throughput_per_s: throughput.requests_per_sec * succeeded.unwrap_or_default(),
         startup_ms: report.startup_ms,
         attempted: report.attempted(),
-        failed: report.errors.total - late.copied().unwrap_or_default(),
+        // A late answer is one, and is counted as a hang.
+        failed: report.errors.total.saturating_sub(report.late()),
         deadlocks: report.deadlock_count.into(),
         hangs: report.hang_count.into(),
         generator_limited: report.generator.limited,

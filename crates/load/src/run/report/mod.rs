@@ -364,9 +364,17 @@ impl Report {
         failed
     }
 
-    /// The share of measured calls that failed, where starts that failed count too; none without either.
+    /// The share of measured calls that failed, where starts that failed count too; none without either. Late answers
+    /// are answers, and calls that a rate limit refused count only where a limit was set.
     pub fn error_rate(&self) -> Option<f64> {
-        share(self.errors.total, self.attempted())
+        let failed = self.errors.total.saturating_sub(self.late());
+        share(self.errors.failed.unwrap_or(failed), self.attempted())
+    }
+
+    /// Calls that were answered late, of those that count.
+    pub(crate) fn late(&self) -> u64 {
+        let late = self.errors.by_category.get(&ErrorCategory::Hang);
+        late.copied().unwrap_or_default()
     }
 
     /// What a scenario, a detector or a check found; none if it was not there to find something.

@@ -77,6 +77,9 @@ pub struct ErrorStats {
     /// Of these, sessions or starts that failed; the others are calls.
     #[sparse]
     pub starts: u64,
+    /// Of all, those that count against the server: late answers are answers, and calls that a rate limit refused count
+    /// only where a limit was set. Not known to earlier versions.
+    pub failed: Option<u64>,
     /// By category; each call counts in one. Files show those without a call too.
     #[serde(with = "categories")]
     #[schemars(with = "BTreeMap<ErrorCategory, u64>")]
