@@ -74,9 +74,11 @@ impl MachineWatch {
         }
         self.server.find_processes(context);
         let server = self.server.sample();
+        // The processors count on while processes are looked at, so the time is read beside them.
+        let times = MachineTimes::read();
         let look = Look {
-            at: now,
-            times: MachineTimes::read(),
+            at: Instant::now(),
+            times,
             own: process_cpu_time(),
             waited: self.server.waited(),
         };

@@ -71,7 +71,7 @@ impl ServerMeter {
     }
 
     /// How long its threads, and ours, have waited for a processor.
-    pub fn waited(&self) -> Option<Duration> {
+    pub fn waited(&mut self) -> Option<Duration> {
         self.meter.waited()
     }
 }

@@ -4,6 +4,7 @@
 //! do with the server. Those are read once and then only now and then: no process comes to descend
 //! from another later.
 
+use std::ffi::OsString;
 use std::fs;
 
 use rustix::param::{clock_ticks_per_second, page_size};
@@ -30,6 +31,9 @@ pub struct Source {
     /// ones with the same id.
     seen: FxHashMap<u32, u64>,
     looks: u32,
+    /// How long each thread had waited at the last look, and all of them in all looks: those that ended, too.
+    waits: FxHashMap<OsString, Duration>,
+    waited: Duration,
 }
 
 impl Source {
@@ -39,6 +43,8 @@ impl Source {
             page_bytes: u64::try_from(page_size()).unwrap_or_default(),
             seen: FxHashMap::default(),
             looks: 0,
+            waits: FxHashMap::default(),
+            waited: Duration::ZERO,
         }
     }
 
@@ -86,15 +92,22 @@ impl Source {
         })
     }
 
-    /// How long the threads of these processes have waited for a processor, without the one that looks.
-    #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
-    pub fn waited(&self, pids: impl Iterator<Item = u32>) -> Option<Duration> {
+    /// How long the threads of these processes have waited for a processor, as far as they were seen to, without the one
+    /// that looks.
+    pub fn waited(&mut self, pids: impl Iterator<Item = u32>) -> Option<Duration> {
+        let looking = rustix::thread::gettid().to_string();
         let tasks = pids.filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
         let threads = tasks.flatten().flatten().take(THREADS_MAX);
-        let waited = threads.filter_map(|thread| waited_of(&thread.path()));
-        let all = waited.reduce(Duration::saturating_add)?;
-        let looking = waited_of(Path::new("/proc/thread-self"));
-        Some(all.saturating_sub(looking.unwrap_or_default()))
+        let threads = threads.filter(|thread| thread.file_name() != *looking);
+        let waits = threads.filter_map(|it| Some((it.file_name(), waited_of(&it.path())?)));
+        let waits: FxHashMap<OsString, Duration> = waits.collect();
+        for (thread, waited) in &waits {
+            let before = self.waits.get(thread).copied().unwrap_or_default();
+            self.waited += waited.saturating_sub(before);
+        }
+        let is_known = !waits.is_empty();
+        self.waits = waits;
+        is_known.then_some(self.waited)
     }
 
     /// What is told of one process.

@@ -125,8 +125,9 @@ impl UsageMeter {
     }
 
     /// How long threads of this program, without the calling one, and of the tree as it was at the last sample, have waited
-    /// for a processor since they started, all together; `None` where the system does not tell. Of very many only some are asked.
-    pub fn waited(&self) -> Option<Duration> {
+    /// for a processor, all together, those too that ended since; `None` where the system does not tell. Of very many only
+    /// some are asked.
+    pub fn waited(&mut self) -> Option<Duration> {
         let pids = self.family.members().chain([std::process::id()]);
         self.source.waited(pids)
     }

@@ -53,7 +53,7 @@ impl Source {
     }
 
     #[expect(clippy::unused_self, reason = "Linux can tell")]
-    pub fn waited(&self, _: impl Iterator<Item = u32>) -> Option<Duration> {
+    pub fn waited(&mut self, _: impl Iterator<Item = u32>) -> Option<Duration> {
         None
     }
 
