@@ -6,9 +6,11 @@
 
 use crate::message::{Diagnostic, DiagnosticResult};
 use crate::prelude::*;
+use crate::setting::Opaque;
 use strsim::osa_distance;
 
 /// One thing that can be chosen by name and built from settings.
+#[derive(Opaque)]
 pub struct Entry<Built: ?Sized> {
     /// The name, in `snake_case`; `-` is accepted for `_`.
     pub name: &'static str,
