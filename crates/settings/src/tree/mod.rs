@@ -316,6 +316,17 @@ impl Data {
         }
     }
 
+    /// As text without quotes; none of nothing, a list or a table.
+    pub fn plain(&self) -> Option<String> {
+        match self {
+            Self::Boolean(value) => Some(value.to_string()),
+            Self::Integer(value) => Some(value.to_string()),
+            Self::Number(value) => Some(value.to_string()),
+            Self::Text(text) => Some(text.clone()),
+            Self::Null | Self::List(_) | Self::Table(_) => None,
+        }
+    }
+
     /// A list of texts.
     pub fn texts(texts: impl IntoIterator<Item = String>) -> Self {
         Self::List(
