@@ -226,8 +226,7 @@ impl FromStr for FaultSpec {
             Some((name, argument)) => (name.trim(), Some(argument)),
             None => (head.trim(), None),
         };
-        let mut spec = Self::new(parse_kind(name)?);
-        let settings = settings_of(spec.kind);
+        let settings = settings_of(parse_kind(name)?);
         if argument.is_some() && settings.is_empty() {
             let message = format!("{name} takes nothing after a colon");
             return Err(FaultError::new(message, ""));
@@ -236,19 +235,15 @@ impl FromStr for FaultSpec {
         let values = argument
             .into_iter()
             .flat_map(|it| it.splitn(settings.len(), '-'));
-        let mut given = HashSet::new();
-        for (setting, value) in settings.iter().zip(values) {
-            spec.set(setting.name, value.trim().into())?;
-            given.insert(setting.name.to_owned());
-        }
-        for (key, value) in pairs(parts)? {
-            if !given.insert(key.replace('-', "_")) {
+        let names = settings.iter().map(|it| it.name.to_owned());
+        let own = names.zip(values.map(|value| value.trim().to_owned()));
+        let mut map = Map::from_iter([("kind".to_owned(), name.into())]);
+        for (key, value) in own.chain(pairs(parts)?) {
+            if map.insert(key.replace('-', "_"), value.into()).is_some() {
                 return Err(FaultError::new(format!("{key} is given twice"), ""));
             }
-            spec.set(&key, value.into())?;
         }
-        spec.check()?;
-        Ok(spec)
+        map.try_into()
     }
 }
 

@@ -174,8 +174,11 @@ impl Kind {
             Self::Whole(least, most) => reader.integer_of(field, least, most),
             Self::Signed => {
                 let hint = "write it without quotes or a fraction";
-                let whole = field.value.integer().map(Data::Integer);
-                whole.or_else(|| reader.refuse(field, "a whole number", hint))
+                let whole = field.value.integer();
+                let whole = whole.filter(|it| i64::try_from(*it).is_ok());
+                whole
+                    .map(Data::Integer)
+                    .or_else(|| reader.refuse(field, "a whole number", hint))
             }
             Self::Seed => reader.seed_of(field),
             Self::Number(range) => reader

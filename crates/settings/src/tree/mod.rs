@@ -472,7 +472,7 @@ impl Node {
 
 impl Node {
     /// Every number in it that JSON cannot hold.
-    pub fn beyond_json(&self) -> Vec<&Node> {
+    pub(crate) fn beyond_json(&self) -> Vec<&Node> {
         match &self.data {
             Data::List(nodes) => nodes.iter().flat_map(Self::beyond_json).collect(),
             Data::Table(fields) => fields
