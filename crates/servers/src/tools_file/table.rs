@@ -2,7 +2,7 @@
 
 use mcprove_settings::table::spelled;
 
-use super::keys::{Key, Section, is_same, section};
+use super::keys::{Section, is_same, section};
 use crate::prelude::*;
 
 /// A table whose keys are known.
@@ -93,20 +93,19 @@ impl Table {
 
     fn value(&self, reader: &mut Reader<'_>, field: &Field) -> Option<Value> {
         let mut keys = self.section.keys.iter();
-        let Some(form) = keys.find(|key| key.name == field.name).map(Key::form) else {
+        let Some(key) = keys.find(|key| key.name == field.name) else {
             return reader.json_of(&field.value);
         };
-        let data = &field.value.data;
-        let is_fit = match form.schema["type"].as_str() {
-            Some("boolean") => matches!(data, Data::Boolean(_)),
-            Some("integer") => field.value.integer().is_some(),
-            Some("object") => matches!(data, Data::Table(_)),
-            Some("array") => matches!(data, Data::List(_)),
-            _ if form.words == "text" => return self.text(reader, &field.name).map(Value::String),
+        let is_fit = match (&*key.form, &field.value.data) {
+            ("text", _) => return self.text(reader, &field.name).map(Value::String),
+            ("boolean", data) => matches!(data, Data::Boolean(_)),
+            ("integer", _) => field.value.integer().is_some(),
+            ("map" | "schema", data) => matches!(data, Data::Table(_)),
+            ("list", data) => matches!(data, Data::List(_)),
             _ => true,
         };
         if !is_fit {
-            let expected = format!("a {}", form.words);
+            let expected = format!("a {}", key.form().words);
             reader.wrong(field, &expected, command("see ", "schema mock", ""));
             return None;
         }

@@ -1,6 +1,5 @@
 //! What the arguments of an expected call must look like.
 
-
 use super::prelude::*;
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
