@@ -14,17 +14,9 @@ use crate::prelude::*;
 /// assert_eq!(struck, [1, 2, 3, 7]);
 /// assert!(ordinals.contains(1_000));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct Ordinals(Vec<RangeInclusive<u64>>);
-
-/// Why a text names no calls.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{part:?} names no calls: give ordinals from 1 and ranges, such as \"1-3,7\" or \"5-\"")]
-pub struct OrdinalsError {
-    /// The part that was not understood.
-    pub part: String,
-}
 
 impl Ordinals {
     /// Whether this call is one of them.
@@ -40,15 +32,42 @@ impl Ordinals {
 }
 
 impl FromStr for Ordinals {
-    type Err = OrdinalsError;
+    type Err = ();
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let ranges = text.split(',').map(|part| {
-            range(part).ok_or_else(|| OrdinalsError {
-                part: part.trim().to_owned(),
-            })
-        });
-        ranges.collect::<Result<_, _>>().map(Self)
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let ranges: Option<_> = text.split(',').map(range).collect();
+        ranges.map(Self).ok_or(())
+    }
+}
+
+/// A text, a number, or a list of numbers.
+impl SettingType for Ordinals {
+    const KIND: Kind = Kind::Other("ordinals and ranges of them", || {
+        json!({
+            "anyOf": [
+                { "type": "string", "minLength": 1 },
+                { "type": "integer", "minimum": 1 },
+                { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 1 },
+            ],
+        })
+    });
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let each = match &field.value.data {
+            Data::List(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(&field.value),
+        };
+        let texts: Vec<String> = each.iter().filter_map(|node| node.data.plain()).collect();
+        let read = texts.join(",").parse().ok();
+        read.filter(|_| texts.len() == each.len()).or_else(|| {
+            let hint =
+                "write \"1-3,7\" for the first three and the seventh, \"5-\" from the fifth on";
+            reader.refuse(field, "ordinals from 1 and ranges of them", hint)
+        })
+    }
+
+    fn write(&self) -> Option<Data> {
+        Some(Data::Text(self.to_string()))
     }
 }
 

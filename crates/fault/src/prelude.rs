@@ -6,8 +6,11 @@ pub use std::str::FromStr;
 
 pub use async_trait::async_trait;
 pub use bytes::Bytes;
+pub use mcprove_settings::error::{ConfigError, ConfigErrors};
 pub use mcprove_settings::kind::Kind;
-pub use mcprove_settings::setting::{Setting, Settings};
+pub use mcprove_settings::reader::Reader;
+pub use mcprove_settings::setting::{Setting, SettingType, Settings};
+pub use mcprove_settings::tree::{Data, Document, Field, Node};
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::{FaultKind, fault_names};
 pub use tokio::time::sleep;

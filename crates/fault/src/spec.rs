@@ -11,15 +11,12 @@
 
 use std::fmt::Write as _;
 
-use mcprove_settings::kind::{SHARE, WHOLE};
 use mcprove_settings::reader::meant;
 use mcprove_settings::registry::nearest;
+use mcprove_settings::setting::{set, values};
 
 use super::ordinals::Ordinals;
 use crate::prelude::*;
-
-/// What every fault has besides the settings of its kind.
-const COMMON: [&str; 6] = ["name", "tool", "server", "calls", "rate", "seed"];
 
 /// What is wrong with a fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,13 +35,23 @@ impl UserError for FaultError {
     }
 }
 
+impl From<ConfigErrors> for FaultError {
+    fn from(errors: ConfigErrors) -> Self {
+        let first = errors.0.first().map(ConfigError::messages);
+        let (message, hint) = first.unwrap_or_default();
+        Self::new(message, hint.unwrap_or_default())
+    }
+}
+
 /// Which calls a fault is aimed at. Neither tool nor server means all calls.
 #[sparse]
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Settings)]
 pub struct FaultTarget {
     /// Only calls of this tool.
+    #[setting]
     pub tool: Option<String>,
     /// Only calls to this server.
+    #[setting]
     pub server: Option<String>,
 }
 
@@ -58,22 +65,28 @@ impl FaultTarget {
 
 /// A fault as the user wrote it, checked.
 #[sparse]
-#[stored]
+#[stored(Default, Settings)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct FaultSpec {
     /// What kind it is.
     pub kind: FaultKind,
     /// Its name in reports. It takes no part in the choice of the calls that it strikes.
+    #[setting(otherwise = "its kind")]
     pub name: String,
     /// Which calls it is aimed at.
     #[serde(flatten)]
+    #[setting(flatten)]
     pub target: FaultTarget,
-    /// Which of these calls it strikes, by order of arrival; `None` for all.
-    pub calls: Option<Ordinals>,
-    /// What share of these calls it strikes, from 0 to 1; `None` for all.
+    /// The share of these calls that it strikes.
+    #[setting(kind = SHARE, otherwise = "all")]
     pub rate: Option<f64>,
     /// The seed of its choices, if it has one of its own.
+    #[setting(kind = Kind::Seed)]
     pub seed: Option<u64>,
+    // It may hold commas, so it comes last in a line.
+    /// Which of these calls it strikes, by order of arrival from 1: "1-3,7" or "5-".
+    #[setting(otherwise = "all")]
+    pub calls: Option<Ordinals>,
     /// Settings of the kind, by name; what is not set has its default.
     #[serde(flatten)]
     pub settings: Map<String, Value>,
@@ -85,65 +98,51 @@ impl FaultSpec {
         Self {
             kind,
             name: kind.name().to_owned(),
-            target: FaultTarget::default(),
-            calls: None,
-            rate: None,
-            seed: None,
-            settings: Map::new(),
+            ..Self::default()
         }
     }
 
     /// Sets what is set by `key` in a file or after `--fault`: a setting of the kind, `tool`, `server`,
-    /// `calls`, `rate`, `seed` or `name`.
+    /// `calls`, `rate`, `seed` or `name`. A text may stand for a number.
     pub fn set(&mut self, key: &str, value: Value) -> Result<(), FaultError> {
         let normal = key.replace('-', "_");
         let keys = Self::keys(self.kind);
-        if keys.contains(&normal.as_str()) {
-            let set = self.put(&normal, value);
-            return set.map_err(|problem| FaultError::new(format!("{key} {problem}"), ""));
-        }
-        let near = nearest(keys.iter().copied(), &normal);
-        let (kind, known) = (self.kind.name(), keys.join(", "));
-        Err(FaultError::new(
-            format!("a fault of kind {kind} has no {key:?}"),
-            meant(near, format!("it has {known}")),
-        ))
+        let Some(setting) = keys.iter().find(|it| it.name == normal) else {
+            let names: Vec<&str> = keys.iter().map(|it| it.name).collect();
+            let near = nearest(names.iter().copied(), &normal);
+            return Err(FaultError::new(
+                format!("a fault of kind {} has no {key:?}", self.kind.name()),
+                meant(near, format!("it has {}", names.join(", "))),
+            ));
+        };
+        let data = match value {
+            Value::String(text) => setting.kind.parse(&text),
+            other => other.into(),
+        };
+        let document = Document::empty("a fault");
+        let mut reader = Reader::new(&document);
+        self.put(&mut reader, &Field::new(&normal, data));
+        reader.finish()?;
+        Ok(())
     }
 
     /// The keys that [`FaultSpec::set`] knows for a fault of this kind.
-    pub fn keys(kind: FaultKind) -> Vec<&'static str> {
-        let own = settings_of(kind).iter().map(|setting| setting.name);
-        let own = own.filter(|name| !COMMON.contains(name));
-        COMMON.into_iter().chain(own).collect()
+    pub fn keys(kind: FaultKind) -> Vec<&'static Setting> {
+        let common = Self::declared();
+        let own = settings_of(kind).iter();
+        let own = own.filter(|own| common.iter().all(|it| it.name != own.name));
+        common.iter().chain(own).collect()
     }
 
-    /// Sets one of the keys of the kind; what is wrong with the value.
-    pub fn put(&mut self, name: &str, value: Value) -> Result<(), String> {
-        let text = || match &value {
-            Value::String(text) if !text.is_empty() => Ok(text.clone()),
-            _ => Err("must be a text"),
-        };
-        match name {
-            "name" => self.name = text()?,
-            "tool" => self.target.tool = Some(text()?),
-            "server" => self.target.server = Some(text()?),
-            "calls" => self.calls = Some(ordinals(&value)?),
-            "rate" => {
-                check_kind(SHARE, &value)?;
-                self.rate = value.as_f64();
-            }
-            "seed" => {
-                check_kind(WHOLE, &value)?;
-                self.seed = value.as_u64();
-            }
-            _ => {
-                if let Some(setting) = setting_of(self.kind, name) {
-                    check_kind(setting.kind, &value)?;
-                }
-                self.settings.insert(name.to_owned(), value);
-            }
+    /// Sets one of its keys from an entry; what does not fit is a problem.
+    pub fn put(&mut self, reader: &mut Reader<'_>, field: &Field) {
+        if !set(self, reader, field)
+            && let Some(setting) = setting_of(self.kind, &field.name)
+            && let Some(data) = setting.kind.check(reader, field)
+            && let Ok(value) = Node::new(data).to_json()
+        {
+            self.settings.insert(setting.name.to_owned(), value);
         }
-        Ok(())
     }
 
     /// What takes part in its choices by chance: the kind, the aim, and the settings that are not the
@@ -227,8 +226,7 @@ impl FromStr for FaultSpec {
             Some((name, argument)) => (name.trim(), Some(argument)),
             None => (head.trim(), None),
         };
-        let mut spec = Self::new(parse_kind(name)?);
-        let settings = settings_of(spec.kind);
+        let settings = settings_of(parse_kind(name)?);
         if argument.is_some() && settings.is_empty() {
             let message = format!("{name} takes nothing after a colon");
             return Err(FaultError::new(message, ""));
@@ -237,48 +235,35 @@ impl FromStr for FaultSpec {
         let values = argument
             .into_iter()
             .flat_map(|it| it.splitn(settings.len(), '-'));
-        let mut given = HashSet::new();
-        for (setting, value) in settings.iter().zip(values) {
-            spec.set(setting.name, scalar(setting.name, value.trim()))?;
-            given.insert(setting.name.to_owned());
-        }
-        for (key, value) in pairs(parts)? {
-            if !given.insert(key.replace('-', "_")) {
+        let names = settings.iter().map(|it| it.name.to_owned());
+        let own = names.zip(values.map(|value| value.trim().to_owned()));
+        let mut map = Map::from_iter([("kind".to_owned(), name.into())]);
+        for (key, value) in own.chain(pairs(parts)?) {
+            if map.insert(key.replace('-', "_"), value.into()).is_some() {
                 return Err(FaultError::new(format!("{key} is given twice"), ""));
             }
-            spec.set(&key, scalar(&key, &value))?;
         }
-        spec.check()?;
-        Ok(spec)
+        map.try_into()
     }
 }
 
 impl fmt::Display for FaultSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.kind.name().replace('_', "-"))?;
-        let mut given = self.to_map();
-        given.remove("kind");
-        if self.name == self.kind.name() {
-            given.remove("name");
-        }
+        let given = self.to_map();
         let settings = settings_of(self.kind);
         if settings.iter().any(|it| given.contains_key(it.name)) {
-            let values = settings
-                .iter()
-                .map(|setting| match given.remove(setting.name) {
-                    Some(value) => value.to_string(),
-                    None => setting.default_words().to_owned(),
-                });
+            let values = settings.iter().map(|setting| {
+                let value = given.get(setting.name).map(Value::to_string);
+                value.unwrap_or_else(|| setting.default_words().to_owned())
+            });
             write!(formatter, ":{}", values.collect::<Vec<_>>().join("-"))?;
         }
-        // The ordinals may hold commas, so they come last.
-        for key in ["name", "tool", "server", "rate", "seed", "calls"] {
-            match (given.remove(key), self.rate) {
-                (None, _) => {}
-                (Some(Value::String(text)), _) => write!(formatter, ",{key}={text}")?,
-                // Unlike in JSON, a share that is whole has no fraction.
-                (Some(_), Some(rate)) if key == "rate" => write!(formatter, ",{key}={rate}")?,
-                (Some(value), _) => write!(formatter, ",{key}={value}")?,
+        for (setting, data) in values(self) {
+            let is_default = setting.name == Self::NAME.name && self.name == self.kind.name();
+            let is_said = is_default || setting_of(self.kind, setting.name).is_some();
+            if let (false, Some(value)) = (is_said, data.plain()) {
+                write!(formatter, ",{}={value}", setting.name)?;
             }
         }
         Ok(())
@@ -322,34 +307,6 @@ fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
     })
 }
 
-/// What is wrong with the value of a setting of a kind.
-fn check_kind(kind: Kind, value: &Value) -> Result<(), String> {
-    let is_right = match kind {
-        Kind::Whole(least, most) => value
-            .as_u64()
-            .is_some_and(|value| (least..=most).contains(&value)),
-        Kind::Number(range) => value.as_f64().is_some_and(|value| range.contains(value)),
-        _ => value.is_i64(),
-    };
-    if is_right {
-        return Ok(());
-    }
-    Err(format!("must be a {}, not {value}", kind.describe()))
-}
-
-fn ordinals(value: &Value) -> Result<Ordinals, String> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_u64() => number.to_string(),
-        Value::Array(numbers) if !numbers.is_empty() => {
-            let texts: Vec<String> = numbers.iter().map(Value::to_string).collect();
-            texts.join(",")
-        }
-        _ => return Err("must be ordinals, such as \"1-3,7\"".to_owned()),
-    };
-    text.parse().map_err(|error| format!("{error}"))
-}
-
 /// `key=value`, and what follows a comma inside of a value: `calls=1-3,7` is one pair.
 fn pairs<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<(String, String)>, FaultError> {
     let mut pairs: Vec<(String, String)> = Vec::new();
@@ -371,14 +328,4 @@ fn pairs<'a>(parts: impl Iterator<Item = &'a str>) -> Result<Vec<(String, String
         }
     }
     Ok(pairs)
-}
-
-/// A number where it is one, else a text; names and ordinals are always texts.
-fn scalar(key: &str, text: &str) -> Value {
-    let is_text = matches!(key, "name" | "tool" | "server" | "calls");
-    let number = serde_json::from_str::<Value>(text).ok();
-    match number.filter(|number| number.is_number() && !is_text) {
-        Some(number) => number,
-        None => Value::String(text.to_owned()),
-    }
 }

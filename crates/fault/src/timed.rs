@@ -9,12 +9,14 @@ use crate::prelude::*;
 /// When a fault is on, since the start of what is measured.
 #[in_seconds]
 #[sparse]
-#[stored(Copy, Default, Eq)]
+#[stored(Copy, Default, Eq, Settings)]
 #[serde(default)]
 pub struct FaultWindow {
-    /// When it begins; at once unless given.
+    /// When it begins, since the start of what is measured.
+    #[setting(kind = TIME_OR_ZERO, otherwise = "at once")]
     pub start: Option<Duration>,
-    /// How long it lasts; to the end unless given.
+    /// How long it lasts.
+    #[setting(otherwise = "to the end")]
     pub duration: Option<Duration>,
 }
 

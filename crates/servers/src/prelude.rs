@@ -24,9 +24,10 @@ pub use hyper::{
 pub use mcprove_recording::Recording;
 pub use mcprove_settings::{
     error::ConfigErrors,
+    kind::Kind,
     message::{UserError, code, command, command_or, sentence},
     reader::{Reader, Warning},
-    setting::{Opaque, Settings},
+    setting::{Opaque, SettingType, Settings},
     text::shorten,
     tree::{Data, Field, Node, too_large},
 };

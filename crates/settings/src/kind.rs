@@ -17,6 +17,8 @@ pub const MILLISECONDS_MAX: u64 = 366 * 24 * 60 * 60 * 1000;
 /// The most calls per second that can be asked for.
 pub const RATE_MAX: f64 = 1e6;
 
+const WIDE_MAX: u64 = u32::MAX as u64;
+
 /// What a setting takes.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
@@ -30,12 +32,8 @@ pub enum Kind {
     Seed,
     /// A number in a range.
     Number(Range),
-    /// A number from 0 to 1.
-    Fraction,
     /// A time, with its unit.
     Time(Least),
-    /// A time, as a whole number of milliseconds.
-    Milliseconds,
     /// A number of bytes, or a text with a unit.
     Size,
     /// A text that is not empty.
@@ -59,7 +57,7 @@ pub enum Kind {
 /// The range of a number.
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
-    /// In words.
+    /// In words, without an article.
     pub words: &'static str,
     /// What it stands for in help.
     pub placeholder: &'static str,
@@ -76,7 +74,7 @@ pub const WHOLE: Kind = Kind::Whole(0, u64::MAX);
 /// A whole number from 1 to [`COUNT_MAX`].
 pub const COUNT: Kind = Kind::Whole(1, COUNT_MAX as u64);
 /// A whole number from 0 to the largest of 32 bits.
-pub const COUNT_OR_ZERO: Kind = Kind::Whole(0, u32::MAX as u64);
+pub const COUNT_OR_ZERO: Kind = Kind::Whole(0, WIDE_MAX);
 /// A whole number from 1 to [`CALLS_MAX`].
 pub const CALLS: Kind = Kind::Whole(1, CALLS_MAX);
 /// A time of more than zero.
@@ -85,35 +83,35 @@ pub const TIME: Kind = Kind::Time(Least::MoreThanZero);
 pub const TIME_OR_ZERO: Kind = Kind::Time(Least::Zero);
 /// Calls per second.
 pub const RATE: Kind = number(
-    "a number of calls per second, more than 0 and at most 1000000",
+    "number of calls per second, more than 0 and at most 1000000",
     "PER_SECOND",
     0.0..=RATE_MAX,
     (true, false),
 );
 /// A number from 0 up.
 pub const NOT_NEGATIVE: Kind = number(
-    "a number from 0 up",
+    "number from 0 up",
     "NUMBER",
     0.0..=f64::INFINITY,
     (false, false),
 );
 /// A number from 1 up.
 pub const FACTOR: Kind = number(
-    "a number from 1 to 100000",
+    "number from 1 to 100000",
     "FACTOR",
     1.0..=COUNT_MAX as f64,
     (false, false),
 );
 /// A share from 0 to 1.
 pub const SHARE: Kind = number(
-    "a share from 0 to 1 (0.01 is 1 %)",
+    "share from 0 to 1 (0.01 is 1 %)",
     "SHARE",
     0.0..=1.0,
     (false, false),
 );
 /// A share, neither nothing nor all.
 pub const OPEN_SHARE: Kind = number(
-    "a share of more than 0 and less than 1",
+    "share of more than 0 and less than 1",
     "SHARE",
     0.0..=1.0,
     (true, true),
@@ -176,20 +174,19 @@ impl Kind {
             Self::Whole(least, most) => reader.integer_of(field, least, most),
             Self::Signed => {
                 let hint = "write it without quotes or a fraction";
-                let whole = field.value.integer().map(Data::Integer);
-                whole.or_else(|| reader.refuse(field, "a whole number", hint))
+                let whole = field.value.integer();
+                let whole = whole.filter(|it| i64::try_from(*it).is_ok());
+                whole
+                    .map(Data::Integer)
+                    .or_else(|| reader.refuse(field, "a whole number", hint))
             }
             Self::Seed => reader.seed_of(field),
             Self::Number(range) => reader
-                .number_of(field, range.words, |it| range.contains(it))
-                .map(Data::Number),
-            Self::Fraction => reader
-                .number_of(field, "a number from 0 to 1", |it| {
-                    (0.0..=1.0).contains(&it)
+                .number_of(field, &format!("a {}", range.words), |it| {
+                    range.contains(it)
                 })
                 .map(Data::Number),
             Self::Time(least) => reader.duration_of(field, least),
-            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).check(reader, field),
             Self::Size => {
                 let size = reader.size_of(field)?;
                 Some(Data::Integer(i128::try_from(size).unwrap_or(i128::MAX)))
@@ -229,12 +226,8 @@ impl Kind {
         let whole = || text.parse::<i128>().ok().map(Data::Integer);
         let parsed = match self {
             Self::Boolean => text.parse().ok().map(Data::Boolean),
-            Self::Whole(..) | Self::Signed | Self::Seed | Self::Milliseconds | Self::Size => {
-                whole()
-            }
-            Self::Number(_) | Self::Fraction => {
-                whole().or_else(|| text.parse().ok().map(Data::Number))
-            }
+            Self::Whole(..) | Self::Signed | Self::Seed | Self::Size => whole(),
+            Self::Number(_) => whole().or_else(|| text.parse().ok().map(Data::Number)),
             Self::Names | Self::Other(..) if text == "[]" => Some(Data::List(Vec::new())),
             _ => None,
         };
@@ -244,7 +237,7 @@ impl Kind {
     /// The same for a default: that of a time in milliseconds may have another unit.
     pub(crate) fn parse_default(self, text: &str) -> Data {
         match (self, parse_duration(text)) {
-            (Self::Milliseconds | Self::Whole(_, MILLISECONDS_MAX), Ok(time)) => {
+            (Self::Whole(_, MILLISECONDS_MAX), Ok(time)) => {
                 Data::Integer(time.as_millis().cast_signed())
             }
             _ => self.parse(text),
@@ -257,7 +250,6 @@ impl Kind {
             Self::Boolean => "boolean",
             Self::Signed => "signed",
             Self::Seed => "seed",
-            Self::Fraction => "fraction",
             Self::Time(Least::MoreThanZero) => "time",
             Self::Time(Least::Zero) => "time or zero",
             Self::Size => "size",
@@ -272,8 +264,8 @@ impl Kind {
     /// What it stands for in help: `COUNT`.
     pub fn placeholder(self) -> &'static str {
         match self {
+            Self::Whole(_, MILLISECONDS_MAX) => "MILLISECONDS",
             Self::Whole(..) => "COUNT",
-            Self::Milliseconds => "MILLISECONDS",
             Self::Number(range) => range.placeholder,
             Self::Tables(_) | Self::TablesByName(_) => "TABLE",
             other => other.row().map_or("NAME", |row| &row.placeholder),
@@ -283,15 +275,12 @@ impl Kind {
     /// What it takes, for people.
     pub fn describe(self) -> String {
         match self {
-            Self::Whole(least, CALLS_MAX..) => format!("whole number from {least} up"),
-            Self::Whole(least, most) if most == u64::from(u32::MAX) => {
+            Self::Whole(least, MILLISECONDS_MAX) => format!("milliseconds from {least} up"),
+            Self::Whole(least, LIMIT_MAX | WIDE_MAX | CALLS_MAX..) => {
                 format!("whole number from {least} up")
             }
-            Self::Whole(least, LIMIT_MAX) => format!("whole number, {least} or more"),
-            Self::Whole(least, MILLISECONDS_MAX) => format!("milliseconds, {least} or more"),
-            Self::Whole(least, most) => format!("whole number, {least} to {most}"),
-            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).describe(),
-            Self::Number(range) => range.words.trim_start_matches("a ").into(),
+            Self::Whole(least, most) => format!("whole number from {least} to {most}"),
+            Self::Number(range) => range.words.into(),
             Self::OneOf(names) => format!("one of {}", names.join(", ")),
             Self::SomeOf(names) => format!("list of {}", names().join(", ")),
             Self::Tables(_) => "list of tables".into(),
@@ -307,7 +296,6 @@ impl Kind {
             Self::Whole(least, most) => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
-            Self::Milliseconds => Self::Whole(1, MILLISECONDS_MAX).schema(),
             Self::Number(range) => range.schema(),
             Self::OneOf(names) => one_of(names),
             Self::SomeOf(names) => json!({ "type": "array", "items": one_of(&names()) }),

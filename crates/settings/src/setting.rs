@@ -498,16 +498,7 @@ impl SettingType for Value {
         let expected = "a table, or an object of JSON in a text";
         let hint = "write { name = \"value\" } or '{\"name\": null}'";
         match &field.value.data {
-            Data::Table(_) => {
-                for node in field.value.beyond_json() {
-                    reader.problem(
-                        &node.span,
-                        "JSON has no such number",
-                        "write it as a text, or leave it out",
-                    );
-                }
-                field.value.to_json().ok()
-            }
+            Data::Table(_) => reader.json_of(&field.value),
             Data::Text(text) => match serde_json::from_str::<Value>(text) {
                 Ok(value @ Value::Object(_)) => Some(value),
                 Ok(_) => reader.refuse(field, expected, hint),

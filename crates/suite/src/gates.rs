@@ -3,8 +3,8 @@
 use crate::prelude::*;
 
 pub use mcprove_score::gate::file::{
-    block_properties, definitions, expectations_of, from_document, is_block, json, names,
-    parse_yaml, read_blocks, schema,
+    block_properties, definitions, expectations_of, from_document, is_block, names, parse_yaml,
+    read_blocks, schema,
 };
 pub use mcprove_settings::table::spellings;
 

@@ -7,9 +7,9 @@ mod schema;
 
 use std::ops::Range;
 
-use mcprove_settings::error::ConfigErrors;
-use mcprove_settings::reader::{Reader, meant, near, suggestion};
-use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
+use mcprove_settings::reader::{meant, near};
+use mcprove_settings::table::{section, spelled};
+use mcprove_settings::tree::Wanted;
 
 use crate::prelude::*;
 use crate::tell_apart;
@@ -22,14 +22,11 @@ pub const FAULTS_MAX: usize = 1_000;
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
 
-/// What a fault is aimed at.
-const TARGET: &[&str] = &["tool", "server"];
-
 const HINT: &str = "write one `- { kind: slow, delay_ms: 500, target: { tool: search } }` for each, \
                     or one [[faults]] table of TOML";
 
-/// The keys that a fault may have where it stands, besides its own.
-type Extra = &'static [&'static str];
+/// What a fault may have where it stands, besides its own keys.
+type Extra = &'static [Setting];
 
 /// A fault and where it stands.
 pub struct Item {
@@ -111,7 +108,9 @@ fn read_map(reader: &mut Reader<'_>, root: &Node) -> Vec<Item> {
 fn advice(name: &str) -> Option<Message> {
     let normal = name.replace('-', "_");
     let is_of_fault = ["kind", "target"].contains(&normal.as_str())
-        || kinds().any(|kind| FaultSpec::keys(kind).contains(&normal.as_str()));
+        || kinds()
+            .flat_map(FaultSpec::keys)
+            .any(|it| it.name == normal);
     is_of_fault.then(|| sentence!("it belongs to a fault: write `faults:` and a list below it"))
 }
 
@@ -137,9 +136,9 @@ fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item
     }
     let items = nodes.iter().filter_map(|node| match &node.data {
         Data::Text(line) => read_line(reader, node, line, extra),
-        Data::Table(fields) => {
+        Data::Table(_) => {
             let problems = reader.problem_count();
-            read_table(reader, node, fields, extra).filter(|_| reader.problem_count() == problems)
+            read_table(reader, node, extra).filter(|_| reader.problem_count() == problems)
         }
         _ => {
             let message = format!("a fault must be a map or a text, not {}", node.kind());
@@ -186,15 +185,12 @@ fn read_line(reader: &mut Reader<'_>, node: &Node, line: &str, extra: Extra) -> 
     for part in line.split(',') {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let name = key.trim().replace('-', "_");
-        if !part.contains('=') || !extra.contains(&name.as_str()) {
+        let mut extra = extra.iter().filter(|_| part.contains('='));
+        let Some(setting) = extra.find(|it| it.name == name) else {
             kept.push(part);
             continue;
-        }
-        let data = match value.trim() {
-            "true" => Data::Boolean(true),
-            "false" => Data::Boolean(false),
-            text => Data::Text(text.to_owned()),
         };
+        let data = setting.kind.parse(value.trim());
         let span = node.span.clone();
         extras.push(Field {
             name,
@@ -224,99 +220,54 @@ fn read_line(reader: &mut Reader<'_>, node: &Node, line: &str, extra: Extra) -> 
 }
 
 /// A fault as a map; what does not fit is a problem, and the fault is not to be used then.
-fn read_table(
-    reader: &mut Reader<'_>,
-    node: &Node,
-    fields: &[Field],
-    extra: Extra,
-) -> Option<Item> {
-    let kind = read_kind(reader, node, fields)?;
+fn read_table(reader: &mut Reader<'_>, node: &Node, extra: Extra) -> Option<Item> {
+    let kind = read_kind(reader, node)?;
     let label = format!("a fault of kind {}", kind.name());
-    let mut known = vec!["kind", "target"];
-    known.extend(FaultSpec::keys(kind));
-    known.extend(extra);
-    let mut item = Item {
-        spec: FaultSpec::new(kind),
-        name_span: node.span.clone(),
-        extra: Vec::new(),
+    let keys = FaultSpec::keys(kind);
+    let settings = keys.into_iter().chain(extra).map(|it| it.name);
+    let known: Vec<&str> = ["kind", "target"].into_iter().chain(settings).collect();
+    let flat = Node {
+        data: Data::Table(without_target(reader, node)),
+        span: node.span.clone(),
     };
-    let mut seen = BTreeSet::new();
-    // However a key is spelled, and wherever it stands, it is there once.
-    let mut set = |reader: &mut Reader<'_>, field: &Field, name: String| {
-        if seen.contains(&name) {
-            let message = sentence!("`{name}` is given twice");
-            reader.problem(&field.span, message, "leave one of them out");
-        } else if extra.contains(&name.as_str()) {
-            item.extra.push(Field {
-                name: name.clone(),
-                ..field.clone()
-            });
-        } else {
-            if name == "name" {
-                item.name_span = field.value.span.clone();
-            }
-            if let Err(problem) = put(&mut item.spec, field, &name) {
-                let message = sentence!("`{name}` {problem}");
-                reader.problem(&field.value.span, message, hint_of(kind, &name));
-            }
-        }
-        seen.insert(name);
-    };
-    for field in fields {
-        let name = field.name.replace('-', "_");
-        if !known.contains(&name.as_str()) {
-            let hint = || suggestion(&known, &field.name);
-            reader.unknown_key(field, label.clone(), hint);
-        } else if name == "target" {
-            for field in target(reader, field) {
-                set(reader, field, field.name.clone());
-            }
-        } else if name != "kind" {
-            set(reader, field, name);
-        }
+    let flat = spelled(reader, &flat, &label, &known)?;
+    let section = section(reader, &flat, &label, &known);
+    let mut spec = FaultSpec::new(kind);
+    for field in section.fields() {
+        spec.put(reader, field);
     }
-    if let Err(error) = item.spec.check() {
+    if let Err(error) = spec.check() {
         let message = format!("{label}: {error}");
         reader.problem(&node.span, message, "swap them, or correct one");
     }
-    Some(item)
+    let name = section.get(FaultSpec::NAME.name);
+    let extra = extra.iter().filter_map(|it| section.get(it.name));
+    Some(Item {
+        spec,
+        name_span: name.map_or(&node.span, |it| &it.value.span).clone(),
+        extra: extra.cloned().collect(),
+    })
 }
 
-/// What a fault is aimed at, where that stands in a map of its own.
-fn target<'n>(
-    reader: &mut Reader<'_>,
-    field: &'n Field,
-) -> impl Iterator<Item = &'n Field> + use<'n> {
-    let is_map = matches!(field.value.data, Data::Table(_) | Data::Null);
-    if is_map {
-        reader.section(&field.value, "`target`", TARGET, |_| None);
-    } else {
-        let expected = "a map of `tool`, `server` or both";
-        reader.wrong(field, expected, "write { tool: search }");
+/// Its entries, with those that stand in `target` in its place.
+fn without_target(reader: &mut Reader<'_>, node: &Node) -> Vec<Field> {
+    let mut fields = Vec::new();
+    for field in node.fields() {
+        if field.name != "target" {
+            fields.push(field.clone());
+            continue;
+        }
+        let aims = FaultTarget::declared();
+        let target = reader.section_of(&field.value, "`target`", aims, |_| None);
+        fields.extend(aims.iter().filter_map(|it| target.get(it.name)).cloned());
     }
-    field
-        .value
-        .fields()
-        .iter()
-        .filter(|field| TARGET.contains(&field.name.as_str()))
+    fields
 }
 
-/// Sets what stands in an entry. A seed may be a text of digits, for TOML has no numbers that large.
-fn put(spec: &mut FaultSpec, field: &Field, name: &str) -> Result<(), String> {
-    let value = field.value.to_json();
-    let mut value = value.map_err(|_| "must be a number that JSON has")?;
-    if name == "seed"
-        && let Some(seed) = value.as_str().and_then(|digits| digits.parse::<u64>().ok())
-    {
-        value = seed.into();
-    }
-    spec.put(name, value)
-}
-
-fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<FaultKind> {
+fn read_kind(reader: &mut Reader<'_>, node: &Node) -> Option<FaultKind> {
     let known: Vec<&str> = fault_names().collect();
     let listed = known.join(", ");
-    let Some(field) = fields.iter().find(|field| field.name == "kind") else {
+    let Some(field) = node.get("kind") else {
         let hint = sentence!("add `kind: slow`, or another one: {listed}");
         reader.problem(&node.span, sentence!("a fault has no `kind`"), hint);
         return None;
@@ -338,26 +289,6 @@ fn read_kind(reader: &mut Reader<'_>, node: &Node, fields: &[Field]) -> Option<F
         reader.problem(&field.value.span, message, hint);
     }
     kind
-}
-
-/// What to try where a value is wrong.
-fn hint_of(kind: FaultKind, name: &str) -> String {
-    let hint = match name {
-        "name" => "write a name of your own, in quotes",
-        "tool" => "write the name of a tool, in quotes",
-        "server" => "write the name of a server, in quotes",
-        "calls" => "write \"1-3,7\" for the first three and the seventh, \"5-\" from the fifth on",
-        "rate" => "0.2 strikes about one call of five",
-        "seed" => "write a whole number, such as 7",
-        _ => {
-            let hint = setting_of(kind, name).map(|it| {
-                let default = it.default_words();
-                format!("it is {}; {default} unless given", it.about)
-            });
-            return hint.unwrap_or_default();
-        }
-    };
-    hint.to_owned()
 }
 
 #[cfg(test)]

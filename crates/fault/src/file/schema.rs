@@ -2,7 +2,8 @@
 //!
 //! It is made from the table of kinds, and takes what the reader takes.
 
-use mcprove_settings::table::spellings;
+use mcprove_settings::kind::table_schema;
+use mcprove_settings::table::{map_schema, spellings};
 
 use super::FAULTS_MAX;
 use crate::prelude::*;
@@ -21,48 +22,16 @@ pub fn schema() -> Value {
             },
             { "$ref": "#/$defs/list" },
         ],
-        "$defs": { "list": list_schema(Map::new()) },
+        "$defs": { "list": list_schema(&[]) },
     })
 }
 
 /// A list of faults, with the keys that each has besides its own.
-pub fn list_schema(extra: Map<String, Value>) -> Value {
-    let mut properties = Map::new();
-    let mut add = |name: &str, schema: Value| {
-        for name in spellings(name) {
-            properties.insert(name, schema.clone());
-        }
-    };
-    let text =
-        |description: &str| json!({ "type": "string", "minLength": 1, "description": description });
-    let target = json!({
-        "type": ["object", "null"],
-        "properties": { "tool": text("Only calls of this tool"), "server": text("Only calls to this server") },
-        "additionalProperties": false,
-        "description": "Which calls it is aimed at; all without one",
-    });
-    add("kind", kind_schema());
-    add("name", text("Its name in reports. Default: its kind"));
-    add("target", target);
-    add("tool", text("Another place for `tool` of `target`"));
-    add("server", text("Another place for `server` of `target`"));
-    add("calls", ordinals());
-    add(
-        "rate",
-        json!({ "type": "number", "minimum": 0, "maximum": 1, "description": "The share of these calls that it strikes" }),
-    );
-    add(
-        "seed",
-        json!({
-            "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "pattern": "^[0-9]+$" }],
-            "description": "The seed of its choices",
-        }),
-    );
+pub fn list_schema(extra: &'static [Setting]) -> Value {
     // A setting is refused where the kind does not have it.
     let mut refused = BTreeMap::new();
-    let own = kinds().flat_map(settings_of);
-    for setting in own.filter(|setting| setting.name != "rate") {
-        add(setting.name, setting_schema(setting));
+    let is_common = |own: &&Setting| FaultSpec::declared().iter().any(|it| it.name == own.name);
+    for setting in kinds().flat_map(settings_of).filter(|it| !is_common(it)) {
         let has_it = |kind: &FaultKind| setting_of(*kind, setting.name).is_some();
         let owners: Vec<String> = kinds()
             .filter(has_it)
@@ -77,17 +46,17 @@ pub fn list_schema(extra: Map<String, Value>) -> Value {
         });
         refused.insert(setting.name, rule);
     }
-    for (name, schema) in extra {
-        add(&name, schema);
-    }
-    let line = text("A fault in one line: slow:500,tool=search");
-    let map = json!({
-        "type": "object",
-        "properties": properties,
-        "required": ["kind"],
-        "additionalProperties": false,
-        "allOf": refused.into_values().collect::<Vec<Value>>(),
-    });
+    let keys = kinds().flat_map(FaultSpec::keys).chain(extra);
+    let all: Vec<Setting> = keys.copied().collect();
+    let mut map = map_schema(&all);
+    map["properties"]["kind"] = kind_schema();
+    let mut target = table_schema(FaultTarget::declared());
+    target["description"] = "which calls it is aimed at; all without one".into();
+    map["properties"]["target"] = target;
+    map["required"] = json!(["kind"]);
+    map["allOf"] = refused.into_values().collect();
+    let mut line = Kind::Text.schema();
+    line["description"] = "A fault in one line: slow:500,tool=search".into();
     json!({ "type": "array", "items": { "anyOf": [line, map] }, "maxItems": FAULTS_MAX })
 }
 
@@ -97,22 +66,4 @@ fn kind_schema() -> Value {
         .map(|kind| format!("{}: {}", kind.name(), kind.about()))
         .collect();
     json!({ "enum": names, "description": explained.join("; ") })
-}
-
-fn ordinals() -> Value {
-    json!({
-        "anyOf": [
-            { "type": "string", "minLength": 1 },
-            { "type": "integer", "minimum": 1 },
-            { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 1 },
-        ],
-        "description": "Which of these calls it strikes, by order of arrival from 1: \"1-3,7\" or \"5-\"",
-    })
-}
-
-fn setting_schema(setting: &Setting) -> Value {
-    let mut schema = setting.kind.schema();
-    schema["description"] = setting.about.into();
-    schema["default"] = setting.default_value().into();
-    schema
 }

@@ -366,37 +366,37 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         ("hang:5", "hang takes nothing after a colon"),
         (
             "slow:1s",
-            r#"delay_ms must be a whole number, 0 to 86400000, not "1s""#,
+            r#"`delay_ms` must be a whole number from 0 to 86400000, not "1s" | use 0 or more, without a fraction"#,
         ),
         (
             "slow:-5",
-            "delay_ms must be a whole number, 0 to 86400000, not -5",
+            "`delay_ms` must be a whole number from 0 to 86400000, not -5 | use 0 or more, without a fraction",
         ),
         (
             "slow:99999999999",
-            "delay_ms must be a whole number, 0 to 86400000, not 99999999999",
+            "`delay_ms` must be a whole number from 0 to 86400000, not 99999999999 | use at most 86400000",
         ),
         (
             "flaky:1.5",
-            "rate must be a share from 0 to 1 (0.01 is 1 %), not 1.5",
+            "`rate` must be a share from 0 to 1 (0.01 is 1 %), not 1.5 | give a number in this range",
         ),
         (
             "flaky:NaN",
-            "rate must be a share from 0 to 1 (0.01 is 1 %), not \"NaN\"",
+            "`rate` must be a share from 0 to 1 (0.01 is 1 %), not NaN | give a number in this range",
         ),
         (
             "http-status:200",
-            "status must be a whole number, 400 to 599, not 200",
+            "`status` must be a whole number from 400 to 599, not 200 | use 400 or more, without a fraction",
         ),
         ("hang,calls=1,calls=2", "calls is given twice"),
         ("flaky:0.3,rate=0.9", "rate is given twice"),
         (
             "oversized:10MB",
-            r#"bytes must be a whole number, 0 to 1073741824, not "10MB""#,
+            r#"`bytes` must be a whole number from 0 to 1073741824, not "10MB" | use 0 or more, without a fraction"#,
         ),
         (
             "oversized:2000000000",
-            "bytes must be a whole number, 0 to 1073741824, not 2000000000",
+            "`bytes` must be a whole number from 0 to 1073741824, not 2000000000 | use at most 1073741824",
         ),
         (
             "jitter:50-10",
@@ -404,11 +404,11 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
         ),
         (
             "hang,calls=0",
-            r#"calls "0" names no calls: give ordinals from 1 and ranges, such as "1-3,7" or "5-""#,
+            r#"`calls` must be ordinals from 1 and ranges of them, not "0" | write "1-3,7" for the first three and the seventh, "5-" from the fifth on"#,
         ),
         (
             "hang,calls=3-1",
-            r#"calls "3-1" names no calls: give ordinals from 1 and ranges, such as "1-3,7" or "5-""#,
+            r#"`calls` must be ordinals from 1 and ranges of them, not "3-1" | write "1-3,7" for the first three and the seventh, "5-" from the fifth on"#,
         ),
         (
             "hang,search",
@@ -418,7 +418,10 @@ fn faults_have_a_text_that_is_read_back_and_clear_errors() {
             "hang,tol=x",
             r#"a fault of kind hang has no "tol" | did you mean "tool"?"#,
         ),
-        ("hang,tool=", "tool must be a text"),
+        (
+            "hang,tool=",
+            r#"`tool` must be a text that is not empty, not "" | write something between the quotes, or leave it out"#,
+        ),
     ] {
         let error = text.parse::<FaultSpec>().unwrap_err();
         let told = match error.hint().rendered() {

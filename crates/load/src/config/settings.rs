@@ -2,7 +2,6 @@
 
 use mcprove_client::session::{Accept, CALL_LIMITS, Decline, Responder};
 use mcprove_fault::file::{Item, list_schema, read_list};
-use mcprove_settings::kind::properties;
 use mcprove_settings::message::section as table;
 use mcprove_settings::reader::{meant, near};
 
@@ -116,7 +115,7 @@ pub fn read_parts(
     };
     let mut faults = Vec::new();
     if let Some(field) = top.get("faults") {
-        for item in read_list(reader, field, FAULT_EXTRA) {
+        for item in read_list(reader, field, LoadFault::declared()) {
             faults.push(read_fault(reader, item));
         }
     }
@@ -240,60 +239,15 @@ fn called(scenario: &Scenario) -> Option<Vec<&str>> {
     })
 }
 
-/// What a fault has here besides its own keys.
-const FAULT_EXTRA: &[&str] = &["start", "duration", "max_recovery", "others_may_suffer"];
-
-/// What a fault of a load has besides those of a file of faults.
-#[derive(Debug, Settings)]
-pub struct FaultTiming {
-    /// When it begins, since the start of what is measured.
-    #[setting(kind = TIME_OR_ZERO, otherwise = "at once")]
-    start: Option<Duration>,
-    /// How long it lasts.
-    #[setting(otherwise = "to the end")]
-    duration: Option<Duration>,
-    /// Fail when p99 and errors of other calls are not back this soon after it.
-    #[setting]
-    max_recovery: Option<Duration>,
-    /// false fails the run when a tool that it is not aimed at suffers; without it that is a warning.
-    #[setting]
-    others_may_suffer: Option<bool>,
-}
-
-impl FaultTiming {
-    pub fn of(fault: &LoadFault) -> Self {
-        Self {
-            start: fault.window.start,
-            duration: fault.window.duration,
-            max_recovery: fault.max_recovery,
-            others_may_suffer: fault.others_may_suffer,
-        }
-    }
-}
-
 fn read_fault(reader: &mut Reader<'_>, item: Item) -> LoadFault {
-    let mut timing = FaultTiming::initial();
-    for given in &item.extra {
-        let field = as_told(given);
-        let mut names = FaultTiming::declared().iter().map(|it| it.name);
-        let is_truth = matches!(given.value.data, Data::Boolean(_));
-        if given.name == "others_may_suffer" && !is_truth {
-            let hint =
-                "write false to fail the run if a tool that the fault is not aimed at suffers";
-            reader.wrong(&field, "true or false", hint);
-        } else if let Some(index) = names.position(|name| name == given.name) {
-            timing.read(index, reader, &field);
+    let mut fault = LoadFault::new(item.spec);
+    for field in &item.extra {
+        let mut declared = LoadFault::declared().iter();
+        if let Some(index) = declared.position(|it| it.name == field.name) {
+            fault.read(index, reader, &as_told(field));
         }
     }
-    LoadFault {
-        window: FaultWindow {
-            start: timing.start,
-            duration: timing.duration,
-        },
-        max_recovery: timing.max_recovery,
-        others_may_suffer: timing.others_may_suffer,
-        ..LoadFault::new(item.spec)
-    }
+    fault
 }
 
 /// A part of a line, such as `start=5s`, by a name that cannot be taken for a flag: `--duration` is that
@@ -330,7 +284,7 @@ fn check_faults(reader: &mut Reader<'_>, field: &Field, faults: &[LoadFault], sc
 
 /// The schema of `[[faults]]`.
 pub fn faults_schema() -> Value {
-    let mut list = list_schema(properties(FaultTiming::declared()));
+    let mut list = list_schema(LoadFault::declared());
     if let Some(fields) = list.as_object_mut() {
         let description = "Faults that are injected while the load lasts";
         fields.insert("type".to_owned(), json!(["array", "null"]));

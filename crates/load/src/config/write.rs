@@ -7,7 +7,6 @@ use mcprove_settings::secret::{redact_arguments, redact_text, redact_urls, redac
 use mcprove_settings::setting;
 use toml::Value;
 
-use super::settings::FaultTiming;
 use super::{LoadConfig, SessionSettings};
 use crate::prelude::*;
 
@@ -148,5 +147,5 @@ fn write_fault(page: &mut Page, fault: &LoadFault) {
         let written = Value::try_from(&value).unwrap_or_else(|_| value.to_string().into());
         page.line(&key, written);
     }
-    page.settings(&FaultTiming::of(fault));
+    page.settings(fault);
 }

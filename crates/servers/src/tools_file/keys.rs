@@ -33,7 +33,8 @@ pub struct Section {
 pub struct Key {
     /// The name, as the protocol spells it; `_`, `-` and small letters will do too.
     pub name: String,
-    form: String,
+    /// The name of its form.
+    pub form: String,
     /// Whether it must be there.
     #[serde(default)]
     pub required: bool,

@@ -36,7 +36,7 @@ const WANTED: Wanted = Wanted {
 };
 
 /// The most items that a page of a list may have.
-const PAGE_SIZE_MAX: usize = 1_000_000;
+const PAGE_SIZE_MAX: u64 = 1_000_000;
 
 /// The wrapper that other tools put around a tools file.
 const WRAPPER: &str = "mock_server";
@@ -140,14 +140,8 @@ fn read_root(reader: &mut Reader<'_>, root: &Node, is_json: bool) -> MockSpec {
 fn read_file(reader: &mut Reader<'_>, root: &Node) -> Option<MockSpec> {
     let table = Table::read(reader, root, "file", "the file")?;
     let page_size = table.get("pageSize").and_then(|field| {
-        let size = field.value.integer();
-        let size = size.and_then(|size| usize::try_from(size).ok());
-        let size = size.filter(|size| (1..=PAGE_SIZE_MAX).contains(size));
-        if size.is_none() {
-            let expected = format!("a whole number from 1 to {PAGE_SIZE_MAX}");
-            reader.wrong(field, &expected, "leave it out for one page of all");
-        }
-        size
+        let size = Kind::Whole(1, PAGE_SIZE_MAX).check(reader, field)?;
+        usize::from_data(size)
     });
     let mut list = |name: &str| match table.get(name) {
         Some(field) if !matches!(field.value.data, Data::Null) => {

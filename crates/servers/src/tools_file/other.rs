@@ -37,7 +37,7 @@ pub fn resource_template(reader: &mut Reader<'_>, node: &Node, place: usize) -> 
 /// A resource, which is called what its address is unless it has a name.
 fn item(
     reader: &mut Reader<'_>,
-    table: &Table<'_>,
+    table: &Table,
     address: &str,
     template: impl FnOnce(Value) -> Option<Template>,
 ) -> Option<Item> {

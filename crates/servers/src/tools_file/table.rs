@@ -1,94 +1,60 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
-use mcprove_settings::reader::{meant, near};
+use mcprove_settings::table::spelled;
 
-use super::keys::{Key, Section, is_same, section};
+use super::keys::{Section, is_same, section};
 use crate::prelude::*;
 
 /// A table whose keys are known.
-pub struct Table<'n> {
+pub struct Table {
     /// How it is called in messages.
     pub label: String,
-    /// Where it stands.
-    pub node: &'n Node,
-    known: Vec<(&'static Key, &'n Field)>,
-    others: Vec<&'n Field>,
+    /// What it holds, with its keys as they are declared.
+    pub node: Node,
     section: &'static Section,
 }
 
-impl<'n> Table<'n> {
+impl Table {
     /// Takes a table apart; what is none is a problem, and a key that it does not have.
     pub fn read(
         reader: &mut Reader<'_>,
-        node: &'n Node,
+        node: &Node,
         section_name: &str,
         label: impl Into<String>,
     ) -> Option<Self> {
-        let table = Self::read_recorded(reader, node, section_name, label.into())?;
-        for field in &table.others {
-            table.refuse(reader, field);
-        }
-        Some(table)
+        Self::read_listed(reader, node, section_name, label.into(), false)
     }
 
-    /// The same, where keys that it does not have are kept: a recording has what the server sent.
-    pub fn read_recorded(
+    /// The same; keys that it does not have are kept where it is recorded, as the server sent it.
+    pub fn read_listed(
         reader: &mut Reader<'_>,
-        node: &'n Node,
+        node: &Node,
         section_name: &str,
         label: String,
+        is_recorded: bool,
     ) -> Option<Self> {
         let section = section(section_name);
-        let Data::Table(fields) = &node.data else {
-            let message = format!("{label} must be a map, not {}", node.kind());
-            let hint = format!("its keys are {}", section.names().join(", "));
-            reader.problem(&node.span, message, hint);
-            return None;
-        };
-        let mut table = Self {
+        let mut known = section.names();
+        let node = spelled(reader, &as_declared(node, &known), &label, &known)?;
+        if is_recorded {
+            known.extend(node.fields().iter().map(|field| &*field.name));
+        }
+        let fields = reader.section(&node, label.clone(), &known, |_| None);
+        for key in section.keys.iter().filter(|key| key.required) {
+            if fields.get(&key.name).is_none() {
+                reader.missing(&fields, &key.name, "…");
+            }
+        }
+        Some(Self {
             label,
             node,
-            known: Vec::new(),
-            others: Vec::new(),
             section,
-        };
-        for field in fields {
-            let mut keys = section.keys.iter();
-            match keys.find(|key| is_same(&key.name, &field.name)) {
-                Some(key) if table.get(&key.name).is_some() => {
-                    let message = format!("`{}` is given twice", key.name);
-                    reader.problem(&field.span, message, "leave one of them out");
-                }
-                Some(key) => table.known.push((key, field)),
-                None => table.others.push(field),
-            }
-        }
-        for key in section.keys.iter().filter(|key| key.required) {
-            if table.get(&key.name).is_none() {
-                let message = format!("{} has no `{}`", table.label, key.name);
-                let hint = format!("add `{}: …`: {}", key.name, key.about);
-                reader.problem(&node.span, message, hint);
-            }
-        }
-        Some(table)
-    }
-
-    fn refuse(&self, reader: &mut Reader<'_>, field: &Field) {
-        let names = self.section.names();
-        let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
-        let close = near(&lower, &field.name.replace(['_', '-'], ""));
-        let close = close.and_then(|close| names.iter().find(|name| name.to_lowercase() == close));
-        let hint = meant(close, format!("known: {}", names.join(", ")));
-        reader.unknown_key(field, self.label.clone(), || hint);
+        })
     }
 
     /// The entry of this name.
-    pub fn get(&self, name: &str) -> Option<&'n Field> {
-        self.known
-            .iter()
-            .find(|(key, _)| key.name == name)
-            .map(|(_, field)| *field)
+    pub fn get(&self, name: &str) -> Option<&Field> {
+        self.node.get(name)
     }
 
     /// The text of this name; what is none, or empty, is a problem.
@@ -118,38 +84,46 @@ impl<'n> Table<'n> {
 
     /// The entries that are listed to clients as they are: all but these.
     pub fn listed(&self, reader: &mut Reader<'_>, but: &[&str]) -> Fields {
-        let mut listed = Map::new();
-        for (key, field) in &self.known {
-            if !but.contains(&&*key.name)
-                && let Some(value) = self.value(reader, key, field)
-            {
-                listed.insert(key.name.clone(), value);
-            }
-        }
-        let others = self.others.iter();
-        listed.extend(
-            others.filter_map(|field| Some((field.name.clone(), json(reader, &field.value)?))),
-        );
-        listed
+        let fields = self.node.fields().iter();
+        fields
+            .filter(|field| !but.contains(&&*field.name))
+            .filter_map(|field| Some((field.name.clone(), self.value(reader, field)?)))
+            .collect()
     }
 
-    fn value(&self, reader: &mut Reader<'_>, key: &Key, field: &Field) -> Option<Value> {
-        let (form, data) = (key.form(), &field.value.data);
-        let is_fit = match form.schema["type"].as_str() {
-            Some("boolean") => matches!(data, Data::Boolean(_)),
-            Some("integer") => field.value.integer().is_some(),
-            Some("object") => matches!(data, Data::Table(_)),
-            Some("array") => matches!(data, Data::List(_)),
-            _ if form.words == "text" => return self.text(reader, &key.name).map(Value::String),
+    fn value(&self, reader: &mut Reader<'_>, field: &Field) -> Option<Value> {
+        let mut keys = self.section.keys.iter();
+        let Some(key) = keys.find(|key| key.name == field.name) else {
+            return reader.json_of(&field.value);
+        };
+        let is_fit = match (&*key.form, &field.value.data) {
+            ("text", _) => return self.text(reader, &field.name).map(Value::String),
+            ("boolean", data) => matches!(data, Data::Boolean(_)),
+            ("integer", _) => field.value.integer().is_some(),
+            ("map" | "schema", data) => matches!(data, Data::Table(_)),
+            ("list", data) => matches!(data, Data::List(_)),
             _ => true,
         };
         if !is_fit {
-            let expected = format!("a {}", form.words);
+            let expected = format!("a {}", key.form().words);
             reader.wrong(field, &expected, command("see ", "schema mock", ""));
             return None;
         }
-        json(reader, &field.value)
+        reader.json_of(&field.value)
     }
+}
+
+/// A table with its keys as they are declared, however they are spelled.
+fn as_declared(node: &Node, names: &[&str]) -> Node {
+    let mut node = node.clone();
+    if let Data::Table(fields) = &mut node.data {
+        for field in fields {
+            if let Some(name) = names.iter().find(|name| is_same(name, &field.name)) {
+                field.name = (*name).to_owned();
+            }
+        }
+    }
+    node
 }
 
 /// A text, or what YAML takes for something else but is as good as one.
@@ -161,15 +135,6 @@ pub fn scalar_text(node: &Node) -> Option<String> {
         }
         Data::Null | Data::List(_) | Data::Table(_) => None,
     }
-}
-
-/// The value as JSON; what JSON cannot hold is a problem.
-pub fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
-    for wrong in node.beyond_json() {
-        let hint = "write one of at most 64 bits, or a text";
-        reader.problem(&wrong.span, "JSON has no such number", hint);
-    }
-    node.to_json().ok()
 }
 
 /// Takes down every text in a value that is no template.

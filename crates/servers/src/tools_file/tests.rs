@@ -114,14 +114,14 @@ pageSize: 0
         "9:9 response 2 of tool `a` needs one of `response`, `error` and `sequence`; keep",
         "10:21 `sequence` must be a list that is not empty, not a list; write",
         "11:18 `error` has no `message`; add",
-        "11:26 `code` must be a whole number, not \"x\"; for",
+        "11:26 `code` must be a whole number, not \"x\"; write",
         "12:15 `${` without `}`; write ${args.NAME}",
         "13:5 tool 3 has no `name`; add",
         "14:13 resource 1 has both `text` and `blob`; give",
         "14:59 `blob` must be bytes in base64, not \"%\"; as",
         "15:41 unknown `role` \"usr\"; did you mean \"user\"?",
         "15:71 a block of content is a text, or a map with `type`; write",
-        "16:11 `pageSize` must be a whole number from 1 to 1000000, not 0; leave",
+        "16:11 `pageSize` must be a whole number from 1 to 1000000, not 0; use 1 or more",
     ];
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(expected), "{found}\nexpected {expected}");

@@ -4,7 +4,7 @@ use mcprove_arguments::{ArgumentsError, SchemaCheck};
 use mcprove_fault::FAILURE_CODE;
 
 use super::keys::is_same;
-use super::table::{Table, check_template, json as json_of, scalar_text};
+use super::table::{Table, check_template, scalar_text};
 use crate::prelude::*;
 
 /// A tool; one that a server listed may have keys that are not known.
@@ -15,11 +15,7 @@ pub fn read(
     is_recorded: bool,
 ) -> Option<ToolSpec> {
     let label = format!("tool {}", place + 1);
-    let mut table = if is_recorded {
-        Table::read_recorded(reader, node, "tool", label)?
-    } else {
-        Table::read(reader, node, "tool", label)?
-    };
+    let mut table = Table::read_listed(reader, node, "tool", label, is_recorded)?;
     let name = table.text(reader, "name");
     if let Some(name) = &name {
         table.label = format!("tool `{}`", shorten(name, 60));
@@ -74,7 +70,7 @@ fn at<'n>(node: &'n Node, pointer: &str) -> &'n Node {
     found
 }
 
-fn rules(reader: &mut Reader<'_>, table: &Table<'_>) -> Vec<Rule> {
+fn rules(reader: &mut Reader<'_>, table: &Table) -> Vec<Rule> {
     let mut rules = Vec::new();
     if let Some(field) = table.get("responses") {
         let hint = "write one `- { when: { query: x }, response: … }` for each";
@@ -120,13 +116,13 @@ pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
     })
 }
 
-fn when(reader: &mut Reader<'_>, table: &Table<'_>) -> Option<When> {
+fn when(reader: &mut Reader<'_>, table: &Table) -> Option<When> {
     let Some(field) = table.get("when") else {
         return Some(When::Always);
     };
     match &field.value.data {
         Data::Null => Some(When::Always),
-        Data::Table(_) => match json_of(reader, &field.value)? {
+        Data::Table(_) => match reader.json_of(&field.value)? {
             Value::Object(wanted) => Some(When::Has(wanted)),
             _ => None,
         },
@@ -167,15 +163,11 @@ fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
     check_template(reader, node);
     let mut error = json!({ "code": FAILURE_CODE });
     if let Some(field) = table.get("code") {
-        let code = field.value.integer();
-        let code = code.and_then(|code| i64::try_from(code).ok());
-        if code.is_none() {
-            reader.wrong(field, "a whole number", "for instance -32000");
-        }
-        error["code"] = code.into();
+        let code = Kind::Signed.check(reader, field)?;
+        error["code"] = Node::new(code).to_json().ok()?;
     }
     if let Some(field) = table.get("data") {
-        error["data"] = json_of(reader, &field.value)?;
+        error["data"] = reader.json_of(&field.value)?;
     }
     error["message"] = table.any_text(reader, "message")?.into();
     Template::answer(error).ok().map(Answer::Error)
@@ -224,7 +216,7 @@ pub fn block(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
         Some("text") if node.get("text").is_none_or(|it| it.value.text().is_none()) => {
             ("a block of type text has a `text`", "add `text: …`")
         }
-        Some(_) => return json_of(reader, node),
+        Some(_) => return reader.json_of(node),
     };
     reader.problem(&node.span, message, hint);
     None

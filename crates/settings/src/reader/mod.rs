@@ -259,11 +259,8 @@ impl<'d> Reader<'d> {
     /// A value of the wrong form.
     pub fn wrong(&mut self, field: &Field, expected: &str, hint: impl Into<Message>) {
         let found = match &field.value.data {
-            Data::Boolean(value) => value.to_string(),
-            Data::Integer(value) => value.to_string(),
-            Data::Number(value) => value.to_string(),
             Data::Text(text) => format!("{:?}", shorten(text, SHOWN_MAX)),
-            _ => field.value.kind().to_owned(),
+            other => other.plain().unwrap_or(field.value.kind().to_owned()),
         };
         let message = sentence!(
             "{}{}",

@@ -167,6 +167,18 @@ impl Reader<'_> {
         seed.or_else(|| self.refuse(field, expected, "any such number will do"))
     }
 
+    /// A value as JSON; every number in it that JSON cannot hold is a problem.
+    pub fn json_of(&mut self, node: &Node) -> Option<Value> {
+        for node in node.beyond_json() {
+            let message = match node.data {
+                Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
+                _ => "JSON has no such number",
+            };
+            self.problem(&node.span, message, "write it as a text, or leave it out");
+        }
+        node.to_json().ok()
+    }
+
     /// One of a few names; `-` and `_` are the same.
     pub fn choice_of(
         &mut self,

@@ -316,6 +316,17 @@ impl Data {
         }
     }
 
+    /// As text without quotes; none of nothing, a list or a table.
+    pub fn plain(&self) -> Option<String> {
+        match self {
+            Self::Boolean(value) => Some(value.to_string()),
+            Self::Integer(value) => Some(value.to_string()),
+            Self::Number(value) => Some(value.to_string()),
+            Self::Text(text) => Some(text.clone()),
+            Self::Null | Self::List(_) | Self::Table(_) => None,
+        }
+    }
+
     /// A list of texts.
     pub fn texts(texts: impl IntoIterator<Item = String>) -> Self {
         Self::List(
@@ -461,7 +472,7 @@ impl Node {
 
 impl Node {
     /// Every number in it that JSON cannot hold.
-    pub fn beyond_json(&self) -> Vec<&Node> {
+    pub(crate) fn beyond_json(&self) -> Vec<&Node> {
         match &self.data {
             Data::List(nodes) => nodes.iter().flat_map(Self::beyond_json).collect(),
             Data::Table(fields) => fields

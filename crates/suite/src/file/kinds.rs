@@ -10,7 +10,7 @@ use mcprove_settings::kind::Kind;
 
 use super::settings::ProviderSettings;
 use super::variables::is_name;
-use crate::gates::{expectations_of, json as json_of};
+use crate::gates::expectations_of;
 use crate::prelude::*;
 
 /// How model providers are spoken to.
@@ -238,7 +238,7 @@ fn temperature(reader: &mut Reader<'_>, field: &Field) -> Option<f64> {
 fn call_arguments(reader: &mut Reader<'_>, field: &Field) -> Option<Map<String, Value>> {
     match field.value.data {
         Data::Null => None,
-        Data::Table(_) => json_of(reader, &field.value)?.as_object().cloned(),
+        Data::Table(_) => reader.json_of(&field.value)?.as_object().cloned(),
         _ => {
             reader.wrong(field, "a map of arguments", "write { query: x }");
             None

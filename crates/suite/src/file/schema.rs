@@ -14,7 +14,7 @@ use crate::prelude::*;
 
 pub fn schema() -> Value {
     let mut definitions = gates::definitions();
-    definitions.insert("faults".into(), faults::list_schema(Map::new()));
+    definitions.insert("faults".into(), faults::list_schema(&[]));
     definitions.insert("variable".into(), schema_of("variable"));
     let loads = sections().into_iter();
     definitions.extend(loads.map(|(name, schema)| (format!("load_{name}"), schema)));

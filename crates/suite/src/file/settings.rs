@@ -191,13 +191,13 @@ pub struct ServerSettings {
     #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
     faults: ReadElsewhere,
     /// `startup_timeout` in milliseconds.
-    #[setting(like = TimeLimits::STARTUP_TIMEOUT, name = "startup_timeout_ms", kind = Kind::Milliseconds)]
+    #[setting(like = TimeLimits::STARTUP_TIMEOUT, name = "startup_timeout_ms", kind = milliseconds(1))]
     pub startup_timeout_ms: Option<Duration>,
     /// `shutdown_timeout` in milliseconds.
     #[setting(like = TimeLimits::SHUTDOWN_TIMEOUT, name = "shutdown_timeout_ms", kind = milliseconds(0))]
     pub shutdown_timeout_ms: Option<Duration>,
     /// `call_timeout` in milliseconds.
-    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_timeout_ms", kind = Kind::Milliseconds)]
+    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_timeout_ms", kind = milliseconds(1))]
     pub call_timeout_ms: Option<Duration>,
     /// How many tests may use it at once; 1 is one after the other.
     #[setting(kind = Kind::Whole(1, PARALLEL_MAX), default = 8)]
@@ -241,7 +241,7 @@ pub struct ToolTestSettings {
     #[setting(otherwise = "{}")]
     pub args: CallArguments,
     /// How long the call may take.
-    #[setting(kind = Kind::Milliseconds, otherwise = "that of the server")]
+    #[setting(kind = milliseconds(1), otherwise = "that of the server")]
     pub timeout_ms: Option<Duration>,
     /// What must come back: `result…`, `is_error`, `error`, `duration_ms`, `negative_path…`.
     #[setting(kind = EXPECTATIONS, otherwise = "the call succeeds")]
@@ -260,7 +260,7 @@ pub struct NegativePathSettings {
     #[setting(otherwise = "all that apply")]
     pub checks: Option<Checks>,
     /// How long each may take before it counts as hung.
-    #[setting(kind = Kind::Milliseconds, default = 10000)]
+    #[setting(kind = milliseconds(1), default = 10000)]
     pub timeout_ms: Duration,
     /// What `negative_path.checks_run`, `.failures` and `.gate_passed` must be, instead.
     #[setting(otherwise = "`negative_path.gate_passed` is 1")]
@@ -371,7 +371,7 @@ pub struct DefaultSettings {
     #[setting]
     pub servers: Names,
     /// How long the call of a tool test may take.
-    #[setting(kind = Kind::Milliseconds)]
+    #[setting(kind = milliseconds(1))]
     timeout_ms: Option<Duration>,
     /// The model of agents that have no `command`.
     #[setting]

@@ -267,10 +267,10 @@ pub struct Budget {
     #[setting(kind = Kind::Whole(0, TOOL_CALLS_MAX), otherwise = "no limit")]
     pub tool_calls: Option<u64>,
     /// The longest time
-    #[setting(name = "time_ms", kind = Kind::Milliseconds, default = 300000)]
+    #[setting(name = "time_ms", kind = milliseconds(1), default = 300000)]
     pub time: Duration,
     /// How long one call of a tool may take
-    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_ms", kind = Kind::Milliseconds)]
+    #[setting(like = CallLimits::CALL_TIMEOUT, name = "call_ms", kind = milliseconds(1))]
     pub call: Duration,
 }
 

@@ -82,7 +82,7 @@ fn what_is_wrong_has_its_place() {
             "others_may_suffer = 1",
             (3, 21),
             "must be true or false",
-            "write false",
+            "without quotes",
         ),
         (
             "name = 'late'\n[[faults]]\nkind = 'slow'\nname = 'late'",

@@ -16,19 +16,21 @@ use mcprove_trace::Special;
 /// assert_eq!(fault.window.end(), Some(Duration::from_secs(15)));
 /// ```
 #[sparse]
-#[stored]
+#[stored(Settings)]
 #[must_use]
 pub struct LoadFault {
     /// What it is and which calls it strikes.
     pub spec: FaultSpec,
     /// When it is on, since the start of what is measured.
     #[serde(default)]
+    #[setting(flatten)]
     pub window: FaultWindow,
-    /// How soon after it p99 and errors must be back.
+    /// Fail when p99 and errors of other calls are not back this soon after it.
+    #[setting]
     #[serde(default, rename = "max_recovery_secs", with = "optional_seconds")]
     pub max_recovery: Option<Duration>,
-    /// Whether tools that it is not aimed at may suffer: false fails the run if one does, without a
-    /// word it is a warning.
+    /// false fails the run when a tool that it is not aimed at suffers; without it that is a warning.
+    #[setting]
     pub others_may_suffer: Option<bool>,
 }
 
@@ -37,9 +39,7 @@ impl LoadFault {
     pub fn new(spec: FaultSpec) -> Self {
         Self {
             spec,
-            window: FaultWindow::default(),
-            max_recovery: None,
-            others_may_suffer: None,
+            ..Self::initial()
         }
     }
 

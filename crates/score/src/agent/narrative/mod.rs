@@ -56,7 +56,7 @@ pub struct NarrativeBlock {
     #[setting(default = "[]", kind = Kind::Names)]
     pub readonly_tools: Vec<String>,
     /// The highest `narrative.divergence_score` allowed, whatever `expect` says.
-    #[setting(otherwise = "no limit", kind = Kind::Fraction)]
+    #[setting(otherwise = "no limit", kind = SHARE)]
     pub max_divergence_score: Option<f64>,
     /// Accepted, and changes nothing: no model decides a gate.
     #[setting(default = false)]

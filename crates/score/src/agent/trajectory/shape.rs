@@ -1,7 +1,5 @@
 //! What the arguments of an expected call must look like.
 
-use crate::gate::file;
-
 use super::prelude::*;
 
 /// Differences of one call that a mismatch keeps: one for each alternative, the first few.
@@ -218,7 +216,7 @@ impl SettingType for ArgumentShape {
     );
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
-        let value = file::json(reader, &field.value)?;
+        let value = reader.json_of(&field.value)?;
         let how_to = sentence!(
             "write {{ exact: {{ query: x }} }}, or leave `args` out where they do not matter"
         );

@@ -62,7 +62,7 @@ fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Op
 
 /// A matcher; what is wrong with it is told where it stands.
 pub fn matcher(reader: &mut Reader<'_>, node: &Node) -> Option<Matcher> {
-    let value = json(reader, node)?;
+    let value = reader.json_of(node)?;
     match Matcher::from_value(&value) {
         Ok(matcher) => Some(matcher),
         Err(error) => {
@@ -107,20 +107,6 @@ fn span_of(matcher: &Node, place: &str) -> Range<usize> {
         _ => None,
     };
     unknown.map_or(&found.span, |field| &field.span).clone()
-}
-
-/// A value as JSON.
-pub fn json(reader: &mut Reader<'_>, node: &Node) -> Option<Value> {
-    let beyond = node.beyond_json();
-    for node in &beyond {
-        let message = match node.data {
-            Data::Integer(_) => "a whole number beyond 64 bits is not kept exactly",
-            _ => "JSON has no such number",
-        };
-        let hint = "write it as a text, or leave it out";
-        reader.problem(&node.span, message.to_owned(), hint);
-    }
-    node.to_json().ok().filter(|_| beyond.is_empty())
 }
 
 // The target of an expectation: one of a metric, or a path into each run.

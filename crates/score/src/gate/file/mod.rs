@@ -14,8 +14,8 @@ use super::GateBlock;
 use crate::agent::call_limits::limit_schema;
 use crate::prelude::*;
 
+pub use expectation::expectations_of;
 pub(crate) use expectation::matcher;
-pub use expectation::{expectations_of, json};
 
 /// The key that every block has, and the block for whatever metric.
 pub const EXPECT: &str = "expect";
