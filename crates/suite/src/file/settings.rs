@@ -95,7 +95,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys::new(
         "load_test",
         "Keys of a load",
-        "a load on a server of the suite; besides these keys it has those at the top of a [load configuration](load-config.md), but for `server`",
+        "a load on a server of the suite; besides these keys it has those at the top of a load configuration, but for `server`; what `session` leaves out is as for the server",
         LoadTestSettings::declared,
     ),
     SectionKeys::new(
