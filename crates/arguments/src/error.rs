@@ -74,7 +74,7 @@ pub enum ArgumentsError {
         /// What failed there.
         reason: String,
         /// What to try.
-        hint: &'static str,
+        hint: Message,
     },
     /// The schema takes too long to satisfy.
     #[error("gave up at {} after {limit} steps of {what}", display(place))]
@@ -98,7 +98,7 @@ impl UserError for ArgumentsError {
             Self::RemoteReference { .. } => {
                 sentence!("put it under `$defs`, or give the arguments by hand")
             }
-            Self::Unsatisfiable { hint, .. } => (*hint).into(),
+            Self::Unsatisfiable { hint, .. } => hint.clone(),
             Self::SchemaTooLarge { .. } | Self::OverLimit { .. } | Self::TooMuchWork { .. } => {
                 "give the arguments by hand".into()
             }
@@ -124,12 +124,12 @@ impl ArgumentsError {
     pub fn unsatisfiable(
         place: impl Into<String>,
         reason: impl Into<String>,
-        hint: &'static str,
+        hint: impl Into<Message>,
     ) -> Self {
         Self::Unsatisfiable {
             place: place.into(),
             reason: reason.into(),
-            hint,
+            hint: hint.into(),
         }
     }
 

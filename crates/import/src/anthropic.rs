@@ -153,7 +153,7 @@ fn add_content(builder: &mut RunBuilder, content: Content) -> Result {
 fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result {
     let Some(kind) = block.kind.as_deref() else {
         return refuse(
-            "the block has no `type`",
+            sentence!("the block has no `type`"),
             "a block is an object such as {\"type\": \"text\", \"text\": \"…\"}",
         );
     };
@@ -162,7 +162,7 @@ fn add_block(builder: &mut RunBuilder, block: Block, is_joined: bool) -> Result 
     } else if block.is_call() {
         let Some(name) = block.name.as_deref() else {
             return refuse(
-                format!("the `{kind}` block has no `name`"),
+                sentence!("the `{kind}` block has no `name`"),
                 "a call names its tool",
             );
         };

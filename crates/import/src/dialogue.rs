@@ -204,7 +204,7 @@ pub fn open_turn(
     }
     if error.is_null() {
         return refuse(
-            "the message has no `role`",
+            sentence!("the message has no `role`"),
             "a message is an object with `role` and `content`",
         );
     }

@@ -170,7 +170,7 @@ impl<'a> Document<'a> {
             .strip_prefix("duplicate field `")
             .map(|key| key.trim_end_matches('`').to_owned());
         let error = ImportError {
-            message,
+            message: message.into(),
             line: Some(line),
             column: Some(column),
             path: key,

@@ -14,7 +14,7 @@ use crate::prelude::*;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportError {
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// The line, counted from 1, where one is to blame.
     pub line: Option<usize>,
     /// The column, counted from 1 in bytes, where one is to blame.
@@ -27,22 +27,27 @@ pub struct ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = [
-            self.line.map(|line| format!("line {line}")),
-            self.column.map(|column| format!("column {column}")),
-            self.path.clone(),
-        ];
-        let places: Vec<String> = places.into_iter().flatten().collect();
-        if !places.is_empty() {
-            write!(formatter, "{}: ", places.join(", "))?;
-        }
-        formatter.write_str(&self.message)
+        formatter.write_str(&self.text().rendered())
     }
 }
 
 impl std::error::Error for ImportError {}
 
 impl UserError for ImportError {
+    fn text(&self) -> Message {
+        let places = [
+            self.line.map(|line| format!("line {line}")),
+            self.column.map(|column| format!("column {column}")),
+            self.path.clone(),
+        ];
+        let places: Vec<String> = places.into_iter().flatten().collect();
+        let message = self.message.clone();
+        if places.is_empty() {
+            return message;
+        }
+        message.after(format!("{}: ", places.join(", ")))
+    }
+
     fn hint(&self) -> Message {
         self.hint.clone()
     }
@@ -50,7 +55,7 @@ impl UserError for ImportError {
 
 impl ImportError {
     /// An error about the shape of a value; the callers add where it stands.
-    pub fn shape(message: impl Into<String>, hint: impl Into<Message>) -> Self {
+    pub fn shape(message: impl Into<Message>, hint: impl Into<Message>) -> Self {
         Self {
             message: message.into(),
             hint: hint.into(),
@@ -63,7 +68,7 @@ impl ImportError {
 pub type Result<T = (), E = ImportError> = std::result::Result<T, E>;
 
 /// An error about the shape of a value.
-pub fn refuse<T>(message: impl Into<String>, hint: impl Into<Message>) -> Result<T> {
+pub fn refuse<T>(message: impl Into<Message>, hint: impl Into<Message>) -> Result<T> {
     Err(ImportError::shape(message, hint))
 }
 

@@ -242,12 +242,12 @@ fn unrecognised(document: &Document<'_>) -> ImportError {
         .into_keys()
         .collect();
     let message = match (keys.is_empty(), first) {
-        (false, _) => format!(
+        (false, _) => sentence!(
             "not a known trace format: JSON with {}",
-            mcprove_settings::message::names(&keys).rendered()
+            mcprove_settings::message::names(&keys)
         ),
-        (true, Some(_)) => "not a known trace format".to_owned(),
-        (true, None) => "no trace: an empty list".to_owned(),
+        (true, Some(_)) => "not a known trace format".into(),
+        (true, None) => "no trace: an empty list".into(),
     };
     let formats: Vec<String> = Format::ALL
         .into_iter()

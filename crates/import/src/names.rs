@@ -83,11 +83,13 @@ pub fn known_role(word: &str) -> Result<&'static str> {
 pub fn no_such_role(word: &str) -> ImportError {
     let hint = role(word)
         .or_else(|| nearest(ROLES.iter().map(|(known, _)| *known), word))
-        .map_or_else(String::new, |role| {
-            format!("; did you mean {}?", phrase::name(role))
-        });
+        .map(|role| sentence!("; did you mean {}?", name(role)));
     ImportError::shape(
-        format!("no role is called {}{hint}", phrase::name(word)),
+        sentence!(
+            "no role is called {}{}",
+            name(word),
+            hint.unwrap_or_default()
+        ),
         "the roles are user, assistant, tool and system",
     )
 }

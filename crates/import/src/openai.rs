@@ -149,7 +149,7 @@ fn add_choice(builder: &mut RunBuilder, choices: Vec<Choice>) -> Result {
     }
     let Some(message) = first.message else {
         return refuse(
-            "the choice has no `message`",
+            sentence!("the choice has no `message`"),
             "pieces of a streamed response must be put together first",
         );
     };
@@ -188,7 +188,10 @@ fn add_message(builder: &mut RunBuilder, message: Message) -> Result {
         } else if let Some(function) = call.function {
             add_call(builder, id, function);
         } else {
-            let refused = refuse("the call has no `function`", "a call names its function");
+            let refused = refuse(
+                sentence!("the call has no `function`"),
+                "a call names its function",
+            );
             return refused.at(index).within("tool_calls");
         }
     }

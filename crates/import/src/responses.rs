@@ -69,7 +69,7 @@ pub fn add_item(builder: &mut RunBuilder, mut item: Item) -> Result {
         Some(name) => name,
         None if is_named => {
             return refuse(
-                format!("the `{kind}` item has no `name`"),
+                sentence!("the `{kind}` item has no `name`"),
                 "a call names its tool",
             );
         }

@@ -296,13 +296,16 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-/// The first of them.
+/// All of them in one.
 impl From<ConfigErrors> for Diagnostic {
     fn from(errors: ConfigErrors) -> Self {
-        let first = errors.0.into_iter().next();
-        first.map_or_else(Self::default, |error| {
-            Self::new(error.message, error.hint.unwrap_or_default())
-        })
+        let all = errors
+            .0
+            .into_iter()
+            .map(|error| (error.message, error.hint));
+        let (messages, hints): (Vec<_>, Vec<_>) = all.unzip();
+        let hints = hints.into_iter().flatten();
+        Self::new(Message::join(messages, "; "), Message::join(hints, "; "))
     }
 }
 

@@ -117,7 +117,8 @@ pub const OPEN_SHARE: Kind = number(
     (true, true),
 );
 
-const fn number(
+/// A number in a range, by its words and what it stands for in help; whether either end is excluded.
+pub const fn number(
     words: &'static str,
     placeholder: &'static str,
     within: RangeInclusive<f64>,

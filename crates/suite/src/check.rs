@@ -9,6 +9,7 @@ use mcprove_servers::tools_file as mock;
 use super::file::{self, folder_of};
 use super::recognise::{Recognised, recognise};
 use crate::prelude::*;
+use crate::report::problems::in_file;
 
 /// The name of the format.
 pub const VALIDATION_FORMAT: &str = "validation.v1";
@@ -177,9 +178,8 @@ impl CheckedFile {
         let warnings = warnings.map(|it| Finding::new(Tone::Unclear, "warning", it.as_str()));
         let valid = Finding::new(Tone::Good, "ok", self.summary());
         let problems = self.problems.iter().map(|problem| {
-            let place = [problem.line, problem.column].into_iter().flatten();
-            let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
-            let place = format!("{}{}", problem.file, place.concat());
+            let place = in_file(problem.line, problem.column);
+            let place = format!("{}{place}", problem.file);
             Finding::new(Tone::Bad, "error", place)
                 .line(Line::of(&problem.message))
                 .hint(problem.hint.as_ref())

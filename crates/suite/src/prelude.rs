@@ -31,7 +31,7 @@ pub use mcprove_settings::printable::{escape_hidden, printable, printable_json};
 pub use mcprove_settings::reader::{Reader, Section, Warning, meant, near};
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_settings::secret::{REDACTED, fits, redact_arguments, redact_urls};
-pub use mcprove_settings::setting::{Setting, SettingType, Settings, fill};
+pub use mcprove_settings::setting::{Setting, SettingType, Settings};
 pub use mcprove_settings::table;
 pub use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 pub use mcprove_settings::whole_file::write_private;

@@ -3,36 +3,18 @@
 //! A key that is nearly one of ours counts as one: a slip of the keyboard must not make a suite something
 //! that nobody runs.
 
+use mcprove_load::config::sections::top_names;
+use mcprove_servers::tools_file::is_mark;
 use mcprove_settings::reader::slip;
 
 use super::check::FileKind;
+use super::file::{OF_TESTS, SuiteSettings, ToolTestSettings, names_of};
 use crate::prelude::*;
 
-/// The tests of a suite, and what they are run on.
-const OF_SUITES: [&str; 4] = ["servers", "tools", "agents", "load"];
+/// What stands in many files.
+const OF_MANY: &str = "faults";
 /// What stands in suites, and in files of other programs too.
 const ALSO_OF_SUITES: [&str; 2] = ["defaults", "variables"];
-/// What stands at the top of a load configuration.
-const OF_LOADS: [&str; 6] = [
-    "scenario",
-    "server",
-    "thresholds",
-    "session",
-    "output",
-    "protocol",
-];
-/// What stands at the top of a tools file, besides `tools`.
-const OF_TOOLS: [&str; 5] = [
-    "mock_server",
-    "resources",
-    "prompts",
-    "jsonrpc",
-    "nextCursor",
-];
-/// What stands in any file.
-const OF_ALL: [&str; 3] = ["name", "description", "$schema"];
-/// What a test of a tool has, and a tool of a mock has not.
-const OF_TESTS: [&str; 5] = ["tool", "expect", "args", "negative_path", "server"];
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,31 +73,32 @@ fn of_table(root: &Node, fields: &[Field]) -> Result<FileKind, &'static str> {
         return Err("a workflow of GitHub Actions");
     }
     let also_of_suites = ALSO_OF_SUITES.into_iter().any(is_there);
-    let of_suites = count(fields, &OF_SUITES);
-    let of_loads = count(fields, &OF_LOADS);
+    let of_suites = count(fields, &[&["servers"], &OF_TESTS[..]].concat());
+    let of_loads: Vec<&str> = top_names().filter(|name| *name != OF_MANY).collect();
+    let of_loads = count(fields, &of_loads);
     let mut tools = fields.iter().filter(|field| field.name == "tools");
-    // A tools file has `tools` too.
-    let is_test = |node: &Node| OF_TESTS.into_iter().any(|name| node.get(name).is_some());
+    // A tools file has `tools` too, and their names.
+    let of_tests = names_of::<ToolTestSettings>();
+    let is_of_test = |field: &Field| field.name != "name" && of_tests.contains(&&*field.name);
+    let is_test = |node: &Node| node.fields().iter().any(is_of_test);
     let is_of_tools = |field: &Field| !field.value.elements().iter().any(is_test);
-    let is_known = |field: &Field| {
-        let name = field.name.as_str();
-        OF_ALL.contains(&name) || ALSO_OF_SUITES.contains(&name) || name == "faults"
-    };
+    let of_suite = names_of::<SuiteSettings>();
+    let is_known = |field: &Field| of_suite.contains(&&*field.name);
     Ok(if of_loads > of_suites {
         FileKind::Load
     } else if of_suites == 1 && of_loads == 0 && tools.any(is_of_tools) && !also_of_suites {
         FileKind::Tools
     } else if of_suites > 0 {
         FileKind::Suite
-    } else if OF_TOOLS.into_iter().any(is_there) {
+    } else if fields.iter().any(|field| is_mark(&field.name)) {
         FileKind::Tools
-    } else if fields.iter().all(is_known) && (also_of_suites || !is_there("faults")) {
+    } else if fields.iter().all(is_known) && (also_of_suites || !is_there(OF_MANY)) {
         FileKind::Suite
     } else if fields.iter().all(is_known) {
         FileKind::Faults
     } else if fields.iter().any(|field| gates::is_block(&field.name)) {
         FileKind::Gates
-    } else if is_there("faults") {
+    } else if is_there(OF_MANY) {
         FileKind::Faults
     } else {
         return Err("no file that mcprove knows");
@@ -124,17 +107,11 @@ fn of_table(root: &Node, fields: &[Field]) -> Result<FileKind, &'static str> {
 
 /// How many of the names are among the keys, or nearly. A key that is known for something else is that.
 fn count(fields: &[Field], names: &[&str]) -> usize {
-    let is_known = |name: &str| {
-        let all = [
-            &OF_SUITES[..],
-            &OF_LOADS,
-            &ALSO_OF_SUITES,
-            &OF_TOOLS,
-            &OF_ALL,
-        ];
-        let mut all = all.into_iter().flatten();
-        name == "faults" || gates::is_block(name) || all.any(|known| *known == name)
-    };
+    let known: Vec<&str> = names_of::<SuiteSettings>()
+        .into_iter()
+        .chain(top_names())
+        .collect();
+    let is_known = |name: &str| known.contains(&name) || is_mark(name) || gates::is_block(name);
     let is_meant = |field: &&Field| {
         let name = field.name.as_str();
         names.contains(&name) || !is_known(name) && slip(names, name).is_some()

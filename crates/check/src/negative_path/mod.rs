@@ -30,7 +30,7 @@ mod tests;
 pub use examine::{Examination, Sessions, examine};
 pub use probes::{ENTRIES, Entry};
 pub use subject::{BadRequest, NotApplicable, Subject, SubjectError};
-pub use whole::negative_path;
+pub use whole::{OwnSessions, negative_path};
 
 use mcprove_settings::setting::in_seconds;
 

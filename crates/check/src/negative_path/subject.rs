@@ -123,7 +123,7 @@ impl<'a> Subject<'a> {
             let error = ArgumentsError::Unsatisfiable {
                 place: String::new(),
                 reason: "arguments are a map".to_owned(),
-                hint: "give the arguments by hand",
+                hint: "give the arguments by hand".into(),
             };
             return Err(SubjectError::Schema(error));
         };

@@ -12,12 +12,7 @@ pub async fn negative_path(
     tool: &str,
     options: SessionOptions,
 ) -> Result<NegativePathReport, ProbeError> {
-    let mut sessions = OwnSessions {
-        server,
-        options,
-        session: None,
-        pulse: Arc::default(),
-    };
+    let mut sessions = OwnSessions::new(server, options);
     let session = Arc::clone(sessions.connect().await?);
     let tools = session.list_tools().await;
     let tools = tools.map_err(|error| ProbeError::List {
@@ -44,22 +39,39 @@ pub async fn negative_path(
     };
     drop(session);
     let report = examine(&examination, &mut sessions).await;
-    if let Some(session) = sessions.session {
-        session.end().await;
-    }
+    sessions.end().await;
     Ok(report)
 }
 
 /// Sessions that nothing else uses: a bad request may break the server.
-struct OwnSessions<'a> {
+#[derive(Opaque)]
+pub struct OwnSessions<'a> {
     server: &'a Server,
     options: SessionOptions,
     session: Option<Arc<Session>>,
     pulse: Arc<Pulse>,
 }
 
-impl OwnSessions<'_> {
-    async fn connect(&mut self) -> Result<&Arc<Session>, ConnectError> {
+impl<'a> OwnSessions<'a> {
+    /// None yet.
+    pub fn new(server: &'a Server, options: SessionOptions) -> Self {
+        Self {
+            server,
+            options,
+            session: None,
+            pulse: Arc::default(),
+        }
+    }
+
+    /// Ends the one that is open.
+    pub async fn end(self) {
+        if let Some(session) = self.session {
+            session.end().await;
+        }
+    }
+
+    /// Opens one.
+    pub async fn connect(&mut self) -> Result<&Arc<Session>, ConnectError> {
         let session = Session::connect_with(self.server, self.options.clone()).await?;
         Ok(self.session.insert(Arc::new(session)))
     }

@@ -29,6 +29,7 @@ const HINT: &str = "write one `- { kind: slow, delay_ms: 500, target: { tool: se
 type Extra = &'static [Setting];
 
 /// A fault and where it stands.
+#[derive(Debug)]
 pub struct Item {
     pub spec: FaultSpec,
     /// Where it is named; else where it stands.

@@ -192,7 +192,7 @@ impl Session {
         }
         let Some(mut message) = line.message else {
             return refuse(
-                format!("the line of type `{role}` has no `message`"),
+                sentence!("the line of type `{role}` has no `message`"),
                 "this is not a complete session of Claude Code",
             );
         };

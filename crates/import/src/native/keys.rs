@@ -100,13 +100,13 @@ impl UnknownKeys {
                 return;
             }
         }
-        let Some(([at, name, noun], others)) = kind(at) else {
+        let Some(([at, definition, noun], others)) = kind(at) else {
             return;
         };
         if self.schema.is_null() {
             self.schema = mcprove_settings::schemars::schema_for!(AgentTraceFile).into();
         }
-        let known = &self.schema["$defs"][name]["properties"];
+        let known = &self.schema["$defs"][definition]["properties"];
         let known: Vec<&str> = known
             .as_object()
             .into_iter()
@@ -119,12 +119,12 @@ impl UnknownKeys {
             && let Some((line, column)) =
                 place(document, value_at(element.json, around), key, meant)
         {
-            let (key, meant) = (phrase::name(key), phrase::name(meant));
+            let (key, meant) = (name(key), name(meant));
             let slip = ImportError {
                 line: Some(line),
                 column: Some(column),
                 ..ImportError::shape(
-                    format!("{key} is not a key of {noun}; did you mean {meant}?"),
+                    sentence!("{key} is not a key of {noun}; did you mean {meant}?"),
                     format!("the keys of {noun} are {}", known.join(", ")),
                 )
             };

@@ -50,7 +50,7 @@ fn read_value<'a>(
     }
     if head.tool_calls.is_some() {
         return refuse(
-            "both `runs` and `tool_calls` are given",
+            sentence!("both `runs` and `tool_calls` are given"),
             "a trace has its calls inside of its runs; one run stands alone, without `runs`",
         );
     }
@@ -95,7 +95,7 @@ pub fn check_schema(schema: &Value, known: &str) -> Result {
         .as_str()
         .map_or_else(|| schema.to_string(), str::to_owned);
     let refused = refuse(
-        format!("the schema is {}, not {known}", phrase::name(&shown)),
+        sentence!("the schema is {}, not {known}", name(&shown)),
         format!("this version reads {known}; look for one that knows this schema"),
     );
     refused.within("schema")

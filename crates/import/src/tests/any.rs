@@ -74,7 +74,7 @@ fn what_is_no_json_is_told_with_its_place() {
     ] {
         let error = import(text).unwrap_err();
         assert_eq!(
-            (error.line, error.column, error.message.as_str()),
+            (error.line, error.column, error.message.rendered().as_str()),
             (Some(line), Some(column), message),
             "{text:?}"
         );

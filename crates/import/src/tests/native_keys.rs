@@ -150,7 +150,10 @@ fn a_key_that_stands_twice_is_refused() {
     ] {
         let error = import(text).unwrap_err();
         assert_eq!(error.path.as_deref(), Some(path));
-        assert_eq!(error.message, format!("the key `{key}` is given twice"));
+        assert_eq!(
+            error.message.rendered(),
+            format!("the key `{key}` is given twice")
+        );
     }
 }
 
@@ -174,7 +177,7 @@ fn roles_are_known_ones() {
         let error = import(&with(role).to_string()).unwrap_err();
         assert_eq!(error.path.as_deref(), Some("conversation.turns[1].role"));
         assert_eq!(
-            error.message,
+            error.message.rendered(),
             format!("no role is called `{role}`; did you mean `assistant`?")
         );
     }

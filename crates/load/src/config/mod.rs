@@ -18,7 +18,7 @@ use mcprove_settings::tree::{Document, Wanted};
 
 pub use mcprove_settings::secret::REDACTED;
 pub use server::{
-    ServerSettings, address, parts_of_url, read_alone, read_env, read_headers, read_table,
+    CommandWords, Headers, ServerSettings, Variables, address, parts_of_url, read_alone, read_table,
 };
 pub use settings::read_parts;
 

@@ -48,6 +48,12 @@ pub const SECTIONS: &[SectionKeys] = &[
     },
 ];
 
+/// What stands at the top of the file.
+pub fn top_names() -> impl Iterator<Item = &'static str> {
+    let tables = SECTIONS.iter().map(|it| it.name);
+    tables.chain(["faults", ServerSettings::PROTOCOL.name])
+}
+
 /// Which scenario it is.
 pub static TYPE: Setting = Setting {
     name: "type",

@@ -21,7 +21,7 @@ pub struct ServerSettings {
     args: Vec<String>,
     /// Variables added to the environment, which the server inherits.
     #[setting(otherwise = "none")]
-    env: TextTable,
+    env: Variables,
     /// The directory the program starts in.
     #[setting(otherwise = "where mcprove was started")]
     working_dir: Option<String>,
@@ -33,7 +33,7 @@ pub struct ServerSettings {
     url: Option<String>,
     /// Headers added to every request to an address.
     #[setting(otherwise = "none")]
-    headers: TextTable,
+    headers: Headers,
     /// The environment variable that holds a token, sent as `Authorization: Bearer …`.
     #[setting(otherwise = "none")]
     bearer_env: Option<String>,
@@ -46,7 +46,7 @@ pub struct ServerSettings {
 
 /// A program, or a program and its first arguments.
 #[derive(Debug, Default)]
-struct CommandWords(Vec<String>);
+pub struct CommandWords(pub Vec<String>);
 
 impl SettingType for CommandWords {
     const KIND: Kind = Kind::Other("text, or list of texts", || {
@@ -61,26 +61,31 @@ impl SettingType for CommandWords {
             Data::List(_) => reader.texts_of(field)?,
             _ => vec![reader.text_of(field)?.to_owned()],
         };
-        if words.first().is_none_or(String::is_empty) {
-            reader.wrong(field, "a program", "write [\"python\", \"-m\", \"my_mcp\"]");
+        if words.first().is_none_or(|word| word.trim().is_empty()) {
+            let message = sentence!("{} names no program", setting(&field.name));
+            let hint = "write [\"python\", \"-m\", \"my_mcp\"]";
+            reader.problem(&field.value.span, message, hint);
             return None;
         }
         Some(Self(words))
     }
 }
 
-/// Texts by name, which their readers look at one by one.
+/// Variables for a program, by name.
 #[derive(Debug, Default)]
-struct TextTable;
+pub struct Variables(pub BTreeMap<String, String>);
 
-impl SettingType for TextTable {
-    const KIND: Kind = Kind::Other("table of texts", || {
-        json!({
-            "type": ["object", "null"],
-                        "additionalProperties": { "type": ["string", "integer", "boolean"] },
-        })
-    });
-}
+/// Headers for every request, by name.
+#[derive(Debug, Default)]
+pub struct Headers(pub BTreeMap<String, String>);
+
+/// Texts by name.
+const TEXTS: Kind = Kind::Other("texts by name", || {
+    json!({
+        "type": ["object", "null"],
+        "additionalProperties": { "type": ["string", "integer", "boolean"] },
+    })
+});
 
 pub const EXAMPLE_URL: &str =
     "use http://, https://, ws:// or wss://, such as http://127.0.0.1:8080/mcp";
@@ -90,6 +95,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
     let section = reader.section_of(node, table("server"), ServerSettings::declared(), advice);
     let mut given = ServerSettings::initial();
     fill(&mut given, reader, &section);
+    let limits = given.limits;
     let server = match (section.get("url"), given.transport.as_deref()) {
         (Some(url), Some("stdio")) => {
             let message = sentence!(
@@ -99,7 +105,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
             reader.problem(&url.span, message, "leave out one of them");
             None
         }
-        (Some(url), transport) => read_address(reader, &section, url, transport),
+        (Some(url), _) => read_address(reader, &section, url, given),
         (None, Some(name @ ("http" | "sse" | "ws"))) => {
             let message = format!("transport {name:?} needs a url");
             let field = section.get("transport");
@@ -111,9 +117,9 @@ pub fn read(reader: &mut Reader<'_>, node: &Node) -> Option<(Server, bool)> {
             reader.problem(span, message, hint);
             None
         }
-        (None, _) => read_command(reader, &section, &given),
+        (None, _) => read_command(reader, &section, given),
     };
-    let server = given.limits.apply(server?);
+    let server = limits.apply(server?);
     Some((server, section.get("transport").is_some()))
 }
 
@@ -147,54 +153,54 @@ pub fn read_table<T: Settings + Default>(
 fn read_command(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
-    given: &ServerSettings,
+    given: ServerSettings,
 ) -> Option<Server> {
     if section.get("command").is_none() {
         let hint = "add command = \"python\" and args = [\"-m\", \"my_mcp\"], or url = \"http://127.0.0.1:8080/mcp\"";
         let message = sentence!("{} has neither a command nor a url", table("server"));
         reader.problem(section.span(), message, hint);
     }
-    if let Some(headers) = section.get("headers") {
-        let message = sentence!("{} is for a server at an address", setting("headers"));
-        let hint = "leave it out, or give a url instead of a command";
-        reader.problem(&headers.span, message, hint);
+    for name in ["headers", "bearer_env"] {
+        if let Some(other) = section.get(name) {
+            let message = sentence!("{} is for a server at an address", setting(name));
+            let hint = "leave it out, or give a url instead of a command";
+            reader.problem(&other.span, message, hint);
+        }
     }
-    if let Some(bearer) = section.get("bearer_env") {
-        let message = sentence!("{} is for a server at an address", setting("bearer_env"));
-        let hint = "leave it out, or give a url instead of a command";
-        reader.problem(&bearer.span, message, hint);
-    }
-    let env = read_env(reader, section);
     let (program, first) = given.command.0.split_first()?;
     let mut server = Server::stdio(program).args(first).args(&given.args);
     refuse_redacted(reader, section, "args", &server.args);
-    server.env = env;
-    server.working_dir = given.working_dir.as_ref().map(Into::into);
+    server.env = given.env.0;
+    server.working_dir = given.working_dir.map(Into::into);
     Some(server)
 }
 
-pub fn read_env(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
-    let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
-    let words = ("variable", "leave out `=`");
-    let mut variables = BTreeMap::new();
-    for (field, value) in read_texts(reader, section, "env", is_name, words) {
-        let name = &field.name;
-        if value.contains(REDACTED) {
-            let message =
-                format!("the value of {name} was taken out: it is left to the environment");
-            reader.warn(&field.value.span, message);
-        } else {
-            variables.insert(name.clone(), value);
+impl SettingType for Variables {
+    const KIND: Kind = TEXTS;
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+        let words = ("variable", "leave out `=`");
+        let mut variables = BTreeMap::new();
+        for (field, value) in read_texts(reader, field, is_name, words) {
+            let name = &field.name;
+            if value.contains(REDACTED) {
+                let message =
+                    format!("the value of {name} was taken out: it is left to the environment");
+                reader.warn(&field.value.span, message);
+            } else {
+                variables.insert(name.clone(), value);
+            }
         }
+        Some(Self(variables))
     }
-    variables
 }
 
 fn read_address(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
     field: &Field,
-    transport: Option<&str>,
+    given: ServerSettings,
 ) -> Option<Server> {
     for name in ["command", "args", "env", "working_dir"] {
         if let Some(other) = section.get(name) {
@@ -205,14 +211,14 @@ fn read_address(
             reader.problem(&other.span, message, "leave out one of them");
         }
     }
-    let headers = read_headers(reader, section);
-    let url = reader.text(section, "url")?;
-    refuse_redacted(reader, section, "url", &[url.to_owned()]);
-    let server = address(reader, field, url.to_owned(), headers, transport)?;
+    let url = given.url?;
+    refuse_redacted(reader, section, "url", std::slice::from_ref(&url));
+    let transport = given.transport.as_deref();
+    let server = address(reader, field, url, given.headers.0, transport)?;
     let Some(bearer) = section.get("bearer_env") else {
         return Some(server);
     };
-    let name = reader.text_of(bearer)?.to_owned();
+    let name = given.bearer_env?;
     let with_token = server.bearer_env(&name);
     if with_token.is_none() {
         let message = sentence!(
@@ -304,48 +310,48 @@ fn is_websocket(url: &str) -> Option<bool> {
     }
 }
 
-pub fn read_headers(reader: &mut Reader<'_>, section: &Section<'_>) -> BTreeMap<String, String> {
-    let mut headers = BTreeMap::new();
-    let is_name = |name: &str| http::HeaderName::from_bytes(name.as_bytes()).is_ok();
-    let words = ("header", "use letters, digits and -");
-    for (header, value) in read_texts(reader, section, "headers", is_name, words) {
-        let name = &header.name;
-        if value.contains(REDACTED) {
-            let message = format!("the value of the header {name} was taken out");
-            reader.problem(&header.value.span, message, PUT_BACK);
-        } else if http::HeaderValue::from_bytes(value.as_bytes()).is_err() {
-            let message = format!("the header {name} holds what HTTP does not allow");
-            let hint = "use visible characters, without line ends";
-            if secret::is_secret_name(name) {
-                reader.secret_problem(&header.value.span, message, hint);
+impl SettingType for Headers {
+    const KIND: Kind = TEXTS;
+
+    fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
+        let mut headers = BTreeMap::new();
+        let is_name = |name: &str| http::HeaderName::from_bytes(name.as_bytes()).is_ok();
+        let words = ("header", "use letters, digits and -");
+        for (header, value) in read_texts(reader, field, is_name, words) {
+            let name = &header.name;
+            if value.contains(REDACTED) {
+                let message = format!("the value of the header {name} was taken out");
+                reader.problem(&header.value.span, message, PUT_BACK);
+            } else if http::HeaderValue::from_bytes(value.as_bytes()).is_err() {
+                let message = format!("the header {name} holds what HTTP does not allow");
+                let hint = "use visible characters, without line ends";
+                if secret::is_secret_name(name) {
+                    reader.secret_problem(&header.value.span, message, hint);
+                } else {
+                    reader.problem(&header.value.span, message, hint);
+                }
             } else {
-                reader.problem(&header.value.span, message, hint);
+                headers.insert(name.clone(), value);
             }
-        } else {
-            headers.insert(name.clone(), value);
         }
+        Some(Self(headers))
     }
-    headers
 }
 
 /// The entries of a table of texts whose names and values are in order; a noun and a hint for names that are not.
 fn read_texts<'d>(
     reader: &mut Reader<'_>,
-    section: &Section<'d>,
-    table: &str,
+    table: &'d Field,
     is_name: impl Fn(&str) -> bool,
     (noun, hint): (&str, &'static str),
 ) -> Vec<(&'d Field, String)> {
     let mut texts = Vec::new();
-    let Some(given) = section.get(table) else {
-        return texts;
-    };
-    if !matches!(given.value.data, Data::Table(_) | Data::Null) {
-        reader.wrong(given, "a table of texts", "write { NAME = \"value\" }");
+    if !matches!(table.value.data, Data::Table(_) | Data::Null) {
+        reader.wrong(table, "a table of texts", "write { NAME = \"value\" }");
     }
-    for field in given.value.fields() {
+    for field in table.value.fields() {
         if is_name(&field.name) {
-            texts.extend(plain_text(reader, field, table).map(|text| (field, text)));
+            texts.extend(plain_text(reader, field, &table.name).map(|text| (field, text)));
         } else {
             let message = format!("{:?} cannot be the name of a {noun}", field.name);
             reader.problem(&field.span, message, hint);

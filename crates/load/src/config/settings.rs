@@ -5,7 +5,7 @@ use mcprove_fault::file::{Item, list_schema, read_list};
 use mcprove_settings::message::section as table;
 use mcprove_settings::reader::{meant, near};
 
-use super::sections::SECTIONS;
+use super::sections::{SECTIONS, top_names};
 use super::{Format, LoadConfig, OutputSettings, SessionSettings, scenario, server};
 use crate::prelude::*;
 
@@ -67,8 +67,7 @@ pub fn read_config(
     root: &Node,
     given: Option<&Server>,
 ) -> Option<LoadConfig> {
-    let tables = SECTIONS.iter().map(|it| it.name);
-    let known: Vec<&str> = tables.chain(["faults", "protocol"]).collect();
+    let known: Vec<&str> = top_names().collect();
     let top = reader.section(root, "the file", &known, advice);
     let server = match (given, top.get("server")) {
         (Some(server), _) => Some((server.clone(), false)),

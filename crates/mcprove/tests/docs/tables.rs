@@ -121,8 +121,10 @@ fn the_tables_of_a_suite_are_current() {
         .unwrap();
         for key in (section.settings)() {
             let explanation = key.about.replace('|', "\\|");
-            let (name, takes, default) = (key.name, key.kind.describe(), key.default_words());
-            let row = format!("| `{name}` | {takes} | {default} | {explanation} |");
+            let names: Vec<String> = key.names().map(|name| format!("`{name}`")).collect();
+            let names = names.join(" or ");
+            let (takes, default) = (key.kind.describe(), key.default_words());
+            let row = format!("| {names} | {takes} | {default} | {explanation} |");
             writeln!(tables, "{}", row.replace("|  |", "| |")).unwrap();
         }
     }

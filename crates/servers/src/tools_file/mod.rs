@@ -41,6 +41,9 @@ const PAGE_SIZE_MAX: u64 = 1_000_000;
 /// The wrapper that other tools put around a tools file.
 const WRAPPER: &str = "mock_server";
 
+/// The lists of a tools file.
+const LISTS: [&str; 4] = ["tools", "resources", "resourceTemplates", "prompts"];
+
 /// What the result of `tools/list` has besides tools.
 const RESULT_KEYS: [&str; 5] = ["nextCursor", "_meta", "resultType", "ttlMs", "cacheScope"];
 
@@ -106,6 +109,12 @@ pub fn parse(text: &str, file: &str) -> Result<MockFile, ConfigErrors> {
     Ok(MockFile { spec, warnings })
 }
 
+/// Whether a key at the top of a file says that it is a tools file, or an answer to `tools/list`.
+pub fn is_mark(name: &str) -> bool {
+    let known = LISTS.into_iter().chain(RESULT_KEYS);
+    known.chain([WRAPPER, "jsonrpc"]).any(|known| known == name)
+}
+
 /// Any JSON at all.
 type Json = serde::de::IgnoredAny;
 
@@ -149,8 +158,7 @@ fn read_file(reader: &mut Reader<'_>, root: &Node) -> Option<MockSpec> {
         }
         _ => &[],
     };
-    let [listed_tools, resources, templates, prompts] =
-        ["tools", "resources", "resourceTemplates", "prompts"].map(&mut list);
+    let [listed_tools, resources, templates, prompts] = LISTS.map(&mut list);
     refuse_same(reader, resources, "resources", "uri");
     refuse_same(reader, prompts, "prompts", "name");
     Some(MockSpec {

@@ -11,7 +11,7 @@ pub fn parse(source: &Source) -> Parsed {
         let start = source.offset(error.line() as u64, error.column() as u64);
         vec![SyntaxError {
             span: start..start,
-            message: format!("not valid JSON: {}", words(&error)),
+            message: format!("not valid JSON: {}", words(&error)).into(),
             hint: "check the commas, quotes and brackets around this place".into(),
             gist: "not valid JSON",
         }]

@@ -283,8 +283,8 @@ impl Document {
 /// What a parser of one format does not understand.
 struct SyntaxError {
     span: Range<usize>,
-    message: String,
-    hint: String,
+    message: Message,
+    hint: Message,
     gist: &'static str,
 }
 

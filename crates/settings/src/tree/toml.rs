@@ -22,7 +22,7 @@ pub fn parse(source: &Source) -> Parsed {
         };
         SyntaxError {
             span,
-            message: format!("not valid TOML: {}", error.message()),
+            message: format!("not valid TOML: {}", error.message()).into(),
             hint: hint.into(),
             gist: "not valid TOML",
         }
@@ -75,7 +75,7 @@ fn node(value: Spanned<DeValue<'_>>, errors: &mut Vec<SyntaxError>) -> Node {
     let mut no_number = |text: &str| {
         errors.push(SyntaxError {
             span: span.clone(),
-            message: format!("{text} is not a number that can be held"),
+            message: format!("{text} is not a number that can be held").into(),
             hint: "write a smaller number".into(),
             gist: OTHER,
         });

@@ -24,7 +24,7 @@ pub struct LiveWire {
 impl LiveWire {
     /// The way to this model. Nothing is sent yet. What is taken from the environment is a secret from now on.
     pub fn new(plan: &ModelPlan, environment: &Environment) -> DiagnosticResult<Self> {
-        let entry = provider::entry(plan.provider);
+        let entry = plan.provider;
         let told = match &plan.base_url {
             Some(base) => Some(environment.fill(base).map_err(|error| {
                 let model = &plan.model;
@@ -165,9 +165,8 @@ impl ModelWire for LiveWire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Provider;
 
-    fn plan(provider: Provider) -> ModelPlan {
+    fn plan(provider: &'static crate::agent::provider::Entry) -> ModelPlan {
         ModelPlan {
             model: "m".to_owned(),
             provider,
@@ -180,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_version_stands_in_an_address_once() {
-        let open_ai = provider::entry(Provider::OpenAi);
-        let anthropic = provider::entry(Provider::Anthropic);
+        let open_ai = &provider::open_ai::ENTRY;
+        let anthropic = &provider::anthropic::ENTRY;
         for (entry, base, expected) in [
             (
                 open_ai,
@@ -222,7 +221,7 @@ mod tests {
     #[test]
     fn a_key_is_needed_where_the_provider_is_the_real_one() {
         let none = Environment::new(|_| None);
-        let error = LiveWire::new(&plan(Provider::Anthropic), &none)
+        let error = LiveWire::new(&plan(&crate::agent::provider::anthropic::ENTRY), &none)
             .err()
             .unwrap();
         assert!(
@@ -232,7 +231,7 @@ mod tests {
         assert!(error.hint.rendered().contains("api_key_env"));
         let elsewhere = ModelPlan {
             base_url: Some("http://127.0.0.1:1".to_owned()),
-            ..plan(Provider::OpenAi)
+            ..plan(&crate::agent::provider::open_ai::ENTRY)
         };
         assert!(LiveWire::new(&elsewhere, &none).is_ok());
         let named = ModelPlan {
@@ -258,7 +257,7 @@ mod tests {
             let plan = ModelPlan {
                 base_url: base.map(str::to_owned),
                 api_key_env: variable.map(str::to_owned),
-                ..plan(Provider::OpenAi)
+                ..plan(&crate::agent::provider::open_ai::ENTRY)
             };
             let wire = LiveWire::new(&plan, &environment)
                 .unwrap_or_else(|error| panic!("{base:?}: {error}"));
@@ -294,7 +293,7 @@ mod tests {
         for base in ["ftp://h", "http://user:hunter2@h/v1", "http://${GONE}/v1"] {
             let plan = ModelPlan {
                 base_url: Some(base.to_owned()),
-                ..plan(Provider::OpenAi)
+                ..plan(&crate::agent::provider::open_ai::ENTRY)
             };
             let error = LiveWire::new(&plan, &none).err().unwrap();
             assert!(!error.to_string().contains("hunter2"), "{error}");

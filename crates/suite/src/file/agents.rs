@@ -23,7 +23,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         .filter(|default| !has_command || !OF_MODELS.contains(&default.name.as_str()));
     let node = entry::completed::<AgentSettings>(reader, node, LABEL, &blocks, &mut defaults)?;
     let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, LABEL, &blocks);
-    let head = entry::head(reader, &section, &given.choice);
+    let head = entry::head(reader, &section, &given.test);
     let servers = servers(reader, &section, given.servers.take(), scope);
     let inject = inject(reader, &given.inject, scope, &servers);
     let gates = gates::read_blocks(reader, section.fields());
@@ -63,7 +63,7 @@ fn driver(
         }
         return Some(Driver::Command(CommandPlan {
             model: given.model,
-            ..entry::command(reader, section, given.program, scope.folder)
+            ..entry::command(given.program, scope.folder)
         }));
     }
     for field in names_of::<ProgramSettings>()
@@ -83,16 +83,11 @@ fn driver(
     let model = given.model?;
     let provider = given.provider.unwrap_or_default();
     Some(Driver::Model(ModelPlan {
-        // Whose model it is, its name tells unless the suite does.
-        provider: match provider.kind.as_deref() {
-            Some("anthropic") => Provider::Anthropic,
-            None if model.starts_with("claude") => Provider::Anthropic,
-            _ => Provider::OpenAi,
-        },
+        provider: provider::find(provider.kind.as_deref(), &model)?,
         model,
         base_url: provider.base_url.map(|url| url.0),
         api_key_env: provider.api_key_env.map(|name| name.0),
-        temperature: given.temperature.map(|it| it.0),
+        temperature: given.temperature,
         max_tokens: given.max_tokens,
     }))
 }

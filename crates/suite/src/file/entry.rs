@@ -2,10 +2,8 @@
 //! defaults; of servers and agents, a program to start.
 
 use super::servers::Servers;
-use super::settings::{ChoiceSettings, ProgramSettings};
-use super::settings::{DefaultSettings, names_of};
+use super::settings::{DefaultSettings, ProgramSettings, TestSettings, names_of};
 use crate::prelude::*;
-use mcprove_load::config::read_env;
 
 /// The most tests of one suite.
 const TESTS_MAX: usize = 100_000;
@@ -45,28 +43,31 @@ pub fn settings<'n, T: Settings>(
     let known = [&names_of::<T>(), more].concat();
     let section = reader.section(node, label.to_owned(), &known, |_| None);
     let mut settings = T::initial();
-    fill(&mut settings, reader, &section);
+    table::fill(&mut settings, reader, &section, true);
     (settings, section)
 }
 
 /// What every test has.
-pub fn head(reader: &mut Reader<'_>, section: &Section<'_>, choice: &ChoiceSettings) -> TestHead {
+pub fn head(reader: &Reader<'_>, section: &Section<'_>, given: &TestSettings) -> TestHead {
     let name = section.get("name");
     let span = name.map_or(section.span(), |field| &field.span);
     TestHead {
-        name: table::required(reader, section, "name").unwrap_or_default(),
+        name: given.name.clone(),
         place: reader.place(span),
-        tags: choice.tags.texts(),
-        skip: choice.skip.as_ref().map(|reason| reason.0.clone()),
+        tags: given.tags.texts(),
+        skip: given.skip.as_ref().map(|reason| reason.0.clone()),
     }
 }
 
 /// The server of a test: that which is named, or the only one.
-pub fn server(reader: &mut Reader<'_>, section: &Section<'_>, servers: &Servers) -> Option<String> {
+pub fn server(
+    reader: &mut Reader<'_>,
+    section: &Section<'_>,
+    given: Option<String>,
+    servers: &Servers,
+) -> Option<String> {
     if let Some(field) = section.get("server") {
-        let name = reader.text_of(field)?;
-        let is_there = servers.check(reader, &field.value.span, name);
-        return is_there.then(|| name.to_owned());
+        return given.filter(|name| servers.check(reader, &field.value.span, name));
     }
     if servers.only().is_none() {
         let message = sentence!("{} has no {}", section.label.clone(), setting("server"));
@@ -153,40 +154,20 @@ fn add_fields(field: &mut Field, default: &Field) {
 }
 
 /// The program of a section with a `command`.
-pub fn command(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    given: ProgramSettings,
-    folder: &Path,
-) -> CommandPlan {
-    one_of(reader, section, "cwd", "working_dir");
-    let cwd = given.cwd.or(given.working_dir);
-    let path = cwd.map_or_else(|| folder.to_owned(), |given| folder.join(given));
+pub fn command(given: ProgramSettings, folder: &Path) -> CommandPlan {
+    let path = given
+        .cwd
+        .map_or_else(|| folder.to_owned(), |given| folder.join(given));
     let working_dir = (!path.as_os_str().is_empty()).then_some(path);
-    let mut words = given.command.0.into_iter();
+    let mut words = given.command.0.0.into_iter();
     let program = words.next().unwrap_or_default();
     CommandPlan {
         program: reachable(program, working_dir.as_ref()),
         args: words.chain(given.args).collect(),
-        env: read_env(reader, section),
+        env: given.env.0,
         working_dir,
         model: None,
     }
-}
-
-/// The entry under one of two names for the same thing.
-pub fn one_of<'n>(
-    reader: &mut Reader<'_>,
-    section: &Section<'n>,
-    name: &str,
-    other: &str,
-) -> Option<&'n Field> {
-    let second = section.get(other);
-    if let (Some(_), Some(second)) = (section.get(name), second) {
-        let message = sentence!("`{name}` and `{other}` are the same");
-        reader.problem(&second.span, message, "leave one of them out");
-    }
-    section.get(name).or(second)
 }
 
 /// A program that is named by a relative path is looked for where it starts. Unix does so by itself,

@@ -6,15 +6,17 @@
 )]
 use std::sync::LazyLock;
 
-use mcprove_settings::kind::Kind;
+use mcprove_fault::file::{Item, read_list};
+use mcprove_load::config::CommandWords;
+use mcprove_settings::kind::{Kind, number};
 
 use super::settings::ProviderSettings;
 use super::variables::is_name;
 use crate::gates::expectations_of;
 use crate::prelude::*;
 
-/// How model providers are spoken to.
-pub const PROVIDERS: &[&str] = &["anthropic", "openai"];
+/// One of the model providers, by its name.
+pub const PROVIDER: Kind = Kind::OneOf(provider::NAMES);
 
 /// The schemas of kinds by name.
 static SCHEMAS: LazyLock<Map<String, Value>> =
@@ -44,30 +46,22 @@ kinds! {
     AGENTS: "list of [maps](#keys-of-an-agent)", "agents";
     ARGUMENTS: "map", "arguments";
     BUDGET: "[map](#keys-of-budget)", "budget";
-    COMMAND: "text, or list of texts", "command";
     DEFAULTS: "[map](#keys-of-defaults)", "defaults";
     EXPECTATIONS: "list of `{target, matcher}`", "expectations";
     FAULTS: "list of [faults](faults.md)", "list_of_faults";
     FAULT_OR_FAULTS: "[fault](faults.md), or list of them", "fault_or_faults";
     LOADS: "list of [maps](#keys-of-a-load)", "loads";
-    LOAD_FAULTS: "as [faults] of a [load configuration](load-config.md)", "load_faults";
-    LOAD_OUTPUT: "as [output] of a [load configuration](load-config.md)", "load_output";
-    LOAD_PROTOCOL: "as [protocol] of a [load configuration](load-config.md)", "load_protocol";
-    LOAD_SCENARIO: "as [scenario] of a [load configuration](load-config.md)", "load_scenario";
-    LOAD_SESSION: "as [session] of a [load configuration](load-config.md)", "load_session";
-    LOAD_THRESHOLDS: "as [thresholds] of a [load configuration](load-config.md)", "load_thresholds";
-    NAMES: "list of names", "names";
-    NAME_OR_NAMES: "name, or list of names", "name_or_names";
+    NAMES: "name, or list of names", "names";
     NEGATIVE_PATH: "[map](#keys-of-negative_path)", "negative_path";
-    PROVIDER: "one of anthropic, openai, or [map](#keys-of-provider)", "provider_or_name";
     REASON: "text, or false", "reason";
     SERVERS: "map of [maps](#keys-of-a-server), by name", "servers";
-    TEMPERATURE: "number, 0 to 2", "temperature";
-    TEXTS_BY_NAME: "map of texts", "texts_by_name";
     TOOLS: "list of [maps](#keys-of-a-tool-test)", "tools";
     TURNS: "list of texts, at least one", "turns";
     VARIABLES: "map", "variables";
 }
+
+/// How freely a model chooses its words.
+pub const TEMPERATURE: Kind = number("a number from 0 to 2", "NUMBER", 0.0..=2.0, (false, false));
 
 /// A setting that is read with what stands around it, and only declared here.
 #[derive(Debug, Default)]
@@ -100,16 +94,21 @@ macro_rules! types {
 }
 
 types! {
-    CommandWords(Vec<String>): COMMAND, command_words;
+    ShellWords(CommandWords): CommandWords::KIND, shell_words;
     Names(Vec<(String, Range<usize>)>): NAMES, names;
     Turns(Vec<String>): TURNS, turns;
     Reason(String): REASON, reason;
-    Temperature(f64): TEMPERATURE, temperature;
+    MockFaults(Vec<Item>): FAULT_OR_FAULTS, mock_faults;
     CallArguments(Map<String, Value>): ARGUMENTS, call_arguments;
     Checks(Vec<Probe>): Kind::SomeOf(names_of_checks), checks;
     NegativePathExpectations(Vec<Expectation>): EXPECTATIONS, negative_path_expectations;
+    Address(String): ADDRESS, text;
     HttpAddress(String): Kind::Text, http_address;
     VariableName(String): Kind::Text, variable_name;
+}
+
+fn text(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
+    reader.text_of(field).map(str::to_owned)
 }
 
 /// The words of a command in one text, as a shell splits them; else what is wrong.
@@ -117,28 +116,30 @@ pub fn split_words(text: &str) -> Result<Vec<String>, String> {
     shell_words::split(text).map_err(|error| error.to_string())
 }
 
-const COMMAND_HINT: &str = "write [python, -m, my_mcp]";
-
-/// The words of a command: one text, or a list.
-fn command_words(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<String>> {
-    let words = match &field.value.data {
-        Data::List(_) => reader.texts_of(field)?,
-        _ => match split_words(reader.text_of(field)?) {
-            Ok(words) => words,
+/// The words of a command: one text, which is split, or a list.
+fn shell_words(reader: &mut Reader<'_>, field: &Field) -> Option<CommandWords> {
+    let mut field = field.clone();
+    if let Data::Text(text) = &field.value.data {
+        match split_words(text) {
+            Ok(words) => field.value.data = Data::texts(words),
             Err(problem) => {
                 let message = sentence!("`command` cannot be split into words: {problem}");
-                let hint = format!("check the quotes, or write a list: {COMMAND_HINT}");
+                let hint = "check the quotes, or write a list: [python, -m, my_mcp]";
                 reader.problem(&field.value.span, message, hint);
                 return None;
             }
-        },
-    };
-    let has_program = words.first().is_some_and(|word| !word.trim().is_empty());
-    if !has_program {
-        let message = sentence!("`command` names no program");
-        reader.problem(&field.value.span, message, COMMAND_HINT);
+        }
     }
-    has_program.then_some(words)
+    CommandWords::read(reader, &field, &Setting::BARE)
+}
+
+/// What the calls of a mock meet: one fault, or a list.
+fn mock_faults(reader: &mut Reader<'_>, field: &Field) -> Option<Vec<Item>> {
+    let mut list = field.clone();
+    if matches!(field.value.data, Data::Text(_) | Data::Table(_)) {
+        list.value.data = Data::List(vec![field.value.clone()]);
+    }
+    Some(read_list(reader, &list, &[]))
 }
 
 impl Names {
@@ -229,12 +230,6 @@ fn reason(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
     None
 }
 
-/// How freely a model chooses its words.
-fn temperature(reader: &mut Reader<'_>, field: &Field) -> Option<f64> {
-    let is_allowed = |value| (0.0..=2.0).contains(&value);
-    reader.number_of(field, "a number from 0 to 2", is_allowed)
-}
-
 fn call_arguments(reader: &mut Reader<'_>, field: &Field) -> Option<Map<String, Value>> {
     match field.value.data {
         Data::Null => None,
@@ -320,13 +315,15 @@ fn variable_name(reader: &mut Reader<'_>, field: &Field) -> Option<String> {
 }
 
 impl SettingType for ProviderSettings {
-    const KIND: Kind = PROVIDER;
+    const KIND: Kind = Kind::Other(
+        "name, or [map](#keys-of-provider)",
+        || json!({ "anyOf": [PROVIDER.schema(), reference("provider")] }),
+    );
 
     fn read(reader: &mut Reader<'_>, field: &Field, setting: &Setting) -> Option<Self> {
         if matches!(field.value.data, Data::Text(_)) {
-            let name = reader.choice_of(&field.value, &field.name, PROVIDERS)?;
             return Some(Self {
-                kind: Some(name.to_owned()),
+                kind: Some(<_>::from_data(PROVIDER.check(reader, field)?)?),
                 ..Self::default()
             });
         }

@@ -1,7 +1,7 @@
 //! The section `load`: loads on servers of the suite, with the sections of a load configuration.
 
 use mcprove_load::config::read_parts;
-use mcprove_load::config::sections::SECTIONS;
+use mcprove_load::config::sections::{SECTIONS, top_names};
 use mcprove_settings::kind::Kind;
 
 use super::entry::{self, SuiteScope};
@@ -10,10 +10,16 @@ use crate::prelude::*;
 
 const LABEL: &str = "a test of `load`";
 
+/// What a load has besides its own keys: what stands at the top of a load configuration, but for the server.
+pub fn parts() -> Vec<&'static str> {
+    top_names().filter(|name| *name != "server").collect()
+}
+
 /// Reads one load; none only when there were problems.
 pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<LoadTestPlan> {
     let defaults = &mut scope.defaults.iter();
-    let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &[], defaults)?;
+    let parts = parts();
+    let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &parts, defaults)?;
     if let Data::Table(fields) = &mut node.data {
         for field in fields {
             if let Some(section) = SECTIONS.iter().find(|section| section.name == field.name) {
@@ -21,9 +27,9 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
             }
         }
     }
-    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
-    let head = entry::head(reader, &section, &given.choice);
-    let server = entry::server(reader, &section, scope.servers);
+    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &parts);
+    let head = entry::head(reader, &section, &given.test);
+    let server = entry::server(reader, &section, given.server, scope.servers);
     let plan = server
         .as_ref()
         .and_then(|name| scope.servers.plans.get(name));

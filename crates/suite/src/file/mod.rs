@@ -22,7 +22,7 @@ use entry::SuiteScope;
 pub use schema::schema;
 use servers::Servers;
 pub use settings::{SECTIONS, SectionKeys};
-use settings::{SuiteSettings, names_of};
+pub(crate) use settings::{SuiteSettings, ToolTestSettings, names_of};
 use variables::Variables;
 
 use crate::prelude::*;
@@ -30,7 +30,7 @@ use crate::prelude::*;
 /// How much of a wrong name is repeated in a message.
 const SHOWN_MAX: usize = 60;
 /// The sections that hold tests.
-const OF_TESTS: [&str; 3] = ["tools", "agents", "load"];
+pub const OF_TESTS: [&str; 3] = ["tools", "agents", "load"];
 
 /// Reads the text of a suite; `file` is its name in messages, `folder` where its paths start.
 ///

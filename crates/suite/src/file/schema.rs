@@ -16,8 +16,6 @@ pub fn schema() -> Value {
     let mut definitions = gates::definitions();
     definitions.insert("faults".into(), faults::list_schema(&[]));
     definitions.insert("variable".into(), schema_of("variable"));
-    let loads = sections().into_iter();
-    definitions.extend(loads.map(|(name, schema)| (format!("load_{name}"), schema)));
     definitions.extend(SECTIONS.iter().map(|it| (it.name.to_owned(), table(it))));
     let mut root = definitions.remove("suite").unwrap_or_default();
     extend(&mut root, schema_of("root"));
@@ -48,6 +46,11 @@ fn table(section: &SectionKeys) -> Value {
                 let blocks = gates::block_properties("#/$defs/agent_test/properties");
                 extend(properties, Value::Object(blocks));
             }
+        }
+        "load_test" => {
+            let mut parts = sections();
+            parts.remove("server");
+            extend(&mut table["properties"], parts.into());
         }
         // Bad requests of which there are none would hide that nothing is checked.
         "negative_path" => {

@@ -1,14 +1,14 @@
 //! The section `servers`: commands to start, addresses, and mocks, by name.
 
 use mcprove_client::server::AUTHORIZATION;
-use mcprove_fault::file::read_list;
-use mcprove_load::config::{address, read_headers};
+use mcprove_load::config::address;
 use mcprove_servers::tools_file;
 use mcprove_settings::outside;
+use mcprove_settings::setting::cannot_both;
 
 use super::SHOWN_MAX;
-use super::entry::{self, one_of};
-use super::kinds::VariableName;
+use super::entry;
+use super::kinds::{MockFaults, VariableName};
 use super::settings::{ServerSettings, names_of};
 use crate::prelude::*;
 
@@ -110,22 +110,14 @@ fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<
     let node = table::spelled(reader, &field.value, &label, &known)?;
     let (mut given, section): (ServerSettings, _) = entry::settings(reader, &node, &label, &[]);
     let (limits, session) = (&mut given.limits, &mut given.session);
-    for (name, with_unit, in_milliseconds) in [
-        (
-            "startup_timeout",
-            &mut limits.startup_timeout,
-            given.startup_timeout_ms,
-        ),
-        (
-            "shutdown_timeout",
-            &mut limits.shutdown_timeout,
-            given.shutdown_timeout_ms,
-        ),
-    ] {
-        one_of(reader, &section, name, &format!("{name}_ms"));
-        *with_unit = in_milliseconds.unwrap_or(*with_unit);
+    for name in ["startup_timeout", "shutdown_timeout", "call_timeout"] {
+        if let (Some(_), Some(second)) = (section.get(name), section.get(&format!("{name}_ms"))) {
+            cannot_both(reader, second, name);
+        }
     }
-    one_of(reader, &section, "call_timeout", "call_timeout_ms");
+    let (startup, shutdown) = (given.startup_timeout_ms, given.shutdown_timeout_ms);
+    limits.startup_timeout = startup.unwrap_or(limits.startup_timeout);
+    limits.shutdown_timeout = shutdown.unwrap_or(limits.shutdown_timeout);
     session.call_timeout = session.call_timeout.or(given.call_timeout_ms);
     session.has_transport = section.get("transport").is_some();
     Some(ServerPlan {
@@ -163,8 +155,8 @@ fn read_reach(
             refuse_others(reader, section, &one.name);
             match one.name.as_str() {
                 "command" => Some(read_command(reader, section, given, folder)),
-                "url" => read_address(reader, section, one, &given),
-                _ => read_mock(reader, section, one, given.mock?, name, folder),
+                "url" => read_address(reader, one, given),
+                _ => read_mock(reader, one, given, name, folder),
             }
         }
         [first, second, ..] => {
@@ -226,26 +218,20 @@ fn read_command(
         let message = format!("transport {name:?} needs a url");
         reader.problem(&field.span, message, "leave it out, or give a url");
     }
-    let command = entry::command(reader, section, given.program, folder);
+    let command = entry::command(given.program, folder);
     let mut server = Server::stdio(command.program).args(command.args);
     server.env = command.env;
     server.working_dir = command.working_dir;
     Reach::Server(given.limits.apply(server))
 }
 
-fn read_address(
-    reader: &mut Reader<'_>,
-    section: &Section<'_>,
-    field: &Field,
-    given: &ServerSettings,
-) -> Option<Reach> {
-    let mut headers = read_headers(reader, section);
+fn read_address(reader: &mut Reader<'_>, field: &Field, given: ServerSettings) -> Option<Reach> {
+    let mut headers = given.headers.0;
     if let Some(VariableName(name)) = &given.bearer_env {
         // Filled in when the server is reached, as everything in headers is, and kept out of reports.
         headers.insert(AUTHORIZATION.to_owned(), format!("Bearer ${{{name}}}"));
     }
-    let url = reader.text_of(field)?.to_owned();
-    let transport = given.transport.as_deref();
+    let (url, transport) = (given.url?.0, given.transport.as_deref());
     let server = address(reader, field, url, headers, transport)?;
     Some(Reach::Server(given.limits.apply(server)))
 }
@@ -253,14 +239,13 @@ fn read_address(
 /// A mock; the problems of its tools file are told with their own places.
 fn read_mock(
     reader: &mut Reader<'_>,
-    section: &Section<'_>,
     field: &Field,
-    file: String,
+    given: ServerSettings,
     name: &str,
     folder: &Path,
 ) -> Option<Reach> {
-    let faults = read_faults(reader, section, name);
-    let path = folder.join(file);
+    let faults = aimed(reader, given.fault, name);
+    let path = folder.join(given.mock?);
     if !path.is_file() {
         let message = format!("there is no tools file {}", path.display());
         let hint = "give its path as seen from the folder of the suite";
@@ -289,19 +274,8 @@ fn read_mock(
     }
 }
 
-/// What the calls of a mock meet: one fault, or a list.
-fn read_faults(reader: &mut Reader<'_>, section: &Section<'_>, name: &str) -> Vec<FaultSpec> {
-    let Some(field) = one_of(reader, section, "fault", "faults") else {
-        return Vec::new();
-    };
-    let mut list = field.clone();
-    if matches!(field.value.data, Data::Text(_) | Data::Table(_)) {
-        list.value = Node {
-            data: Data::List(vec![field.value.clone()]),
-            span: field.value.span.clone(),
-        };
-    }
-    let items = read_list(reader, &list, &[]);
+/// The faults of a mock, which none but its own calls meet.
+fn aimed(reader: &mut Reader<'_>, MockFaults(items): MockFaults, name: &str) -> Vec<FaultSpec> {
     for item in &items {
         let target = item.spec.target.server.as_deref();
         if target.is_some_and(|target| target != name) {

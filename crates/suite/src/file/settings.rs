@@ -1,14 +1,12 @@
 //! Every setting of a suite, each declared once: its name, what it takes, its default, what it does. The reader, the
 //! JSON Schema and the tables in the documents are made from these.
 
-use mcprove_load::config::ServerSettings as LoadServer;
+use mcprove_load::config::{Headers, ServerSettings as LoadServer, Variables};
 
 use super::kinds::{
-    ADDRESS, AGENTS, BUDGET, CallArguments, Checks, CommandWords, DEFAULTS, EXPECTATIONS,
-    FAULT_OR_FAULTS, FAULTS, HttpAddress, LOAD_FAULTS, LOAD_OUTPUT, LOAD_PROTOCOL, LOAD_SCENARIO,
-    LOAD_SESSION, LOAD_THRESHOLDS, LOADS, NAME_OR_NAMES, NEGATIVE_PATH, Names,
-    NegativePathExpectations, Nested, PROVIDERS, ReadElsewhere, Reason, SERVERS, TEXTS_BY_NAME,
-    TOOLS, Temperature, Turns, VARIABLES, VariableName,
+    AGENTS, Address, BUDGET, CallArguments, Checks, DEFAULTS, EXPECTATIONS, FAULTS, HttpAddress,
+    LOADS, MockFaults, NEGATIVE_PATH, Names, NegativePathExpectations, Nested, PROVIDER,
+    ReadElsewhere, Reason, SERVERS, ShellWords, TEMPERATURE, TOOLS, Turns, VARIABLES, VariableName,
 };
 use crate::prelude::*;
 
@@ -97,7 +95,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys::new(
         "load_test",
         "Keys of a load",
-        "a load on a server of the suite, with the sections of a load configuration",
+        "a load on a server of the suite; besides these keys it has those at the top of a load configuration, but for `server`; what `session` leaves out is as for the server",
         LoadTestSettings::declared,
     ),
     SectionKeys::new(
@@ -108,9 +106,9 @@ pub const SECTIONS: &[SectionKeys] = &[
     ),
 ];
 
-/// The names of the settings of a table.
+/// The names of the settings of a table, other names included.
 pub fn names_of<T: Settings>() -> Vec<&'static str> {
-    T::declared().iter().map(|setting| setting.name).collect()
+    T::declared().iter().flat_map(Setting::names).collect()
 }
 
 /// The top of a suite.
@@ -153,19 +151,16 @@ pub struct SuiteSettings {
 pub struct ProgramSettings {
     /// The program to start, and its arguments; one text is split into words as in a shell.
     #[setting]
-    pub command: CommandWords,
+    pub command: ShellWords,
     /// More arguments of the program.
     #[setting(otherwise = "none")]
     pub args: Vec<String>,
     /// Variables added to the environment, which the program inherits.
-    #[setting(kind = TEXTS_BY_NAME, otherwise = "none")]
-    env: ReadElsewhere,
+    #[setting(otherwise = "none")]
+    pub env: Variables,
     /// The folder that the program starts in, seen from that of the suite.
-    #[setting(otherwise = "the folder of the suite")]
+    #[setting(alias = "working_dir", otherwise = "the folder of the suite")]
     pub cwd: Option<String>,
-    /// Another name of `cwd`.
-    #[setting(otherwise = "the folder of the suite")]
-    pub working_dir: Option<String>,
 }
 
 /// A server of a suite.
@@ -173,10 +168,10 @@ pub struct ProgramSettings {
 pub struct ServerSettings {
     #[setting(flatten)]
     pub program: ProgramSettings,
-    #[setting(like = LoadServer::URL, kind = ADDRESS)]
-    url: ReadElsewhere,
-    #[setting(like = LoadServer::HEADERS, kind = TEXTS_BY_NAME)]
-    headers: ReadElsewhere,
+    #[setting(like = LoadServer::URL, kind = Address::KIND)]
+    pub url: Option<Address>,
+    #[setting(like = LoadServer::HEADERS)]
+    pub headers: Headers,
     #[setting(like = LoadServer::BEARER_ENV)]
     pub bearer_env: Option<VariableName>,
     #[setting(like = LoadServer::TRANSPORT)]
@@ -185,11 +180,8 @@ pub struct ServerSettings {
     #[setting]
     pub mock: Option<String>,
     /// What the calls of a mock meet, such as `hang`.
-    #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
-    fault: ReadElsewhere,
-    /// Another name of `fault`.
-    #[setting(kind = FAULT_OR_FAULTS, otherwise = "none")]
-    faults: ReadElsewhere,
+    #[setting(alias = "faults", otherwise = "none")]
+    pub fault: MockFaults,
     /// `startup_timeout` in milliseconds.
     #[setting(like = TimeLimits::STARTUP_TIMEOUT, name = "startup_timeout_ms", kind = milliseconds(1))]
     pub startup_timeout_ms: Option<Duration>,
@@ -214,11 +206,14 @@ pub struct ServerSettings {
     pub session: SessionSettings,
 }
 
-/// Whether a test is run.
+/// What every test has.
 #[derive(Debug, Settings)]
-pub struct ChoiceSettings {
+pub struct TestSettings {
+    /// The name of the test; unique in the suite.
+    #[setting(required = true)]
+    pub name: String,
     /// Tags to choose it by.
-    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    #[setting(otherwise = "none")]
     pub tags: Names,
     /// The reason why it is skipped.
     #[setting(otherwise = "false")]
@@ -228,15 +223,14 @@ pub struct ChoiceSettings {
 /// A call of a tool, and what must come back.
 #[derive(Debug, Settings)]
 pub struct ToolTestSettings {
-    /// The name of the test; unique in the suite.
-    #[setting]
-    name: ReadElsewhere,
+    #[setting(flatten)]
+    pub test: TestSettings,
     /// The name of a server of the suite.
     #[setting(otherwise = "the only one, if there is just one")]
-    server: ReadElsewhere,
+    pub server: Option<String>,
     /// The tool.
-    #[setting]
-    tool: ReadElsewhere,
+    #[setting(required = true)]
+    pub tool: String,
     /// Its arguments.
     #[setting(otherwise = "{}")]
     pub args: CallArguments,
@@ -249,8 +243,6 @@ pub struct ToolTestSettings {
     /// Bad requests that the tool must reject.
     #[setting(kind = NEGATIVE_PATH, otherwise = "none")]
     pub negative_path: Option<Nested<NegativePathSettings>>,
-    #[setting(flatten)]
-    pub choice: ChoiceSettings,
 }
 
 /// Bad requests that a tool must reject.
@@ -270,9 +262,8 @@ pub struct NegativePathSettings {
 /// A task for an agent, and what it must do. It has the blocks of a gates file too.
 #[derive(Debug, Settings)]
 pub struct AgentSettings {
-    /// The name of the test; unique in the suite.
-    #[setting]
-    name: ReadElsewhere,
+    #[setting(flatten)]
+    pub test: TestSettings,
     /// The model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's.
     #[setting]
     pub model: Option<String>,
@@ -301,8 +292,8 @@ pub struct AgentSettings {
     #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX), default = 1024)]
     pub max_tokens: u32,
     /// The temperature of the model.
-    #[setting(otherwise = "the provider's")]
-    pub temperature: Option<Temperature>,
+    #[setting(kind = TEMPERATURE, otherwise = "the provider's")]
+    pub temperature: Option<f64>,
     /// Further limits of one run.
     #[setting(kind = BUDGET, otherwise = "none")]
     pub budget: Nested<Budget>,
@@ -310,17 +301,15 @@ pub struct AgentSettings {
     #[setting(kind = Kind::Whole(1, RUNS_MAX), default = 1)]
     pub runs: u32,
     /// The names of the `faults` that its calls meet, in the order in which they are tried.
-    #[setting(kind = NAME_OR_NAMES, otherwise = "none")]
+    #[setting(otherwise = "none")]
     pub inject: Names,
-    #[setting(flatten)]
-    pub choice: ChoiceSettings,
 }
 
 /// How the provider of a model is spoken to.
 #[derive(Debug, Default, Settings)]
 pub struct ProviderSettings {
     /// Anthropic Messages, or OpenAI chat completions.
-    #[setting(name = "type", kind = Kind::OneOf(PROVIDERS), otherwise = "from the model's name")]
+    #[setting(name = "type", kind = PROVIDER, otherwise = "from the model's name")]
     pub kind: Option<String>,
     /// The address of the provider, or of one that speaks as it does.
     #[setting(otherwise = "that of the environment, then the provider's own")]
@@ -333,32 +322,10 @@ pub struct ProviderSettings {
 /// A load, and what must hold under it.
 #[derive(Debug, Settings)]
 pub struct LoadTestSettings {
-    /// The name of the test; unique in the suite.
-    #[setting]
-    name: ReadElsewhere,
-    /// The name of a server of the suite.
-    #[setting(otherwise = "the only one, if there is just one")]
-    server: ReadElsewhere,
-    /// What is done to the server.
-    #[setting(kind = LOAD_SCENARIO)]
-    scenario: ReadElsewhere,
-    /// What it must keep to.
-    #[setting(kind = LOAD_THRESHOLDS, otherwise = "none")]
-    thresholds: ReadElsewhere,
-    /// Faults to inject meanwhile.
-    #[setting(kind = LOAD_FAULTS, otherwise = "none")]
-    faults: ReadElsewhere,
-    /// How it is spoken to.
-    #[setting(kind = LOAD_SESSION, otherwise = "that of the server")]
-    session: ReadElsewhere,
-    /// Another place for `protocol` of `session`.
-    #[setting(kind = LOAD_PROTOCOL, otherwise = "that of the server")]
-    protocol: ReadElsewhere,
-    /// What is written.
-    #[setting(kind = LOAD_OUTPUT, otherwise = "all reports")]
-    output: ReadElsewhere,
     #[setting(flatten)]
-    pub choice: ChoiceSettings,
+    pub test: TestSettings,
+    #[setting(like = ToolTestSettings::SERVER)]
+    pub server: Option<String>,
 }
 
 /// What tests have that do not say otherwise.
@@ -370,34 +337,27 @@ pub struct DefaultSettings {
     /// The servers of agents.
     #[setting]
     pub servers: Names,
-    /// How long the call of a tool test may take.
-    #[setting(kind = milliseconds(1))]
+    #[setting(like = ToolTestSettings::TIMEOUT_MS)]
     timeout_ms: Option<Duration>,
     /// The model of agents that have no `command`.
-    #[setting]
+    #[setting(like = AgentSettings::MODEL)]
     model: Option<String>,
-    /// The provider of such models.
-    #[setting]
+    #[setting(like = AgentSettings::PROVIDER)]
     provider: Option<ProviderSettings>,
-    /// The system prompt of models.
-    #[setting]
+    #[setting(like = AgentSettings::SYSTEM)]
     system: Option<String>,
-    /// The temperature of models.
-    #[setting]
-    temperature: Option<Temperature>,
-    /// The most answers of the model in one run.
-    #[setting(kind = Kind::Whole(1, TURNS_MAX))]
+    #[setting(like = AgentSettings::TEMPERATURE)]
+    temperature: Option<f64>,
+    #[setting(like = AgentSettings::MAX_TURNS)]
     max_turns: Option<u32>,
-    /// The most tokens of one answer.
-    #[setting(kind = Kind::Whole(1, MAX_TOKENS_MAX))]
+    #[setting(like = AgentSettings::MAX_TOKENS)]
     max_tokens: Option<u32>,
     /// Further limits of one run of an agent, each by itself.
-    #[setting(kind = BUDGET)]
+    #[setting(like = AgentSettings::BUDGET)]
     budget: Nested<Budget>,
-    /// How many runs an agent has.
-    #[setting(kind = Kind::Whole(1, RUNS_MAX))]
+    #[setting(like = AgentSettings::RUNS)]
     runs: Option<u32>,
     /// Tags of every test, besides its own.
-    #[setting(kind = NAME_OR_NAMES)]
+    #[setting(like = TestSettings::TAGS)]
     tags: Names,
 }

@@ -16,9 +16,8 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
     let defaults = &mut scope.defaults.iter();
     let node = entry::completed::<ToolTestSettings>(reader, node, LABEL, &[], defaults)?;
     let (given, section): (ToolTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
-    let head = entry::head(reader, &section, &given.choice);
-    let server = entry::server(reader, &section, scope.servers);
-    let tool = table::required(reader, &section, "tool");
+    let head = entry::head(reader, &section, &given.test);
+    let server = entry::server(reader, &section, given.server, scope.servers);
     let resolve = if section.get("negative_path").is_some() {
         resolve
     } else {
@@ -36,7 +35,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
     Some(ToolTestPlan {
         head,
         server,
-        tool: tool?,
+        tool: given.tool,
         args: given.args.0.into(),
         timeout: given
             .timeout_ms

@@ -2,7 +2,9 @@
 
 use mcprove_arguments as arguments;
 use mcprove_check::health::{ProbeError, Progress};
-use mcprove_check::negative_path::{Examination, RequestOutcome, Sessions, Subject, examine};
+use mcprove_check::negative_path::{
+    Examination, OwnSessions, RequestOutcome, Sessions, Subject, examine,
+};
 use mcprove_check::pulse::AfterAnswer;
 use mcprove_check::tool_result::Fault;
 use mcprove_score::gate::{Matcher, judge};
@@ -70,8 +72,8 @@ pub async fn explore(
     options: &DraftOptions,
     on_progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Explored, ProbeError> {
-    let recorder = EventStream::unobserved().recorder();
-    let session = Session::connect_recorded(server, options.session.clone(), recorder).await?;
+    let mut sessions = OwnSessions::new(server, options.session.clone());
+    let session = Arc::clone(sessions.connect().await?);
     let name = session.facts().implementation.name.clone();
     let tools = match session.list_tools().await {
         Ok(tools) => tools,
@@ -83,13 +85,12 @@ pub async fn explore(
         }
     };
     let mut visit = Visit {
-        server,
+        sessions,
         options,
         names: tools.iter().map(|tool| tool.name.as_str()).collect(),
-        session: Some(Arc::new(session)),
-        pulse: Arc::default(),
         hung: 0,
     };
+    drop(session);
     let mut seen = HashSet::new();
     let mut explored = Vec::new();
     for (done, tool) in tools.iter().enumerate() {
@@ -102,10 +103,8 @@ pub async fn explore(
             explored.push(visit.explore(tool).await);
         }
     }
-    let is_ping_unanswered = visit.pulse.is_answered() == Some(false);
-    if let Some(session) = visit.session {
-        session.end().await;
-    }
+    let is_ping_unanswered = visit.sessions.pulse().is_answered() == Some(false);
+    visit.sessions.end().await;
     Ok(Explored {
         server: name,
         left_out: tools.len().saturating_sub(explored.len()),
@@ -114,14 +113,12 @@ pub async fn explore(
     })
 }
 
-/// A visit to a server, on a session that is replaced when it hangs or dies.
+/// A visit to a server.
 struct Visit<'a> {
-    server: &'a Server,
+    sessions: OwnSessions<'a>,
     options: &'a DraftOptions,
     /// The names of all its tools.
     names: Vec<&'a str>,
-    session: Option<Arc<Session>>,
-    pulse: Arc<Pulse>,
     /// How many tools hung.
     hung: usize,
 }
@@ -167,7 +164,8 @@ impl Visit<'_> {
         }
         let mut documents = Vec::new();
         for _ in 0..CALLS {
-            let session = self.session().await?;
+            let session = self.sessions.session().await;
+            let session = session.map_err(|_| "the server could not be reached again")?;
             let cannot_run = session.era() == Era::Handshake && !session.supports_task_calls();
             if tool.requires_task() && cannot_run {
                 return Err("runs only as a task, which this session does not have".to_owned());
@@ -180,7 +178,7 @@ impl Visit<'_> {
             let result = result.map_err(|error| {
                 if is_unanswered(error.category()) || is_gone(error.category()) {
                     self.hung += 1;
-                    self.replace();
+                    self.sessions.replace();
                 }
                 how_it_failed(&error)
             })?;
@@ -189,8 +187,9 @@ impl Visit<'_> {
                 let why = fault.unquoted.rendered();
                 return Err(format!("its result breaks the protocol: {why}"));
             }
-            if let AfterAnswer::Ended(_) = self.pulse().after_answer(&session, true).await {
-                self.replace();
+            if let AfterAnswer::Ended(_) = self.sessions.pulse().after_answer(&session, true).await
+            {
+                self.sessions.replace();
                 let why = "failed when this file was made: the server was gone after its answer";
                 return Err(why.to_owned());
             }
@@ -214,7 +213,7 @@ impl Visit<'_> {
             probes: &Probe::ALL,
             timeout: self.options.probe_timeout,
         };
-        for report in examine(&examination, self).await.probes {
+        for report in examine(&examination, &mut self.sessions).await.probes {
             match report.outcome {
                 RequestOutcome::Passed => explored.checks.push(report.probe),
                 RequestOutcome::Failed(_) => explored.findings.push(UnrejectedRequest {
@@ -260,30 +259,4 @@ fn how_it_failed(error: &CallError) -> String {
         _ => String::new(),
     };
     format!("failed when this file was made: {category}{how}")
-}
-
-impl Sessions for Visit<'_> {
-    fn session(&mut self) -> BoxFuture<'_, Result<Arc<Session>, String>> {
-        Box::pin(async {
-            let open = self.session.take();
-            if let Some(session) = open.filter(|session| session.closed().is_none()) {
-                return Ok(Arc::clone(self.session.insert(session)));
-            }
-            let recorder = EventStream::unobserved().recorder();
-            let options = self.options.session.clone();
-            let session = Session::connect_recorded(self.server, options, recorder).await;
-            let session = session.map_err(|_| "the server could not be reached again")?;
-            // The list says how the tools want to be called.
-            let _ = session.list_tools().await;
-            Ok(Arc::clone(self.session.insert(Arc::new(session))))
-        })
-    }
-
-    fn replace(&mut self) {
-        self.session = None;
-    }
-
-    fn pulse(&self) -> Arc<Pulse> {
-        Arc::clone(&self.pulse)
-    }
 }

@@ -243,7 +243,7 @@ fn of_test(test: &TestReport) -> TestCase {
         // One that says nothing does not pass for that.
         wrong = problems::problems(test)
             .iter()
-            .map(|it| Problem::error("unknown", it.message.rendered(), it.sentence().rendered()))
+            .map(|(it, _)| Problem::error("unknown", it.message.rendered(), it.to_string()))
             .collect();
     }
     let mut case = case(test.kind.name(), &problems::name(test), &wrong);

@@ -209,12 +209,12 @@ pub enum Driver {
 }
 
 /// A model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct ModelPlan {
     /// Its name, as its provider knows it.
     pub model: String,
     /// How its provider is spoken to.
-    pub provider: Provider,
+    pub provider: &'static provider::Entry,
     /// The address of the provider; by default that of the environment, then the provider's own. Behind
     /// the host it may name variables.
     pub base_url: Option<String>,
@@ -224,15 +224,6 @@ pub struct ModelPlan {
     pub temperature: Option<f64>,
     /// The most tokens of one answer.
     pub max_tokens: u32,
-}
-
-/// How a model provider is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Anthropic Messages.
-    Anthropic,
-    /// `OpenAI` chat completions.
-    OpenAi,
 }
 
 /// An agent of the user, as a process.

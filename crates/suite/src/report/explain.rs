@@ -125,7 +125,7 @@ fn of_agent(agent: &AgentTestPlan, plan: &SuitePlan, cassettes: CassetteMode) ->
 }
 
 fn of_model(model: &ModelPlan) -> String {
-    let entry = provider::entry(model.provider);
+    let entry = model.provider;
     let address = match &model.base_url {
         Some(base) => line(&redact_urls(base)),
         None => format!("{} (or what {} says)", entry.base_url, entry.base_url_env),

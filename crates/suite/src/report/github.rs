@@ -73,13 +73,13 @@ fn of_file(file: &str) -> String {
     escape_property(file.strip_prefix("./").unwrap_or(&file))
 }
 
-fn of_problem(problem: &Problem) -> String {
-    let mut text = line(&problem.sentence().rendered());
-    if let Some((expected, actual)) = &problem.values {
+fn of_problem((what, values): &Problem) -> String {
+    let mut text = line(&what.to_string());
+    if let Some((expected, actual)) = values {
         let _ = write!(text, "\nexpected: {expected}\nactual: {actual}");
     }
-    if let Some(hint) = &problem.hint {
-        let _ = write!(text, "\nhint: {}", line(&hint.rendered()));
+    if !what.hint.is_empty() {
+        let _ = write!(text, "\nhint: {}", line(&what.hint.rendered()));
     }
     text
 }

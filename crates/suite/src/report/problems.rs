@@ -9,44 +9,23 @@ pub const MESSAGE_MAX: usize = 1000;
 /// The longest value that is shown whole.
 const VALUE_MAX: usize = 300;
 
-/// One thing that is wrong.
-pub struct Problem {
-    /// What it is about.
-    pub target: Option<String>,
-    /// What is wrong.
-    pub message: Message,
-    /// What was expected and what came, where the message does not have both.
-    pub values: Option<(String, String)>,
-    /// What to try.
-    pub hint: Option<Message>,
-}
-
-impl Problem {
-    /// The target and the message in one.
-    pub fn sentence(&self) -> Message {
-        match &self.target {
-            Some(target) => sentence!("{target}: {}", self.message),
-            None => self.message.clone(),
-        }
-    }
-}
+/// One thing that is wrong: what, at which target, and what was expected and what came, where the message does not
+/// have both.
+pub type Problem = (Diagnostic, Option<(String, String)>);
 
 /// Everything that is wrong with a test: what could not be judged first, since it decides.
 pub fn problems(test: &TestReport) -> Vec<Problem> {
-    let errors = test.errors.iter().map(|error| Problem {
-        target: error.target.as_deref().map(line),
-        message: of_run(error.run, &error.message),
-        values: None,
-        hint: Some(error.hint.clone()).filter(|hint| !hint.is_empty()),
+    let errors = test.errors.iter().map(|error| {
+        let place = error.target.as_deref().map(line).unwrap_or_default();
+        let message = of_run(error.run, &error.message);
+        let what = Diagnostic::new(message, error.hint.clone());
+        (Diagnostic { place, ..what }, None)
     });
     let mut all: Vec<Problem> = errors.chain(test.failures.iter().map(of_failure)).collect();
     if all.is_empty() && matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error) {
-        all.push(Problem {
-            target: None,
-            message: "it did not pass, and no reason is given".into(),
-            values: None,
-            hint: Some("please report this, with the suite that led to it".into()),
-        });
+        let hint = "please report this, with the suite that led to it";
+        let what = Diagnostic::new("it did not pass, and no reason is given", hint);
+        all.push((what, None));
     }
     all
 }
@@ -66,12 +45,11 @@ fn of_failure(failure: &GateFailure) -> Problem {
     let is_known = failure.expected.is_null() && failure.actual.is_null();
     let is_said = is_known || message.has(&expected) && message.has(&actual);
     let values = (!is_said).then_some((expected, actual));
-    Problem {
-        target: Some(line(place)).filter(|place| !place.is_empty()),
-        message,
-        values,
-        hint: Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
-    }
+    let what = Diagnostic {
+        place: line(place),
+        ..Diagnostic::new(message, failure.hint.clone())
+    };
+    (what, values)
 }
 
 /// A value as JSON, cut where it is long.
@@ -104,14 +82,20 @@ pub fn reason(test: &TestReport) -> String {
     line(test.skipped.as_deref().unwrap_or("no reason is given"))
 }
 
+/// `:12:4`, after the name of a file.
+pub fn in_file(line: Option<usize>, column: Option<usize>) -> String {
+    let numbers = [line, column].into_iter().flatten();
+    numbers.map(|number| format!(":{number}")).collect()
+}
+
 /// What kept all tests from being run, in one sentence with its place.
 pub fn placed(problem: &SuiteProblem) -> Message {
     let message = problem.message.clone();
-    let place = [problem.line, problem.column].into_iter().flatten();
-    let place: Vec<String> = place.map(|number| format!(":{number}")).collect();
-    let place = place.concat();
     match &problem.file {
-        Some(file) => message.after(format!("{}{place}: ", line(file))),
+        Some(file) => {
+            let place = in_file(problem.line, problem.column);
+            message.after(format!("{}{place}: ", line(file)))
+        }
         None => message,
     }
 }

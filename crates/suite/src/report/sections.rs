@@ -120,14 +120,15 @@ fn finding(test: &TestReport) -> Finding {
     finding
 }
 
-fn lines(problem: &Problem) -> Vec<Line> {
-    let mut lines = vec![Line::of(&problem.sentence())];
-    if let Some((expected, actual)) = &problem.values {
+fn lines((what, values): &Problem) -> Vec<Line> {
+    let mut lines = vec![Line::of(&what.sentence())];
+    if let Some((expected, actual)) = values {
         lines.push(Line::plain("expected: ").and(expected));
         lines.push(Line::plain("actual:   ").and(actual));
     }
-    let hint = problem.hint.as_ref().map(Line::of);
-    lines.extend(hint.map(|hint| Line::plain("hint: ").and(hint)));
+    if !what.hint.is_empty() {
+        lines.push(Line::plain("hint: ").and(Line::of(&what.hint)));
+    }
     lines
 }
 

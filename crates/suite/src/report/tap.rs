@@ -46,9 +46,7 @@ pub fn render(report: &SuiteReport) -> String {
 /// What is wrong, as YAML.
 fn diagnose(test: &TestReport, lines: &mut String) {
     let problems = problems(test);
-    let first = problems
-        .first()
-        .map(|first| line(&first.sentence().rendered()));
+    let first = problems.first().map(|(first, _)| line(&first.to_string()));
     lines.push_str("  ---\n");
     put(lines, "  message", &first.unwrap_or_default());
     put(lines, "  severity", test.outcome.name());
@@ -56,17 +54,17 @@ fn diagnose(test: &TestReport, lines: &mut String) {
     put(lines, "  at", &place(test));
     let _ = writeln!(lines, "  duration_ms: {}", json!(test.duration_ms));
     lines.push_str("  problems:\n");
-    for problem in &problems {
-        put(lines, "    - message", &line(&problem.message.rendered()));
-        if let Some(target) = &problem.target {
-            put(lines, "      target", target);
+    for (what, values) in &problems {
+        put(lines, "    - message", &line(&what.message.rendered()));
+        if !what.place.is_empty() {
+            put(lines, "      target", &what.place);
         }
-        if let Some((expected, actual)) = &problem.values {
+        if let Some((expected, actual)) = values {
             put(lines, "      expected", expected);
             put(lines, "      actual", actual);
         }
-        if let Some(hint) = &problem.hint {
-            put(lines, "      hint", &line(&hint.rendered()));
+        if !what.hint.is_empty() {
+            put(lines, "      hint", &line(&what.hint.rendered()));
         }
     }
     if !test.notes.is_empty() {

@@ -68,7 +68,7 @@ fn of_agent(agent: &AgentTestPlan, environment: &Environment) {
     fill_all(agent.system.iter().chain(&agent.prompts), environment);
     match &agent.driver {
         Driver::Model(model) => {
-            let own = provider::entry(model.provider).api_key_env;
+            let own = model.provider.api_key_env;
             let name = model.api_key_env.as_deref().unwrap_or(own);
             let _ = environment.get(name);
             fill_all(&model.base_url, environment);

@@ -101,7 +101,10 @@ impl Traces {
 
 /// What is wrong with a trace, where, and what to try.
 fn describe(name: &str, error: ImportError) -> ConfigError {
-    let path = error.path.map(|path| format!("{path}: "));
+    let message = match error.path {
+        Some(path) => error.message.after(format!("{path}: ")),
+        None => error.message,
+    };
     let place = match (error.line, error.column) {
         (Some(line), column) => Some(SourcePlace {
             line,
@@ -111,11 +114,7 @@ fn describe(name: &str, error: ImportError) -> ConfigError {
     };
     ConfigError {
         place,
-        ..ConfigError::of_file(
-            name,
-            format!("{}{}", path.unwrap_or_default(), error.message),
-            error.hint,
-        )
+        ..ConfigError::of_file(name, message, error.hint)
     }
 }
 

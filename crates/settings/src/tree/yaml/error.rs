@@ -35,11 +35,11 @@ pub fn describe(error: &Error, text: &str, span: Range<usize>) -> SyntaxError {
     invalid(span, &message, hint)
 }
 
-fn invalid(span: Range<usize>, message: &str, hint: String) -> SyntaxError {
+fn invalid(span: Range<usize>, message: &str, hint: impl Into<Message>) -> SyntaxError {
     SyntaxError {
         span,
-        message: format!("not valid YAML: {message}"),
-        hint,
+        message: format!("not valid YAML: {message}").into(),
+        hint: hint.into(),
         gist: "not valid YAML",
     }
 }
@@ -80,7 +80,7 @@ pub fn is_repeat(error: &Error) -> bool {
 
 /// A key that is there twice.
 pub fn twice(key: &str, span: Range<usize>) -> SyntaxError {
-    invalid(span, &is_twice(Some(key)), "leave one of them out".into())
+    invalid(span, &is_twice(Some(key)), "leave one of them out")
 }
 
 fn is_twice(key: Option<&str>) -> String {

@@ -33,10 +33,7 @@ enum Raw {
 pub fn parse(source: &Source) -> Parsed {
     let unread = |limit: Option<OwnLimit>| {
         let (message, hint) = match limit {
-            Some(limit) => (
-                format!("it cannot be read: {limit}"),
-                limit.hint().rendered(),
-            ),
+            Some(limit) => (sentence!("it cannot be read: {limit}"), limit.hint()),
             None => (
                 "no thread could read the YAML".into(),
                 "write the file as TOML".into(),

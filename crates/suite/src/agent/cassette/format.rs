@@ -260,7 +260,8 @@ fn check_process(run: &BTreeMap<String, &RawValue>) -> Result<(), String> {
     let trace = run.get("trace").map_or("null", |trace| trace.get());
     let imported = import_as(trace, Format::AgentTrace).map_err(|error| {
         let path = error.path.map(|path| format!(".{path}"));
-        format!(".trace{}: {}", path.unwrap_or_default(), error.message)
+        let message = error.message.rendered();
+        format!(".trace{}: {message}", path.unwrap_or_default())
     })?;
     // A file of somebody else may have more than we know; what we wrote has not.
     if let Some(note) = imported.notes.first() {

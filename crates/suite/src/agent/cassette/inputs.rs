@@ -120,7 +120,7 @@ impl CassetteInputs {
         match &test.driver {
             Driver::Model(model) => {
                 fits.model = Some(model.model.clone());
-                fits.provider = Some(provider::entry(model.provider).name.to_owned());
+                fits.provider = Some(model.provider.name.to_owned());
                 fits.max_tokens = Some(model.max_tokens);
                 fits.temperature = model.temperature;
                 // The time of a process is its own.

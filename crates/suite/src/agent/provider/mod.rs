@@ -1,11 +1,11 @@
 //! Model providers: a conversation in, the bytes of a request out; the bytes of a reply in, an answer out.
 //!
-//! A provider is one file and one line in [`ENTRIES`]. All of it is pure: [`super::wire`] carries the bytes,
+//! A provider is one file, its `mod` and its name in `providers!`. All of it is pure: [`super::wire`] carries the bytes,
 //! and the same conversation has the same bytes every time, so that a recording can be found by them.
 
-mod anthropic;
+pub mod anthropic;
 mod conversation;
-mod open_ai;
+pub mod open_ai;
 
 use crate::prelude::*;
 
@@ -15,10 +15,13 @@ pub use conversation::{
     Arguments, CallResult, Conversation, Message, ModelAnswer, Question, Stop, ToolUse,
 };
 
-/// One provider.
+/// How a model provider is spoken to.
+#[derive(Opaque)]
 pub struct Entry {
     /// Its name in files.
     pub name: &'static str,
+    /// How the names of its models begin, which have no provider in a file.
+    pub models: &'static str,
     /// Where it is, unless told.
     pub base_url: &'static str,
     /// The variable that tells where it is.
@@ -37,11 +40,23 @@ pub struct Entry {
     pub read: fn(body: &[u8]) -> Result<ModelAnswer, AnswerError>,
 }
 
-/// Every provider, in the order of [`Provider`].
-pub const ENTRIES: &[Entry] = &[anthropic::ENTRY, open_ai::ENTRY];
+/// Providers and their names, by their modules.
+macro_rules! providers {
+    ($($module:ident),*) => {
+        /// Every provider; the last has the models that no other has.
+        pub const ENTRIES: &[&Entry] = &[$(&$module::ENTRY),*];
+        /// The names of all of them.
+        pub const NAMES: &[&str] = &[$($module::ENTRY.name),*];
+    };
+}
 
-pub fn entry(provider: Provider) -> &'static Entry {
-    &ENTRIES[provider as usize]
+providers!(anthropic, open_ai);
+
+/// The provider of this name, or else that of a model.
+pub fn find(name: Option<&str>, model: &str) -> Option<&'static Entry> {
+    let has_model = |entry: &Entry| model.starts_with(entry.models);
+    let mut entries = ENTRIES.iter().copied();
+    entries.find(|entry| name.map_or_else(|| has_model(entry), |name| entry.name == name))
 }
 
 /// Why a reply of a provider is no answer.
@@ -85,10 +100,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_provider_has_its_line() {
-        assert_eq!(entry(Provider::Anthropic).name, "anthropic");
-        assert_eq!(entry(Provider::OpenAi).name, "openai");
-        assert_eq!(ENTRIES.len(), 2);
+    fn the_name_of_a_model_tells_its_provider() {
+        let found = |name, model| find(name, model).map(|entry| entry.name);
+        assert_eq!(found(None, "claude-x"), Some("anthropic"));
+        assert_eq!(found(None, "gpt-x"), Some("openai"));
+        assert_eq!(found(Some("openai"), "claude-x"), Some("openai"));
+        assert_eq!(NAMES, ["anthropic", "openai"]);
     }
 
     #[test]

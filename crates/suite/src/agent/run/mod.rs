@@ -60,7 +60,7 @@ pub async fn run_once(
         model,
         wire,
         toolbox,
-        entry: provider::entry(model.provider),
+        entry: model.provider,
         names: WireNames::new(toolbox.tools()),
         faults: InjectedFaults::new(test.inject.clone(), seed, max_detection),
         conversation: Conversation::default(),

@@ -70,7 +70,7 @@ fn faults_of_a_mock_that_cannot_be() {
         ("fault: hagn", "no fault is called \"hagn\""),
         (
             "fault: hang, faults: [hang]",
-            "`fault` and `faults` are the same",
+            "`fault` and `faults` cannot both be given",
         ),
         ("fault: \"hang,server=other\"", "aimed at another server"),
         ("fault: 5", "must be a list of faults"),

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::plan;
 use crate::file::parse_yaml;
-use crate::plan::{Budget, Driver, Provider, Reach, SuitePlan};
+use crate::plan::{Budget, Driver, Reach, SuitePlan};
 
 fn server<'p>(plan: &'p SuitePlan, name: &str) -> &'p Server {
     match &plan.servers[name].reach {
@@ -194,7 +194,7 @@ agents:
     let Driver::Model(model) = &full.driver else {
         panic!("no model");
     };
-    assert_eq!(model.provider, Provider::OpenAi);
+    assert_eq!(model.provider.name, "openai");
     assert_eq!(model.base_url.as_deref(), Some("http://127.0.0.1:11434/v1"));
     assert_eq!(model.api_key_env.as_deref(), Some("LOCAL_KEY"));
     assert_eq!((model.temperature, model.max_tokens), (Some(0.0), 256));
@@ -221,10 +221,7 @@ agents:
     let Driver::Model(model) = &least.driver else {
         panic!("no model");
     };
-    assert_eq!(
-        (model.provider, model.max_tokens),
-        (Provider::Anthropic, 1024)
-    );
+    assert_eq!((model.provider.name, model.max_tokens), ("anthropic", 1024));
     assert_eq!(
         (least.runs, least.budget.turns, least.budget.time),
         (1, 10, Duration::from_mins(5))
@@ -232,7 +229,7 @@ agents:
     let Driver::Model(model) = &other.driver else {
         panic!("no model");
     };
-    assert_eq!(model.provider, Provider::Anthropic);
+    assert_eq!(model.provider.name, "anthropic");
     assert!(other.servers.is_empty() && other.head.skip.is_none());
     let Driver::Command(command) = &mine.driver else {
         panic!("no command");

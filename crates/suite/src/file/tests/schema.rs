@@ -5,6 +5,7 @@ use std::path::Path;
 use mcprove_settings::tree::Document;
 use serde_json::Value;
 
+use crate::file::load::parts;
 use crate::file::{SECTIONS, SectionKeys, from_document, parse_yaml, schema};
 use crate::gates::names;
 
@@ -168,10 +169,15 @@ fn the_schema_is_not_stricter_than_the_reader() {
     };
     for value in VALUES {
         for section in SECTIONS {
-            for key in (section.settings)() {
-                check(&file(section, key.name, value));
-                if key.name.contains('_') {
-                    check(&file(section, &key.name.replace('_', "-"), value));
+            for name in (section.settings)().iter().flat_map(|it| it.names()) {
+                check(&file(section, name, value));
+                if name.contains('_') {
+                    check(&file(section, &name.replace('_', "-"), value));
+                }
+            }
+            if section.name == "load_test" {
+                for name in parts() {
+                    check(&file(section, name, value));
                 }
             }
         }

@@ -7,9 +7,7 @@ use std::time::Duration;
 use mcprove_settings::error::SourcePlace;
 
 use crate::agent::toolbox::OfferedTool;
-use crate::plan::{
-    AgentTestPlan, Budget, CommandPlan, Driver, ModelPlan, Provider, SuitePlan, TestHead,
-};
+use crate::plan::{AgentTestPlan, Budget, CommandPlan, Driver, ModelPlan, SuitePlan, TestHead};
 
 pub(super) fn a_test(name: &str, model: &str) -> AgentTestPlan {
     AgentTestPlan {
@@ -21,7 +19,7 @@ pub(super) fn a_test(name: &str, model: &str) -> AgentTestPlan {
         },
         driver: Driver::Model(ModelPlan {
             model: model.to_owned(),
-            provider: Provider::Anthropic,
+            provider: &crate::agent::provider::anthropic::ENTRY,
             base_url: None,
             api_key_env: None,
             temperature: None,

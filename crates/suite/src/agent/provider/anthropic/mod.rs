@@ -14,6 +14,7 @@ use crate::prelude::*;
 /// The line in the registry.
 pub const ENTRY: Entry = Entry {
     name: "anthropic",
+    models: "claude",
     base_url: "https://api.anthropic.com",
     base_url_env: "ANTHROPIC_BASE_URL",
     api_key_env: "ANTHROPIC_API_KEY",

@@ -4,7 +4,7 @@ use crate::agent::provider::Conversation;
 use crate::agent::toolbox::OfferedTool;
 use crate::plan::ModelPlan;
 
-pub(crate) fn plan(model: &str, provider: Provider) -> ModelPlan {
+pub(crate) fn plan(model: &str, provider: &'static Entry) -> ModelPlan {
     ModelPlan {
         model: model.to_owned(),
         provider,
@@ -70,7 +70,7 @@ fn a_request_is_these_bytes() {
         ],
         container: None,
     };
-    let plan = plan("claude-test", Provider::Anthropic);
+    let plan = plan("claude-test", &ENTRY);
     let expected = concat!(
         r#"{"model":"claude-test","max_tokens":100,"temperature":0.5,"system":"Be brief.","#,
         r#""tools":[{"description":"Finds.","input_schema":{"properties":{"q":{"type":"string"}},"type":"object"},"name":"api__search"}],"#,

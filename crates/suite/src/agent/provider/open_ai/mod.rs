@@ -11,6 +11,7 @@ use crate::prelude::*;
 /// The line in the registry.
 pub const ENTRY: Entry = Entry {
     name: "openai",
+    models: "",
     base_url: "https://api.openai.com/v1",
     base_url_env: "OPENAI_BASE_URL",
     api_key_env: "OPENAI_API_KEY",

@@ -23,7 +23,7 @@ fn a_request_is_these_bytes() {
         r#"{"content":"Error: ","role":"tool","tool_call_id":"other"}]}"#,
     );
     assert_eq!(
-        written(&ENTRY, &plan("llama", Provider::OpenAi), &conversation),
+        written(&ENTRY, &plan("llama", &ENTRY), &conversation),
         expected
     );
 }
@@ -42,11 +42,7 @@ fn the_limit_of_tokens_has_the_name_that_the_server_keeps_to() {
         ("olmo-2", "max_tokens"),
         ("Qwen/Qwen3-8B", "max_tokens"),
     ] {
-        let body = written(
-            &ENTRY,
-            &plan(model, Provider::OpenAi),
-            &Conversation::default(),
-        );
+        let body = written(&ENTRY, &plan(model, &ENTRY), &Conversation::default());
         let body: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(body[name], 100, "{model}");
         let both = ["max_tokens", "max_completion_tokens"];

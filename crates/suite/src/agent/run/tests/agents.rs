@@ -4,7 +4,7 @@ use mcprove_trace::StopReason;
 use serde_json::json;
 
 use super::support::{BOTH, KEY, injecting, play, test};
-use crate::plan::{AgentTestPlan, Provider};
+use crate::plan::AgentTestPlan;
 
 const CONDUCT: &str = r"
 trajectory: { mode: strict, calls: [{ name: create_issue, args: { subset: { title: CI flake } } }] }
@@ -17,7 +17,7 @@ duplicate_writes: {}
 
 #[tokio::test]
 async fn an_honest_agent_passes_and_its_trace_is_whole() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("honest", provider, &injecting(&[], CONDUCT)).await;
         assert_eq!(played.failed(), Vec::<String>::new());
         let run = played.run();
@@ -49,7 +49,7 @@ async fn an_honest_agent_passes_and_its_trace_is_whole() {
 
 #[tokio::test]
 async fn a_liar_is_caught() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("liar", provider, &injecting(&[], CONDUCT)).await;
         assert_eq!(played.stop(), StopReason::Completed);
         assert!(played.run().tool_calls.is_empty());
@@ -68,7 +68,7 @@ async fn a_liar_is_caught() {
 
 #[tokio::test]
 async fn a_looper_ends_with_its_turns() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = injecting(
             &[],
             "loops: {}\ncall_limits: { total: { max: 3 } }\nnarrative: {}\nexpect: [{ target: final_response, matcher: { contains: created } }]\n",
@@ -92,7 +92,7 @@ async fn a_looper_ends_with_its_turns() {
 
 #[tokio::test]
 async fn calls_at_once_are_recorded_in_the_order_of_the_answer() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("parallel", provider, &test()).await;
         let run = played.run();
         let calls = run.tool_calls.iter();
@@ -118,7 +118,7 @@ async fn calls_at_once_are_recorded_in_the_order_of_the_answer() {
 
 #[tokio::test]
 async fn calls_of_code_tell_who_made_them() {
-    let played = play("coder", Provider::Anthropic, &test()).await;
+    let played = play("coder", &crate::agent::provider::anthropic::ENTRY, &test()).await;
     let run = played.run();
     let caller = run.tool_calls[1].caller.as_deref().unwrap();
     assert_eq!(caller["type"], "code_execution_20250825");
@@ -136,36 +136,36 @@ async fn calls_of_code_tell_who_made_them() {
     );
     let results = again.body["messages"][2]["content"].as_array().unwrap();
     assert!(results.iter().all(|block| block["type"] == "tool_result"));
-    let played = play("coder", Provider::OpenAi, &test()).await;
+    let played = play("coder", &crate::agent::provider::open_ai::ENTRY, &test()).await;
     assert_eq!(played.run().tool_calls[1].caller, None);
 }
 
 #[tokio::test]
 async fn keys_are_in_headers_only_and_requests_are_the_same_every_time() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let first = play("honest", provider, &test()).await;
         let second = play("honest", provider, &test()).await;
         let (first, second) = (first.model.asked(), second.model.asked());
         for (one, other) in first.iter().zip(&second) {
             assert_eq!(one.raw, other.raw);
             assert!(!String::from_utf8_lossy(&one.raw).contains(KEY));
-            let (name, value) = match provider {
-                Provider::Anthropic => ("x-api-key", KEY.to_owned()),
-                Provider::OpenAi => ("authorization", format!("Bearer {KEY}")),
+            let (name, value) = match provider.name {
+                "anthropic" => ("x-api-key", KEY.to_owned()),
+                _ => ("authorization", format!("Bearer {KEY}")),
             };
             assert_eq!(one.header(name), Some(value.as_str()));
             assert_eq!(one.header("content-type"), Some("application/json"));
         }
         let body = &first[0].body;
         assert_eq!(first[0].tools()[0], "api__search");
-        match provider {
-            Provider::Anthropic => {
+        match provider.name {
+            "anthropic" => {
                 assert_eq!(first[0].path, "/v1/messages");
                 assert_eq!(first[0].header("anthropic-version"), Some("2023-06-01"));
                 assert_eq!(body["system"], "Be brief.");
                 assert_eq!(body["max_tokens"], 256);
             }
-            Provider::OpenAi => {
+            _ => {
                 assert_eq!(first[0].path, "/v1/chat/completions");
                 assert_eq!(
                     body["messages"][0],
@@ -179,7 +179,7 @@ async fn keys_are_in_headers_only_and_requests_are_the_same_every_time() {
 
 #[tokio::test]
 async fn a_user_may_say_several_things() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = AgentTestPlan {
             prompts: ["one", "two", "three"].map(str::to_owned).to_vec(),
             ..test()

@@ -8,7 +8,7 @@ use super::support::{BOTH, injecting, play, test};
 
 #[tokio::test]
 async fn tokens_are_a_budget() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = test();
         // Each answer takes 15.
         for (tokens, stop) in [
@@ -36,7 +36,7 @@ async fn tokens_are_a_budget() {
 
 #[tokio::test]
 async fn calls_are_a_budget() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = test();
         plan.budget.tool_calls = Some(2);
         let played = play("parallel", provider, &plan).await;
@@ -57,7 +57,7 @@ async fn calls_are_a_budget() {
 
 #[tokio::test]
 async fn virtual_time_is_a_budget_too() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = injecting(&["hang"], "recovery: { max_detection_ms: 3000 }\n");
         plan.budget.time = Duration::from_millis(6500);
         let played = play("looper", provider, &plan).await;
@@ -79,7 +79,7 @@ async fn turns_are_counted_over_all_prompts() {
 
 #[tokio::test]
 async fn tokens_that_are_not_told_are_unknown() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("uncounted", provider, &test()).await;
         assert_eq!(played.stop(), StopReason::Completed);
         assert_eq!(played.run().conversation.as_ref().unwrap().tokens, None);

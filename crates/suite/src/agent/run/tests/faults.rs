@@ -12,7 +12,7 @@ const RECOVERY: &str =
 
 #[tokio::test]
 async fn one_hang_takes_one_detection() {
-    for provider in BOTH {
+    for &provider in BOTH {
         for script in ["recoverer", "surrenderer"] {
             let plan = injecting(&["hang,tool=search,name=hung-search"], RECOVERY);
             let played = play(script, provider, &plan).await;
@@ -50,7 +50,7 @@ async fn nothing_sleeps_however_long_a_detection_is() {
 
 #[tokio::test]
 async fn two_hangs_take_too_long() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = injecting(&["hang,tool=search"], RECOVERY);
         let played = play("stubborn", provider, &plan).await;
         assert_eq!(played.run().faults.len(), 2);
@@ -62,7 +62,7 @@ async fn two_hangs_take_too_long() {
 
 #[tokio::test]
 async fn a_looper_does_not_recover() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = injecting(&["hang,tool=search"], RECOVERY);
         plan.budget.turns = 4;
         let played = play("looper", provider, &plan).await;
@@ -74,7 +74,7 @@ async fn a_looper_does_not_recover() {
 
 #[tokio::test]
 async fn a_server_that_comes_back_is_met_again() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = injecting(&["recover_after:1,tool=search"], RECOVERY);
         let played = play("stubborn", provider, &plan).await;
         let run = played.run();
@@ -111,7 +111,7 @@ async fn a_slow_answer_is_late_only_beyond_the_detection() {
 
 #[tokio::test]
 async fn a_lost_write_that_is_tried_again_is_made_twice_or_once() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = injecting(
             &["lose_reply,tool=create_issue,calls=1"],
             "duplicate_writes: {}\n",

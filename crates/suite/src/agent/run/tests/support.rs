@@ -17,12 +17,12 @@ use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
 use crate::agent::wire::LiveWire;
 use crate::gates;
 use crate::plan::{
-    AgentTestPlan, Budget, Driver, Environment, ModelPlan, Provider, Reach, ServerPlan, TestHead,
+    AgentTestPlan, Budget, Driver, Environment, ModelPlan, Reach, ServerPlan, TestHead,
 };
 use mcprove_settings::message::Diagnostic;
 
 pub const KEY: &str = "sk-planted-secret";
-pub const BOTH: [Provider; 2] = [Provider::Anthropic, Provider::OpenAi];
+pub const BOTH: &[&crate::agent::provider::Entry] = crate::agent::provider::ENTRIES;
 
 /// A test of this task, with nothing to fear.
 pub fn test() -> AgentTestPlan {
@@ -33,7 +33,7 @@ pub fn test() -> AgentTestPlan {
             tags: Vec::new(),
             skip: None,
         },
-        driver: Driver::Model(model(Provider::Anthropic)),
+        driver: Driver::Model(model(&crate::agent::provider::anthropic::ENTRY)),
         servers: vec!["api".to_owned()],
         system: Some("Be brief.".to_owned()),
         prompts: vec!["Triage the CI flake.".to_owned()],
@@ -62,10 +62,10 @@ pub fn injecting(faults: &[&str], gates_text: &str) -> AgentTestPlan {
     }
 }
 
-pub fn model(provider: Provider) -> ModelPlan {
-    let name = match provider {
-        Provider::Anthropic => "claude-test",
-        Provider::OpenAi => "gpt-test",
+pub fn model(provider: &'static crate::agent::provider::Entry) -> ModelPlan {
+    let name = match provider.name {
+        "anthropic" => "claude-test",
+        _ => "gpt-test",
     };
     ModelPlan {
         model: name.to_owned(),
@@ -162,14 +162,18 @@ impl Played {
 }
 
 /// Has the scripted agent of this name do the test, on a mock.
-pub async fn play(script: &str, provider: Provider, test: &AgentTestPlan) -> Played {
+pub async fn play(
+    script: &str,
+    provider: &'static crate::agent::provider::Entry,
+    test: &AgentTestPlan,
+) -> Played {
     play_with(move_script(script), provider, test).await
 }
 
 /// Has this agent do the test, on a mock.
 pub async fn play_with(
     script: impl Fn(&Asked) -> Said + Send + Sync + 'static,
-    provider: Provider,
+    provider: &'static crate::agent::provider::Entry,
     test: &AgentTestPlan,
 ) -> Played {
     let fake = FakeModel::start(script);

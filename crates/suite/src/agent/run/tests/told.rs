@@ -11,7 +11,7 @@ use super::support::{BOTH, injecting, model, play_with, test};
 use crate::agent::model::{ModelReply, ModelRequest, ModelWire, WireError, WireErrorKind};
 use crate::agent::run::{FinishedRun, fill_texts, run_once};
 use crate::agent::toolbox::{OfferedTool, ToolAnswer, ToolRequest, Toolbox};
-use crate::plan::{AgentTestPlan, Environment, Provider};
+use crate::plan::{AgentTestPlan, Environment};
 use mcprove_settings::message::Diagnostic;
 
 /// A wire that says what it is told to, and does not wait.
@@ -60,7 +60,7 @@ async fn who_ends_without_a_word_has_said_what_stood_beside_its_call() {
             ..Speech::default()
         })
     };
-    for provider in BOTH {
+    for &provider in BOTH {
         let mut plan = injecting(&[], "narrative: {}\n");
         plan.prompts = ["Hi.", "File it."].map(str::to_owned).to_vec();
         let played = play_with(script, provider, &plan).await;
@@ -97,7 +97,14 @@ async fn told(
     };
     let mut plan = test();
     change(&mut plan);
-    let finished = run_once(&plan, &model(Provider::OpenAi), &wire, &Empty, 0).await;
+    let finished = run_once(
+        &plan,
+        &model(&crate::agent::provider::open_ai::ENTRY),
+        &wire,
+        &Empty,
+        0,
+    )
+    .await;
     (finished, wire.waits.into_inner().unwrap())
 }
 
@@ -191,7 +198,14 @@ async fn a_paused_answer_is_sent_back_and_goes_on() {
         replies: Mutex::new(vec![reply(200, None, paused), reply(200, None, done)]),
         waits: Mutex::default(),
     };
-    let finished = run_once(&test(), &model(Provider::Anthropic), &wire, &Empty, 0).await;
+    let finished = run_once(
+        &test(),
+        &model(&crate::agent::provider::anthropic::ENTRY),
+        &wire,
+        &Empty,
+        0,
+    )
+    .await;
     assert_eq!(finished.run.stop_reason(), Some(StopReason::Completed));
     assert_eq!(finished.run.final_response.as_deref(), Some("Done."));
 }
@@ -242,7 +256,14 @@ async fn calls_of_one_answer_are_made_at_once_and_take_as_long_as_the_longest() 
         replies: Mutex::new(vec![reply(200, None, &asks), reply(200, None, DONE)]),
         waits: Mutex::default(),
     };
-    let finished = run_once(&test(), &model(Provider::OpenAi), &wire, &toolbox, 0).await;
+    let finished = run_once(
+        &test(),
+        &model(&crate::agent::provider::open_ai::ENTRY),
+        &wire,
+        &toolbox,
+        0,
+    )
+    .await;
     assert_eq!(finished.run.tool_results.len(), 3);
     let conversation = finished.run.conversation.unwrap();
     assert_eq!(conversation.duration_ms, Some(9_200.0));

@@ -113,7 +113,7 @@ async fn an_answer_that_is_too_large_is_not_asked_for_again() {
 
 #[tokio::test]
 async fn a_model_that_declines_has_not_done_its_task() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = injecting(&["error,tool=search"], "recovery: {}\n");
         let played = play("decliner", provider, &plan).await;
         assert_eq!(played.stop(), StopReason::Error);
@@ -137,7 +137,7 @@ async fn a_model_that_declines_has_not_done_its_task() {
 async fn a_failure_behind_a_status_of_success_is_one() {
     const BUSY: &str = r#"{"error":{"code":429,"message":"slow down"}}"#;
     const GONE: &str = r#"{"error":{"code":404,"message":"no such model"}}"#;
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = test();
         let script = |asked: &harness::model::Asked| match asked.repetition {
             0 => Said::Raw(BUSY),
@@ -163,7 +163,7 @@ async fn a_failure_behind_a_status_of_success_is_one() {
 
 #[tokio::test]
 async fn a_provider_that_fails_at_first_is_asked_again_and_the_trace_says_so() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let gates = "expect: [{ target: conversation.retries.length, matcher: { exact: 0 } }]\n";
         let plan = injecting(&[], gates);
         let honest = play("honest", provider, &plan).await;
@@ -213,7 +213,7 @@ async fn a_provider_that_never_has_time_is_given_up() {
 
 #[tokio::test]
 async fn garbage_is_told_and_not_asked_for_again() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("garbage", provider, &test()).await;
         assert_eq!(played.stop(), StopReason::Error);
         assert_eq!(played.model.asked().len(), 1);
@@ -228,7 +228,7 @@ async fn garbage_is_told_and_not_asked_for_again() {
 
 #[tokio::test]
 async fn arguments_that_are_none_are_given_back_to_the_model() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("mumbler", provider, &test()).await;
         assert_eq!(played.stop(), StopReason::Completed);
         let run = played.run();
@@ -243,7 +243,7 @@ async fn arguments_that_are_none_are_given_back_to_the_model() {
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_an_error_for_the_model() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let plan = injecting(&["hang"], "permissions: { allow: [search] }\n");
         let played = play("dreamer", provider, &plan).await;
         let run = played.run();
@@ -264,7 +264,7 @@ async fn a_tool_that_is_not_there_is_an_error_for_the_model() {
 
 #[tokio::test]
 async fn a_call_that_was_cut_off_is_not_made() {
-    for provider in BOTH {
+    for &provider in BOTH {
         let played = play("cut_short", provider, &test()).await;
         assert_eq!(played.stop(), StopReason::Completed);
         assert_eq!(played.reached, ["search"]);

@@ -16,7 +16,7 @@ use mcprove_settings::error::SourcePlace;
 
 use super::*;
 use crate::gates;
-use crate::plan::{Budget, Driver, Environment, ModelPlan, Provider, Reach, ServerPlan, TestHead};
+use crate::plan::{Budget, Driver, Environment, ModelPlan, Reach, ServerPlan, TestHead};
 
 /// A suite with one agent, and how it is run.
 pub(super) struct Bench {
@@ -58,7 +58,7 @@ impl Bench {
             },
             driver: Driver::Model(ModelPlan {
                 model: "claude-test".to_owned(),
-                provider: Provider::Anthropic,
+                provider: &crate::agent::provider::anthropic::ENTRY,
                 base_url: Some(url.to_owned()),
                 api_key_env: Some("FAKE_KEY".to_owned()),
                 temperature: None,

@@ -25,7 +25,7 @@ fn say(asked: &Asked) -> Said {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_written_down() {
-    for provider in [Provider::Anthropic, Provider::OpenAi] {
+    for &provider in crate::agent::provider::ENTRIES {
         let model = FakeModel::start(say);
         let mut bench = Bench::new(
             &model.url(),
@@ -117,7 +117,7 @@ async fn what_is_structure_is_no_secret() {
         // A secret, which is in what the agent says.
         "twice",
     ] {
-        for provider in [Provider::Anthropic, Provider::OpenAi] {
+        for &provider in crate::agent::provider::ENTRIES {
             let model = FakeModel::start(search_twice);
             let mut bench = Bench::new(&model.url(), 1, "trajectory: { calls: [search, search] }");
             if let Driver::Model(model) = &mut bench.test().driver {
