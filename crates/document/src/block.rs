@@ -595,7 +595,7 @@ mod tests {
                 [code(name), plain(" waits for "), code("b"), plain(".")]
             );
         }
-        // What was read back is a text.
+        // Only what is read back is searched for names.
         assert_eq!(Line::of(&"`a` waits".into()).0, [plain("`a` waits")]);
     }
 

@@ -289,7 +289,7 @@ fn target<'n>(
 ) -> impl Iterator<Item = &'n Field> + use<'n> {
     let is_map = matches!(field.value.data, Data::Table(_) | Data::Null);
     if is_map {
-        reader.section(&field.value, "`target`", TARGET, |_| None);
+        reader.section(&field.value, sentence!("`target`"), TARGET, |_| None);
     } else {
         let expected = "a map of `tool`, `server` or both";
         reader.wrong(field, expected, "write { tool: search }");

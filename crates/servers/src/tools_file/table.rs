@@ -1,5 +1,6 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
+use mcprove_settings::message::Message;
 use mcprove_settings::reader::{meant, near};
 
 use super::keys::{Key, Section, is_same, section};
@@ -8,7 +9,7 @@ use crate::prelude::*;
 /// A table whose keys are known.
 pub struct Table<'n> {
     /// How it is called in messages.
-    pub label: String,
+    pub label: Message,
     /// Where it stands.
     pub node: &'n Node,
     known: Vec<(&'static Key, &'n Field)>,
@@ -22,7 +23,7 @@ impl<'n> Table<'n> {
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
-        label: impl Into<String>,
+        label: impl Into<Message>,
     ) -> Option<Self> {
         let table = Self::read_recorded(reader, node, section_name, label.into())?;
         for field in &table.others {
@@ -36,11 +37,11 @@ impl<'n> Table<'n> {
         reader: &mut Reader<'_>,
         node: &'n Node,
         section_name: &str,
-        label: String,
+        label: Message,
     ) -> Option<Self> {
         let section = section(section_name);
         let Data::Table(fields) = &node.data else {
-            let message = format!("{label} must be a map, not {}", node.kind());
+            let message = sentence!("{label} must be a map, not {}", node.kind());
             let hint = format!("its keys are {}", section.names().join(", "));
             reader.problem(&node.span, message, hint);
             return None;
@@ -65,7 +66,7 @@ impl<'n> Table<'n> {
         }
         for key in section.keys.iter().filter(|key| key.required) {
             if table.get(&key.name).is_none() {
-                let message = format!("{} has no `{}`", table.label, key.name);
+                let message = sentence!("{} has no `{}`", table.label, key.name);
                 let hint = format!("add `{}: …`: {}", key.name, key.about);
                 reader.problem(&node.span, message, hint);
             }

@@ -34,7 +34,7 @@ impl Reader<'_> {
 
     /// Takes down that a section lacks what it must have.
     pub fn missing(&mut self, section: &Section<'_>, name: &str, value: &'static str) {
-        let message = sentence!("{} has no {}", section.label.clone(), setting(name));
+        let message = sentence!("{} has no {}", section.label, setting(name));
         let hint = Part::Assignment(name.to_owned().into(), value.into());
         self.problem(section.span(), message, sentence!("add {hint}"));
     }

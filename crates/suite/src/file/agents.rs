@@ -21,8 +21,10 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         .defaults
         .iter()
         .filter(|default| !has_command || !OF_MODELS.contains(&default.name.as_str()));
-    let node = entry::completed::<AgentSettings>(reader, node, LABEL, &blocks, &mut defaults)?;
-    let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, LABEL, &blocks);
+    let node =
+        entry::completed::<AgentSettings>(reader, node, &LABEL.into(), &blocks, &mut defaults)?;
+    let (mut given, section): (AgentSettings, _) =
+        entry::settings(reader, &node, &LABEL.into(), &blocks);
     let head = entry::head(reader, &section, &given.choice);
     let servers = servers(reader, &section, given.servers.take(), scope);
     let inject = inject(reader, &given.inject, scope, &servers);

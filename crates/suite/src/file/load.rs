@@ -8,12 +8,11 @@ use super::entry::{self, SuiteScope};
 use super::settings::LoadTestSettings;
 use crate::prelude::*;
 
-const LABEL: &str = "a test of `load`";
-
 /// Reads one load; none only when there were problems.
 pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<LoadTestPlan> {
     let defaults = &mut scope.defaults.iter();
-    let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &[], defaults)?;
+    let label = &sentence!("a test of `load`");
+    let mut node = entry::completed::<LoadTestSettings>(reader, node, label, &[], defaults)?;
     if let Data::Table(fields) = &mut node.data {
         for field in fields {
             if let Some(section) = SECTIONS.iter().find(|section| section.name == field.name) {
@@ -21,7 +20,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
             }
         }
     }
-    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
+    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, label, &[]);
     let head = entry::head(reader, &section, &given.choice);
     let server = entry::server(reader, &section, scope.servers);
     let plan = server

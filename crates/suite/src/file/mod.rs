@@ -109,10 +109,10 @@ pub fn from_document(
 
 fn read_root(reader: &mut Reader<'_>, root: &Node, plan: &mut SuitePlan) {
     let known = names_of::<SuiteSettings>();
-    let Some(root) = table::spelled(reader, root, "a suite", &known) else {
+    let Some(root) = table::spelled(reader, root, &"a suite".into(), &known) else {
         return;
     };
-    let (_, top) = entry::settings::<SuiteSettings>(reader, &root, "the suite", &[]);
+    let (_, top) = entry::settings::<SuiteSettings>(reader, &root, &"the suite".into(), &[]);
     let servers = Servers::read(reader, top.get("servers"), &plan.folder);
     let defaults = entry::defaults(reader, top.get("defaults"), &servers);
     let (faults, fault_names) = read_faults(reader, &top, &servers);
