@@ -21,5 +21,5 @@ pub use injector::{CallSite, FaultCount, Injection, Injector, KnownCall, PastCal
 pub use kind::{kinds, settings_of};
 pub use mcprove_trace::FaultKind;
 pub use ordinals::{Ordinals, OrdinalsError};
-pub use spec::{FaultError, FaultSpec, FaultTarget, tell_apart};
+pub use spec::{FaultError, FaultSpec, FaultTarget, make_distinct};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

@@ -158,7 +158,7 @@ pub trait Row: Settings {
     const LIST: &'static str;
     /// What to try where there is no list.
     const HINT: &'static str;
-    /// Makes one of its name alone, where that will do.
+    /// Makes one of its name alone, where that is enough.
     const NAMED: Option<fn(String) -> Self> = None;
 }
 

@@ -11,8 +11,8 @@ use mcprove_settings::error::ConfigErrors;
 use mcprove_settings::reader::{Reader, meant, near, suggestion};
 use mcprove_settings::tree::{Data, Document, Field, Node, Wanted};
 
+use crate::make_distinct;
 use crate::prelude::*;
-use crate::tell_apart;
 
 pub use schema::{list_schema, schema};
 
@@ -149,7 +149,7 @@ fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item
         }
     });
     let mut items: Vec<Item> = items.collect();
-    tell_apart(items.iter_mut().map(|item| &mut item.spec));
+    make_distinct(items.iter_mut().map(|item| &mut item.spec));
     let mut seen = BTreeSet::new();
     // Two faults of one name could not be told apart, and would strike the same calls.
     for item in &items {

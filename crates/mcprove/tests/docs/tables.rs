@@ -304,7 +304,7 @@ fn the_table_of_gates_is_current() {
             writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
         }
     }
-    let expect = "what each run, or any target, must be";
+    let expect = "What each run, or any target, must be";
     writeln!(table, "| `expect` | | | | {expect} |").unwrap();
     assert_current("docs/score.md", "gates", &format!("{table}\n"));
 }

@@ -107,7 +107,7 @@ impl<'n> Table<'n> {
         Some(text)
     }
 
-    /// The text of this name, which may be empty. A number will do.
+    /// The text of this name, which may be empty. A number is accepted.
     pub fn any_text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
         let field = self.get(name)?;
         let text = scalar_text(&field.value);

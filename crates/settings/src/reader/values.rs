@@ -125,7 +125,7 @@ impl Reader<'_> {
         is_allowed: impl FnOnce(f64) -> bool,
     ) -> Option<f64> {
         let value = match field.value.data {
-            // Where a whole number is too large for a double, the nearest one will do.
+            // Where a whole number is too large for a double, the nearest one is used.
             #[allow(clippy::cast_precision_loss)]
             Data::Integer(value) => Some(value as f64),
             Data::Number(value) => Some(value),
@@ -164,7 +164,7 @@ impl Reader<'_> {
         };
         let seed = seed.map(|seed| Data::Integer(seed.into()));
         let expected = "a whole number from 0 to 18446744073709551615";
-        seed.or_else(|| self.refuse(field, expected, "any such number will do"))
+        seed.or_else(|| self.refuse(field, expected, "choose any number in this range"))
     }
 
     /// One of a few names; `-` and `_` are the same.

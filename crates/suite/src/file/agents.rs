@@ -99,7 +99,7 @@ fn driver(
     }))
 }
 
-/// The servers whose tools it has: those that are named, or the only one.
+/// The servers that provide its tools: those that are named, or the only one.
 fn servers(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
@@ -112,7 +112,8 @@ fn servers(
     }
     if section.get("servers").is_none() && scope.servers.only().is_none() {
         let message = sentence!("{LABEL} has no `servers`");
-        let hint = sentence!("add `servers: […]` with those whose tools it has, or `[]` for none");
+        let hint =
+            sentence!("add `servers: […]` with those that provide its tools, or `[]` for none");
         reader.problem(section.span(), message, hint);
     }
     scope

@@ -13,7 +13,7 @@ use super::variables::is_name;
 use crate::gates::{expectations_of, json as json_of};
 use crate::prelude::*;
 
-/// How model providers are spoken to.
+/// How to reach model providers.
 pub const PROVIDERS: &[&str] = &["anthropic", "openai"];
 
 /// The schemas of kinds by name.

@@ -2,7 +2,7 @@
 //!
 //! The sections and their settings are in [`settings`]; one file per section reads it. Before that, `variables` of
 //! the suite are filled in ([`variables`]), and what may not be left to variables is refused ([`safety`]).
-//! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
+//! Nothing is started and no server is contacted: of other files only tools files of mocks are read.
 
 mod agents;
 mod entry;

@@ -15,7 +15,7 @@ pub struct ColdStart {
     /// How often it is repeated.
     #[setting(default = 5)]
     pub iterations: u32,
-    /// Whether the first iteration is thrown away, for it warms the disk caches.
+    /// Whether to discard the first iteration, which warms the disk caches.
     #[setting(default = true)]
     pub warmup: bool,
 }

@@ -39,7 +39,7 @@ fn cold_start(report: &ColdStartReport) -> Section {
         "first / second",
     ]);
     Section::new("Cold start")
-        .table(table.rows([[
+        .table(table.numbers(..).rows([[
             report.iterations.to_string(),
             maybe_milliseconds(report.ready_ms),
             maybe_milliseconds(report.first_call_ms),
@@ -77,7 +77,10 @@ fn deadlock(report: &DeadlockReport) -> Section {
                 message
             ]
         });
-    let table = Table::new(["Call", "Outcome", "after", "Message"]).rows(rows);
+    let table = Table::new(["Call", "Outcome", "after", "Message"])
+        .numbers(..1)
+        .numbers(2..3)
+        .rows(rows);
     let calls = and_more(Section::default().table(table), report.calls.len(), "calls");
     head.detail()
         .with(Section::default().list(lines))
@@ -109,6 +112,7 @@ fn race(report: &Report) -> Section {
         "different at once",
         "failed",
     ])
+    .numbers(2..)
     .rows(report.race.iter().map(|(tool, race)| {
         cells![
             Line::code(tool),
@@ -148,7 +152,9 @@ fn fuzz(report: &FuzzReport) -> Section {
         };
         cells![outcome, Line::code(&case.payload), case.times, &case.detail]
     });
-    let table = Table::new(["Outcome", "Payload", "times", "What was seen"]).rows(rows);
+    let table = Table::new(["Outcome", "Payload", "times", "What was seen"])
+        .numbers(2..3)
+        .rows(rows);
     let section = Section::new("Fuzzing")
         .paragraph(counts)
         .table(table.at_most(TERMINAL_ROWS_MAX));
@@ -162,6 +168,7 @@ fn head_of_line(report: &HeadOfLineReport) -> Section {
         "slow calls",
         "samples",
     ])
+    .numbers(..)
     .rows([[
         maybe_milliseconds(report.fast_alone_p50),
         maybe_milliseconds(report.fast_mixed_p50),

@@ -292,7 +292,7 @@ impl Metric for CallLimits {
                 violations,
                 Message::join(limits.clone(), "; "),
             );
-            card.tell_first(violations, "broken limit", limits);
+            card.add_first_findings(violations, "broken limit", limits);
             card.detail(&report);
         }
         Ok(())
