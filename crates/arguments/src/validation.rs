@@ -83,12 +83,12 @@ pub fn find_failure(validator: &Validator, value: &Value) -> Option<(String, Str
     deepest.or_else(|| Some((String::new(), "the value is not valid".to_owned())))
 }
 
-/// The deepest error. Where no branch fits, the branch that came furthest is looked into.
+/// The deepest error. Where no branch fits, the branch that came furthest is searched.
 fn deepest<'errors, 'value>(
     errors: &'errors [ValidationError<'value>],
     level: usize,
 ) -> Option<&'errors ValidationError<'value>> {
-    let look_into = |error: &'errors ValidationError<'value>| match error.kind() {
+    let in_furthest_branch = |error: &'errors ValidationError<'value>| match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }
             if level < BRANCH_LEVELS_MAX =>
         {
@@ -101,7 +101,7 @@ fn deepest<'errors, 'value>(
     };
     errors
         .iter()
-        .map(|error| look_into(error).unwrap_or(error))
+        .map(|error| in_furthest_branch(error).unwrap_or(error))
         .max_by_key(|error| depth(error))
 }
 

@@ -20,16 +20,18 @@ pub fn probe_document(report: &ProbeReport) -> Document {
     };
     let (skipped, called): (Vec<_>, Vec<_>) = report.tools.iter().partition(|tool| tool.may_write);
     let called = called.into_iter().chain(report.others());
-    let table = Table::new(["", "", "", ""]).rows(called.map(|tool| {
-        let (tone, word) = outcome(tool.outcome);
-        let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
-        cells![
-            Line::code(&tool.name),
-            Line::toned(tone, word),
-            duration.unwrap_or_default(),
-            tool.message.as_ref().map(Line::of).unwrap_or_default(),
-        ]
-    }));
+    let table = Table::new(["", "", "", ""])
+        .numbers(2..3)
+        .rows(called.map(|tool| {
+            let (tone, word) = outcome(tool.outcome);
+            let duration = tool.duration_ms.map(|time| format!("{time:.1} ms"));
+            cells![
+                Line::code(&tool.name),
+                Line::toned(tone, word),
+                duration.unwrap_or_default(),
+                tool.message.as_ref().map(Line::of).unwrap_or_default(),
+            ]
+        }));
     let mut first = Section::default();
     if report.coverage.registered == 0 {
         first = first.paragraph("the server offers no tools");

@@ -110,7 +110,7 @@ fn draw_finding(finding: &Finding) -> String {
 
 fn draw_table(table: &Table) -> String {
     let mut text = String::new();
-    let header: Vec<String> = table.header.iter().map(|name| escape(name)).collect();
+    let header: Vec<String> = table.header.iter().map(|it| escape(&it.name)).collect();
     let rows: Vec<Vec<String>> = table
         .rows
         .iter()

@@ -199,14 +199,13 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
 /// room beside them. Columns that do not fit follow in a table of their own.
 fn draw_table(table: &Table, style: Style, more_in: &str) -> String {
     let (shown, left_out) = limited(table, style.verbose);
-    let header =
-        Some(table.header.clone()).filter(|header| header.iter().any(|name| !name.is_empty()));
+    let names = table.header.iter().map(|it| it.name.clone()).collect();
+    let header = Some(names).filter(|names: &Vec<String>| names.iter().any(|it| !it.is_empty()));
     let rows = shown
         .into_iter()
         .map(|row| row.iter().map(|cell| painted(cell, style)).collect());
     let rows: Vec<Vec<String>> = header.into_iter().chain(rows).collect();
-    let columns = 0..table.header.len();
-    let is_numeric: Vec<bool> = columns.map(|at| table.is_numeric(at)).collect();
+    let is_numeric: Vec<bool> = table.header.iter().map(|it| it.is_numeric).collect();
     let mut text = lay_out(&rows, &is_numeric, style.width);
     if left_out > 0 {
         let _ = writeln!(text, "  and {left_out} more{more_in}");
@@ -447,7 +446,7 @@ fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Screen;
+    use crate::block::{Heading, Screen};
 
     #[test]
     fn what_has_no_room_on_a_screen_is_counted_and_details_are_for_those_who_ask() {
@@ -535,7 +534,8 @@ mod tests {
     #[test]
     fn columns_without_room_follow_and_rows_beyond_the_limit_are_counted() {
         let mut rows = table(&[["name", "10.0ms", "20.0ms", "30.0ms"]]);
-        rows.header = ["", "p50", "p95", "p99"].map(str::to_owned).into();
+        rows.header = ["", "p50", "p95", "p99"].map(Heading::from).into();
+        rows = rows.numbers(1..);
         assert_eq!(
             drawn(&rows, 24),
             "           p50     p95\n  name  10.0ms  20.0ms\n\n           p99\n  name  30.0ms\n"

@@ -179,7 +179,7 @@ impl Injector {
             .into_iter()
             .filter(|spec| spec.kind.is_fault())
             .filter_map(|spec| {
-                let identity = told_apart(spec.identity(), &mut equals);
+                let identity = distinct(spec.identity(), &mut equals);
                 // The settings were checked when they were set.
                 let effect = effect(&spec).ok()?;
                 let rate =
@@ -335,7 +335,7 @@ impl Injector {
 }
 
 /// The identity of a fault among those that are equal to it: the second and later ones choose apart.
-fn told_apart(identity: String, equals: &mut HashMap<String, u64>) -> String {
+fn distinct(identity: String, equals: &mut HashMap<String, u64>) -> String {
     let count = equals.entry(identity.clone()).or_default();
     *count += 1;
     match *count {

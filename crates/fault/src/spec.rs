@@ -273,13 +273,13 @@ impl fmt::Display for FaultSpec {
 /// Tells faults apart that have no name but that of their kind: the second `slow` becomes `slow-2`.
 ///
 /// ```
-/// use mcprove_fault::{FaultSpec, tell_apart};
+/// use mcprove_fault::{FaultSpec, make_distinct};
 ///
 /// let mut faults = ["hang,tool=a", "hang,tool=b"].map(|text| text.parse::<FaultSpec>().unwrap());
-/// tell_apart(faults.iter_mut());
+/// make_distinct(faults.iter_mut());
 /// assert_eq!(faults.map(|fault| fault.name), ["hang", "hang-2"]);
 /// ```
-pub fn tell_apart<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
+pub fn make_distinct<'f>(faults: impl Iterator<Item = &'f mut FaultSpec>) {
     let mut seen = HashSet::new();
     for fault in faults {
         for number in 2.. {
@@ -299,7 +299,7 @@ pub fn setting_of(kind: FaultKind, name: &str) -> Option<&'static Setting> {
         .find(|setting| setting.name == name)
 }
 
-/// The kind with this name; both `-` and `_` will do.
+/// The kind with this name; both `-` and `_` are accepted.
 fn parse_kind(name: &str) -> Result<FaultKind, FaultError> {
     name.parse().map_err(|()| {
         let near = nearest(fault_names(), &name.replace('-', "_"));

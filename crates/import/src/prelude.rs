@@ -7,7 +7,7 @@ pub use mcprove_settings::phrase;
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_trace::prelude::*;
 pub use mcprove_trace::{
-    AgentRun, Conversation, FaultKind, FaultMark, Heard, Json, RealAnswer, StopReason, Tokens,
+    AgentRun, ClientView, Conversation, FaultKind, FaultMark, Json, RealAnswer, StopReason, Tokens,
     ToolCall, ToolHints, ToolResult, TraceRecord, Turn, canonical,
 };
 pub use serde::de::{DeserializeOwned, IgnoredAny};

@@ -19,7 +19,9 @@ const SHORT_MAX: usize = 58;
 pub fn audit_document(rows: &[AuditRow], file: &str) -> Document {
     let all = phrase::count(rows.len() as u64, "request");
     let failed = rows.iter().filter(|row| !row.success).count();
-    let mut table = Table::new(["id", "time (UTC)", "what", "outcome", "took", "detail"]);
+    let mut table = Table::new(["id", "time (UTC)", "what", "outcome", "took", "detail"])
+        .numbers(..1)
+        .numbers(4..5);
     for row in rows {
         let text = detail(row);
         table.push([

@@ -81,7 +81,7 @@ impl ScenarioType for IdleProbe {
 
     // In every report, below what all loads show.
     fn sections(&self, report: &Report) -> Vec<Section> {
-        let idle = report.detail::<IdleReport>();
+        let idle = report.detail::<IdleReport>().ok().flatten();
         let line =
             |it: IdleReport| format!("Answered after {} of {} pauses", it.answered, it.pauses);
         let lines = idle.map(line);
@@ -103,8 +103,7 @@ impl ScenarioType for IdleProbe {
         report.add_detail(&IdleReport {
             answered: pauses.iter().filter(|pause| pause.answered).count(),
             pauses: pauses.len(),
-        });
-        Ok(())
+        })
     }
 }
 
@@ -123,15 +122,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = Run::new(server, scenario)
         .with_output_dir(folder.clone())
         .with_check(|report| match report.detail::<IdleReport>() {
-            Some(idle) if idle.pauses > 0 => Verdict::pass("tried", "There was a pause."),
+            Ok(Some(idle)) if idle.pauses > 0 => Verdict::pass("tried", "There was a pause."),
             _ => Verdict::inconclusive("tried", "There was no pause.", "name a tool"),
         });
     let (report, directory) = run.execute_in_directory().await?;
-    print(&report);
+    print(&report)?;
     // From the trace, given the scenario, the report is the same.
     let directory = RunDirectory::open(directory.ok_or("no files")?.path())?;
     let known = [Scenario::custom("idle_probe", IdleProbe::initial())];
-    print(&recompute_with(&directory, &known)?.report);
+    print(&recompute_with(&directory, &known)?.report)?;
     // Without, all but what it concludes.
     for warning in mcprove::recompute(&directory)?.report.warnings {
         println!("{warning}");
@@ -140,8 +139,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn print(report: &Report) {
-    let idle = report.detail::<IdleReport>();
+fn print(report: &Report) -> Result<(), FactError> {
+    let idle = report.detail::<IdleReport>()?;
     let (answered, pauses) = idle.map_or((0, 0), |idle| (idle.answered, idle.pauses));
     let calls = report.throughput.total_requests;
     println!("{calls} calls, {answered} of {pauses} answered after a pause");
@@ -151,4 +150,5 @@ fn print(report: &Report) {
             println!("{detector}: {}", verdict.sentence.rendered());
         }
     }
+    Ok(())
 }

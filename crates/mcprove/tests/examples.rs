@@ -72,7 +72,7 @@ tried: There was a pause.
 3 calls, 3 of 3 answered after a pause
 idle: The server answers after every pause.
 tried: There was a pause.
-the scenario \"idle_probe\" is not known here, so what it concludes is left out
+the scenario \"idle_probe\" is not known here, so its conclusions are missing
 "
     );
 }

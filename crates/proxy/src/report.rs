@@ -215,7 +215,7 @@ fn list_calls(calls: &CallSummary) -> Vec<Line> {
 }
 
 fn faulted_calls(calls: &CallSummary) -> Table {
-    let mut table = Table::new(["at", "tool", "fault", "what the client did next"]);
+    let mut table = Table::new(["at", "tool", "fault", "what the client did next"]).numbers(..1);
     for call in &calls.faulted_calls {
         table.push([
             Line::plain(format!("{:.3} s", call.at_ms / 1e3)),

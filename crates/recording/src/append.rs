@@ -27,9 +27,9 @@ pub struct Before {
     pub past: PastCalls,
 }
 
-/// What the lines of a recording tell.
+/// What the lines of a recording hold.
 #[derive(Default)]
-struct Told {
+struct RecordingState {
     /// How much of the file is whole lines.
     whole_bytes: u64,
     /// What comes after them.
@@ -62,16 +62,16 @@ pub fn open(path: &Path, now: &Origin) -> io::Result<Option<(File, Before)>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let mut told = read(path, now)?;
-    if told.rest != Rest::Nothing {
+    let mut state = read(path, now)?;
+    if state.rest != Rest::Nothing {
         // Another process may be about to write the rest of it.
         std::thread::sleep(FLUSH_EVERY);
-        told = read(path, now)?;
+        state = read(path, now)?;
     }
-    let Some(started_at_ms) = told.started_at_ms else {
+    let Some(started_at_ms) = state.started_at_ms else {
         return Ok(None);
     };
-    match told.rest {
+    match state.rest {
         Rest::Nothing => {}
         Rest::Line => (&file).write_all(b"\n")?,
         Rest::Cut => {
@@ -79,27 +79,27 @@ pub fn open(path: &Path, now: &Origin) -> io::Result<Option<(File, Before)>> {
             OpenOptions::new()
                 .write(true)
                 .open(path)?
-                .set_len(told.whole_bytes)?;
+                .set_len(state.whole_bytes)?;
         }
     }
     let elapsed = Duration::from_millis(now.started_at_ms.saturating_sub(started_at_ms));
     // Where the clock was set back, the end of what is there.
-    let last = Duration::try_from_secs_f64(told.last).unwrap_or_default();
+    let last = Duration::try_from_secs_f64(state.last).unwrap_or_default();
     // One that has not ended was killed, or goes on and may number further sessions.
-    let apart = match told.open {
+    let apart = match state.open {
         0 => 0,
         _ => SESSIONS_APART * (1 + std::process::id() % SESSIONS_APART),
     };
     let before = Before {
         elapsed: elapsed.max(last),
-        next_session: told.next_session.saturating_add(apart),
-        past: told.past,
+        next_session: state.next_session.saturating_add(apart),
+        past: state.past,
     };
     Ok(Some((file, before)))
 }
 
-fn read(path: &Path, now: &Origin) -> io::Result<Told> {
-    let mut told = Told::default();
+fn read(path: &Path, now: &Origin) -> io::Result<RecordingState> {
+    let mut state = RecordingState::default();
     let mut lines = BufReader::new(File::open(path)?);
     let mut text = Vec::new();
     loop {
@@ -108,27 +108,27 @@ fn read(path: &Path, now: &Origin) -> io::Result<Told> {
             .take(LINE_BYTES_MAX)
             .read_until(b'\n', &mut text)?;
         if bytes == 0 {
-            return Ok(told);
+            return Ok(state);
         }
         let whole = text.strip_suffix(b"\n");
         match serde_json::from_slice(whole.unwrap_or(&text)) {
-            Ok(line) => told.add(line, now)?,
+            Ok(line) => state.add(line, now)?,
             // Only a recording is cut: the first line says that it is one.
-            Err(error) if error.is_eof() && whole.is_none() && told.started_at_ms.is_some() => {
-                told.rest = Rest::Cut;
-                return Ok(told);
+            Err(error) if error.is_eof() && whole.is_none() && state.started_at_ms.is_some() => {
+                state.rest = Rest::Cut;
+                return Ok(state);
             }
             Err(_) => return Err(not_a_recording()),
         }
         if whole.is_none() {
-            told.rest = Rest::Line;
-            return Ok(told);
+            state.rest = Rest::Line;
+            return Ok(state);
         }
-        told.whole_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
+        state.whole_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
     }
 }
 
-impl Told {
+impl RecordingState {
     fn add(&mut self, line: TraceRecord, now: &Origin) -> io::Result<()> {
         let name = line.name.as_deref().unwrap_or_default();
         let data = line.data.unwrap_or_default();
@@ -185,6 +185,6 @@ impl Told {
 fn not_a_recording() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "it is no complete recording, so nothing can be added to it",
+        "it is not a complete recording, so nothing can be appended",
     )
 }

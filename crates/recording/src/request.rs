@@ -2,7 +2,7 @@
 
 use mcprove_fault::Injection;
 use mcprove_trace::protocol::{Envelope, FailedAnswer, Message, RpcError, parse_bounded};
-use mcprove_trace::{Execution, Heard};
+use mcprove_trace::{ClientView, Execution};
 
 use crate::prelude::*;
 
@@ -156,8 +156,8 @@ impl RecordedRequest {
         if let Some(failures) = injection.strikes_max() {
             data["failures"] = failures.into();
         }
-        let keeps_back =
-            fault.kind.executes() == Execution::Always && fault.kind.heard() == Heard::Nothing;
+        let keeps_back = fault.kind.executes() == Execution::Always
+            && fault.kind.client_view() == ClientView::Nothing;
         if keeps_back {
             // Until something is known of the answer, whoever reads this knows that nothing is.
             data["keeps_answer"] = true.into();

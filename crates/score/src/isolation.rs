@@ -161,7 +161,7 @@ impl IsolationReport {
         }
         if self.altered > 0 {
             let sentence = sentence!(
-                "Of a sample of {}, {} {} not what the same call gets alone. They are no replies to other calls, so the tool may depend on the load.",
+                "Of a sample of {}, {} {} not what the same call gets alone. They are not replies to other calls, so the tool may depend on the load.",
                 replies(self.compared + self.altered),
                 whole(self.altered),
                 are(self.altered)
@@ -182,7 +182,7 @@ impl IsolationReport {
             "No tool echoes what it is given, so it could not be checked whether replies reach the right caller.".into()
         };
         let hint = if is_stored {
-            sentence!("call a tool whose reply depends on its own arguments only")
+            sentence!("call a tool with a reply that depends on its own arguments only")
         } else {
             sentence!(
                 "call a tool that returns a text argument, and leave out {} so that it carries a token",
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(verdict.outcome, Outcome::Inconclusive);
         assert_eq!(
             verdict.sentence.rendered(),
-            "Of a sample of 22 replies, 2 are not what the same call gets alone. They are no replies to other calls, so the tool may depend on the load."
+            "Of a sample of 22 replies, 2 are not what the same call gets alone. They are not replies to other calls, so the tool may depend on the load."
         );
     }
 

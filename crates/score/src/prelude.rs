@@ -33,8 +33,8 @@ pub use mcprove_trace::canonical::{Identity, first_equal};
 pub use mcprove_trace::word_lists::WordLists;
 pub use mcprove_trace::words::{fits, tokens};
 pub use mcprove_trace::{
-    AgentRun, AgentTrace, ErrorCategory, Execution, FaultKind, FaultMark, Heard, Json, Special,
-    StopReason, ToolCall, ToolResult, canonical,
+    AgentRun, AgentTrace, ClientView, ErrorCategory, Execution, FaultKind, FaultMark, Json,
+    Special, StopReason, ToolCall, ToolResult, canonical,
 };
 pub use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub use serde_json::{Map, Value, json};

@@ -35,7 +35,7 @@ impl Outcome {
 /// How much a finding matters.
 #[choice(open, Copy, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; the severity of whatever is no finding.
+    /// Worth knowing; the severity of everything that is not a finding.
     Info,
     /// Worth looking at; the run still passes.
     Warning,

@@ -17,7 +17,7 @@ pub const ID: &str = "protocol";
 pub enum Cause {
     /// A reply that shares its line with other output.
     Garbled,
-    /// Output that is no message, apart from all messages.
+    /// Output that is not a message, apart from all messages.
     Noise,
     /// What clients get over, as long as every request gets its answer all the same.
     Harmless,

@@ -25,7 +25,7 @@ pub struct Loss {
     pub missing: Missing,
     /// Why.
     pub reason: String,
-    /// Whether a size limit was reached, which is no failure.
+    /// Whether a size limit was reached, which is not a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_limit: bool,
 }

@@ -214,14 +214,14 @@ impl Message {
         Self(self.spelled_parts(spelling).collect())
     }
 
-    /// The same after a change of its text, such as what takes out secrets: where that finds something, it is a text.
+    /// The same after a change of its text, such as what takes out secrets.
     pub fn edited(&self, edit: impl FnOnce(&str) -> String) -> Self {
         let text = self.rendered();
         let edited = edit(&text);
         if edited == text {
             self.clone()
         } else {
-            edited.into()
+            Self::read(&edited)
         }
     }
 
@@ -245,6 +245,29 @@ impl Message {
             }
         }
         text
+    }
+
+    /// Of a text as [`Message::spelled`] writes it: what stands between as many backticks on both sides is a name.
+    fn read(text: &str) -> Self {
+        let ticks: Vec<usize> = text.match_indices('`').map(|(at, _)| at).collect();
+        let runs: Vec<Range<usize>> = ticks
+            .chunk_by(|one, next| one + 1 == *next)
+            .map(|run| run[0]..run[0] + run.len())
+            .collect();
+        let (mut message, mut from, mut runs) = (Self::default(), 0, runs.iter());
+        while let Some(open) = runs.next() {
+            let mut later = runs.clone();
+            let Some(close) = later.find(|run| run.len() == open.len()) else {
+                continue;
+            };
+            let inside = &text[open.end..close.start];
+            let padded = inside.strip_prefix(' ').and_then(|it| it.strip_suffix(' '));
+            let name = padded.filter(|name| name.contains('`')).unwrap_or(inside);
+            let words = text[from..open.start].to_owned();
+            message = message.then(words).with(&code(name.to_owned()));
+            (from, runs) = (close.end, later);
+        }
+        message.then(text[from..].to_owned())
     }
 
     /// Its words and its names, with settings spelled as this process does.
@@ -371,9 +394,12 @@ impl<Words: Into<Part>> From<Words> for Message {
     }
 }
 
+/// As they are shown: the same text, with the same names.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
-        self.rendered() == other.rendered()
+        let is_name = |part: &Part| matches!(part, Part::Code(_));
+        let names = |it: &Self| it.shown().filter(is_name).collect::<Vec<_>>();
+        self.rendered() == other.rendered() && names(self) == names(other)
     }
 }
 
@@ -385,7 +411,7 @@ impl PartialEq<&str> for Message {
     }
 }
 
-/// As text.
+/// As text, with names between backticks.
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.rendered())
@@ -394,7 +420,7 @@ impl Serialize for Message {
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::from)
+        String::deserialize(deserializer).map(|text| Self::read(&text))
     }
 }
 
@@ -512,5 +538,23 @@ impl UserError for std::io::Error {
 impl fmt::Debug for Message {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{:?}", self.rendered())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_back_has_the_same_names() {
+        for each in ["a", "a`b", "`", "a`", "``a", "a ` `` b", " ` "] {
+            let secret = sentence!("{} waits for `b`{}", code(each), setting("c"));
+            let text = serde_json::to_string(&secret).unwrap();
+            assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), secret);
+            let edited = secret.edited(|text| text.replace("waits", "*****"));
+            assert!(edited.has(each) && edited.has("b"), "{edited:?}");
+        }
+        assert_ne!(sentence!("`a` waits"), Message::from("`a` waits"));
+        assert_eq!(sentence!("{} waits", "a"), Message::from("a waits"));
     }
 }

@@ -4,7 +4,7 @@
 /// A count as a floating-point number; above 2^53 the nearest one.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "counts of calls and samples stay far below 2^53, and the nearest float will do above"
+    reason = "counts of calls and samples stay far below 2^53, and the nearest float is used above"
 )]
 pub const fn float(count: u64) -> f64 {
     count as f64

@@ -352,7 +352,7 @@ setting_type! {
     }, |it: &usize| seed(*it as u64);
     f64, kind::NOT_NEGATIVE, |data| match data {
         Data::Number(value) => Some(value),
-        #[allow(clippy::cast_precision_loss, reason = "where a whole number is too large for a double, the nearest one will do")]
+        #[allow(clippy::cast_precision_loss, reason = "where a whole number is too large for a double, the nearest one is used")]
         Data::Integer(value) => Some(value as f64),
         _ => None,
     }, |it: &f64| Data::Number(*it);

@@ -10,7 +10,12 @@ const SHOWN_MAX: usize = 60;
 
 /// The table with every known key spelled with `_`, ready for [`section`]; nothing is an empty one.
 /// `None` is no table, which is taken down.
-pub fn spelled(reader: &mut Reader<'_>, node: &Node, label: &str, known: &[&str]) -> Option<Node> {
+pub fn spelled(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    label: &Message,
+    known: &[&str],
+) -> Option<Node> {
     let data = match &node.data {
         Data::Table(fields) => {
             refuse_twice(reader, fields, known);
@@ -18,7 +23,7 @@ pub fn spelled(reader: &mut Reader<'_>, node: &Node, label: &str, known: &[&str]
         }
         Data::Null => Data::Null,
         _ => {
-            let message = format!("{label} must be a map, not {}", node.kind());
+            let message = sentence!("{label} must be a map, not {}", node.kind());
             let hint = sentence!(
                 "write one {} per line, or {{}} for none",
                 assignment("name", "value")
@@ -37,10 +42,10 @@ pub fn spelled(reader: &mut Reader<'_>, node: &Node, label: &str, known: &[&str]
 pub fn section<'n>(
     reader: &mut Reader<'_>,
     spelled: &'n Node,
-    label: &'n str,
+    label: &Message,
     known: &[&str],
 ) -> Section<'n> {
-    reader.section(spelled, label.to_owned(), known, |_| None)
+    reader.section(spelled, label.clone(), known, |_| None)
 }
 
 fn respelled(field: &Field, known: &[&str]) -> Field {
@@ -127,7 +132,7 @@ pub fn fill(
 }
 
 /// Reads the settings in a map, which `label` names in messages.
-pub fn read_map<S: Settings>(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<S> {
+pub fn read_map<S: Settings>(reader: &mut Reader<'_>, node: &Node, label: &Message) -> Option<S> {
     let known: Vec<&str> = S::declared().iter().map(|it| it.name).collect();
     let node = spelled(reader, node, label, &known)?;
     let section = section(reader, &node, label, &known);
@@ -140,29 +145,9 @@ pub fn read_map<S: Settings>(reader: &mut Reader<'_>, node: &Node, label: &str) 
 pub fn map_schema(settings: &[Setting]) -> Value {
     let properties: Map<String, Value> = settings
         .iter()
-        .flat_map(|it| spellings(it.name).map(|name| (name, key_schema(it))))
+        .flat_map(|it| spellings(it.name).map(|name| (name, it.schema())))
         .collect();
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
-}
-
-/// The JSON Schema of a key, which its description goes on from.
-fn key_schema(setting: &Setting) -> Value {
-    let mut schema = setting.schema();
-    if let Some(Value::String(description)) = schema.get_mut("description") {
-        *description = uncapitalised(description);
-    }
-    schema
-}
-
-/// A text as it goes on in a sentence.
-pub fn uncapitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .into_iter()
-        .flat_map(char::to_lowercase)
-        .chain(letters)
-        .collect()
 }
 
 /// One of a list of maps.
@@ -173,7 +158,7 @@ pub trait Row: Settings {
     const LIST: &'static str;
     /// What to try where there is no list.
     const HINT: &'static str;
-    /// Makes one of its name alone, where that will do.
+    /// Makes one of its name alone, where that is enough.
     const NAMED: Option<fn(String) -> Self> = None;
 }
 
@@ -205,7 +190,7 @@ impl<T: Row> SettingItem for T {
                 .iter()
                 .filter_map(|node| match (T::NAMED, &node.data) {
                     (Some(named), Data::Text(_)) => name_of(reader, node, &field.name).map(named),
-                    _ => read_map(reader, node, T::LABEL),
+                    _ => read_map(reader, node, &T::LABEL.into()),
                 });
         Some(rows.collect())
     }

@@ -1,6 +1,6 @@
 //! Any file that people write: what it is, told by what is in it, and whether it is in order.
 //!
-//! Nothing is started, nobody is spoken to, and nothing is written.
+//! Nothing is started, no server is contacted, and nothing is written.
 
 use mcprove_document::block::{self, Finding, Line, Section, Tone};
 use mcprove_fault::file as faults;

@@ -153,7 +153,7 @@ const RESOURCE_WORDS: &str = "disk|storage|space|memory|heap|stack|recursion|dep
     descriptor|descriptors|inode|time|context";
 
 /// Whether a failure says that a rate limit or a quota refused the call.
-pub fn tells_rate_limit(message: &str) -> bool {
+pub fn is_rate_limit_message(message: &str) -> bool {
     let start = message.chars().take(SEARCHED_CHARACTERS);
     let said = start.collect::<String>().to_lowercase();
     let says = |table: &str| table.split('|').any(|words| said.contains(words));
@@ -191,7 +191,7 @@ impl CallFailure<'_> {
         );
         // A server that is overloaded or starting asks to come back later, too: that is no limit of this client.
         let is_fault = self.http_status().is_some_and(|it| it.starts_with('5'));
-        is_answer && !is_fault && tells_rate_limit(self.message)
+        is_answer && !is_fault && is_rate_limit_message(self.message)
     }
 }
 
@@ -245,7 +245,7 @@ mod tests {
             "You exceeded your monthly quota of requests",
         ];
         for said in refusals {
-            assert!(tells_rate_limit(said), "{said}");
+            assert!(is_rate_limit_message(said), "{said}");
         }
         let mistakes = [
             "disk quota exceeded",
@@ -259,7 +259,7 @@ mod tests {
             "out of range (code -32602)",
         ];
         for said in mistakes {
-            assert!(!tells_rate_limit(said), "{said}");
+            assert!(!is_rate_limit_message(said), "{said}");
         }
     }
 

@@ -18,9 +18,9 @@ pub enum Execution {
     Late,
 }
 
-/// What a client gets to hear of a call that met a fault.
+/// What the client sees of a call that met a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum ClientView {
     /// What the tool itself says, though late, twice, out of turn or among junk.
     Right,
     /// A reply that looks well, and is not what the tool said.
@@ -42,7 +42,7 @@ pub enum Special {
     Recovers,
     /// The call goes on though its client cancels it.
     IgnoresCancellation,
-    /// There is a reply, which cannot be read for this reason.
+    /// There is a reply, which cannot be read for this reason. Models see it, so that cassettes have it.
     Garbles(&'static str),
     /// The connection of the client ends.
     EndsConnection,
@@ -64,15 +64,15 @@ pub enum Special {
 struct Row {
     name: &'static str,
     executes: Execution,
-    heard: Heard,
+    client_view: ClientView,
     special: Special,
     about: &'static str,
 }
 
-/// Declares the kinds: documentation and variant; name; whether the call is executed; what is heard of it; what is
+/// Declares the kinds: documentation and variant; name; whether the call is executed; what is client_view of it; what is
 /// particular; what it does, in one line.
 macro_rules! fault_kinds {
-    ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $heard:ident, $special:ident $(($words:literal))?, $about:literal;)*) => {
+    ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $client_view:ident, $special:ident $(($words:literal))?, $about:literal;)*) => {
         /// What kind of fault a call met. Both `-` and `_` are accepted in a name.
         #[derive(
             Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
@@ -92,7 +92,7 @@ macro_rules! fault_kinds {
                     $(Self::$kind => Row {
                         name: $name,
                         executes: Execution::$executes,
-                        heard: Heard::$heard,
+                        client_view: ClientView::$client_view,
                         special: Special::$special $(($words))?,
                         about: $about,
                     },)*
@@ -184,13 +184,13 @@ impl FaultKind {
     /// What the client hears of a call that meets this fault.
     ///
     /// ```
-    /// use mcprove_trace::{FaultKind, Heard};
+    /// use mcprove_trace::{FaultKind, ClientView};
     ///
-    /// assert_eq!(FaultKind::Slow.heard(), Heard::Right);
-    /// assert_eq!(FaultKind::Corrupt.heard(), Heard::Altered);
+    /// assert_eq!(FaultKind::Slow.client_view(), ClientView::Right);
+    /// assert_eq!(FaultKind::Corrupt.client_view(), ClientView::Altered);
     /// ```
-    pub const fn heard(self) -> Heard {
-        self.row().heard
+    pub const fn client_view(self) -> ClientView {
+        self.row().client_view
     }
 
     /// What is particular to it.
@@ -213,7 +213,7 @@ impl FaultKind {
 
     /// Whether the client gets no reply at all, be it one that it cannot read.
     pub fn is_silent(self) -> bool {
-        self.heard() == Heard::Nothing && !matches!(self.special(), Special::Garbles(_))
+        self.client_view() == ClientView::Nothing && !matches!(self.special(), Special::Garbles(_))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A fault excuses only what it can cause. A call that is merely held back, and then fails or never
 //! returns, fails by the server's own doing.
 
-use super::{FaultKind, Heard, Special};
+use super::{ClientView, FaultKind, Special};
 use crate::prelude::*;
 
 /// The fault may have a tenth of the time of a call that hangs before it counts as a reason.
@@ -35,12 +35,12 @@ impl Strike {
         took: Duration,
         hung_from: Option<Duration>,
     ) -> bool {
-        let heard = self.kind.heard();
+        let heard = self.kind.client_view();
         match category {
             ErrorCategory::Cancelled => true,
-            _ if matches!(heard, Heard::Failure | Heard::Nothing) => true,
+            _ if matches!(heard, ClientView::Failure | ClientView::Nothing) => true,
             ErrorCategory::Malformed => {
-                heard == Heard::Altered || self.kind.special() == Special::Junk
+                heard == ClientView::Altered || self.kind.special() == Special::Junk
             }
             ErrorCategory::Hang | ErrorCategory::Deadlock | ErrorCategory::Timeout => {
                 self.explains_wait(took, hung_from)
@@ -52,7 +52,10 @@ impl Strike {
     /// Whether a call that has had no answer for `waited` waits for the fault: it was held up for a good
     /// part of that, and the rest alone would be no hang.
     pub fn explains_wait(self, waited: Duration, hung_from: Option<Duration>) -> bool {
-        if matches!(self.kind.heard(), Heard::Failure | Heard::Nothing) {
+        if matches!(
+            self.kind.client_view(),
+            ClientView::Failure | ClientView::Nothing
+        ) {
             return true;
         }
         let own = waited.saturating_sub(self.held);

@@ -49,12 +49,12 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     let files = parse(&text, &mut problems);
     let applied = files.iter().map(|file| file.applied(root));
     problems.extend(applied.filter_map(Result::err));
-    let mut lines: Vec<String> = problems.into_iter().map(told).collect();
+    let mut lines: Vec<String> = problems.into_iter().map(problem_line).collect();
     lines.extend(too_many_files(&files));
     Ok(lines)
 }
 
-fn told((line, problem): Problem) -> String {
+fn problem_line((line, problem): Problem) -> String {
     format!("{DOCUMENT}:{line}: {problem}")
 }
 
@@ -187,10 +187,10 @@ impl FileDiff<'_> {
         Ok(joined(&lines))
     }
 
-    /// The same, with the problem as it is told.
+    /// The same, with the problem as it is problem_line.
     pub fn applied_or_told(&self, root: &Path) -> Result<String> {
         self.applied(root)
-            .map_err(|problem| anyhow::anyhow!(told(problem)))
+            .map_err(|problem| anyhow::anyhow!(problem_line(problem)))
     }
 }
 

@@ -105,8 +105,7 @@ impl SpawnError {
         } else if cfg!(unix) && directory.join(&program).is_file() {
             sentence!("it is not on PATH; to run the file in the directory write `./{program}`")
         } else {
-            "it is in no directory of PATH; check the spelling, PATH, and that it is installed"
-                .into()
+            "not found on PATH; check the spelling, and that it is installed".into()
         };
         Self::new(sentence!("cannot find the program `{program}`"), hint)
     }
@@ -150,7 +149,7 @@ mod tests {
         assert!(
             hint("no-such-program")
                 .rendered()
-                .contains("in no directory of PATH")
+                .contains("not found on PATH")
         );
         assert!(
             hint("./no/such")

@@ -121,7 +121,7 @@ impl StderrLog {
         }
     }
 
-    /// The last lines. Bytes that are no UTF-8 are replaced.
+    /// The last lines. Bytes that are not UTF-8 are replaced.
     pub fn tail(&self) -> String {
         let mut tail = lock(&self.tail).clone();
         tail.push(&lock(&self.stream).rest());

@@ -45,13 +45,13 @@ impl Core {
         let error = CallError::sent(failure, id, duration);
         self.emit_error(&waiting.label, &error, waiting.tag, now);
         if is_open {
-            self.tell_cancelled(id, &waiting.label, era, reason);
+            self.send_cancelled(id, &waiting.label, era, reason);
         }
     }
 
     /// Tells the server that the answer to `id` is no longer wanted: by closing the stream in the
     /// stateless era of HTTP, by a notification everywhere else.
-    fn tell_cancelled(&self, id: u64, label: &Label, era: Option<Era>, reason: &str) {
+    fn send_cancelled(&self, id: u64, label: &Label, era: Option<Era>, reason: &str) {
         let Some(channel) = self.channel.get() else {
             return;
         };
@@ -161,7 +161,7 @@ impl Core {
             };
             let failure = Failure::new(category, message).with(detail);
             self.settle(id, Ending::Failure(failure));
-            self.tell_cancelled(id, &label, era, "timed out");
+            self.send_cancelled(id, &label, era, "timed out");
         }
         next
     }

@@ -273,7 +273,7 @@ pub enum Detail {
     Redirect(String),
     /// TLS was begun, and what listens speaks no TLS.
     NoTls,
-    /// What listens speaks TLS, and was spoken to without.
+    /// What listens speaks TLS, and was contacted without it.
     OnlyTls,
     /// The server no longer knows our session (404): a new one must be initialized.
     SessionExpired,

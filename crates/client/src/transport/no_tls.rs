@@ -9,7 +9,7 @@ pub type Root = std::convert::Infallible;
 /// A socket, which is never opened.
 pub type Stream = TcpStream;
 
-/// No host is spoken to.
+/// No host is contacted.
 #[derive(Clone)]
 pub enum Tls {}
 
@@ -24,12 +24,12 @@ impl Tls {
     }
 }
 
-/// Nothing is spoken to.
+/// Nothing is contacted.
 pub const fn is_no_tls(_: &io::Error) -> bool {
     false
 }
 
-/// Nothing is spoken to.
+/// Nothing is contacted.
 pub const fn is_tls_error(_: &io::Error) -> bool {
     false
 }

@@ -15,7 +15,7 @@ pub type Root = CertificateDer<'static>;
 /// A socket with TLS.
 pub type Stream = TlsStream<TcpStream>;
 
-/// How a host is spoken to.
+/// How a host is contacted.
 #[derive(Clone)]
 pub struct Tls {
     connector: TlsConnector,

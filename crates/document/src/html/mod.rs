@@ -9,7 +9,7 @@ mod chart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use mcprove_settings::printable::escape_hidden;
 
-use crate::block::Span;
+use crate::block::{Heading, Span};
 use crate::prelude::*;
 
 const CSS: &str = include_str!("style.css");
@@ -147,25 +147,22 @@ const fn class(tone: Tone) -> &'static str {
 fn draw_table(table: &Table) -> Markup {
     let mut cells = table.rows.iter().flatten();
     let is_wordy = cells.any(|cell| cell.text().chars().count() > CELL_MAX);
-    let columns = 0..table.header.len();
-    let classes: Vec<Option<&str>> = columns
-        .map(|column| table.is_numeric(column).then_some("number"))
-        .collect();
+    let class = |heading: &Heading| heading.is_numeric.then_some("number");
     html! {
         div class="scroll" {
             table class=[is_wordy.then_some("cards")] {
                 thead {
                     tr {
-                        @for (name, class) in table.header.iter().zip(&classes) {
-                            th scope="col" class=[class] { (name) }
+                        @for heading in &table.header {
+                            th scope="col" class=[class(heading)] { (heading.name) }
                         }
                     }
                 }
                 tbody {
                     @for row in &table.rows {
                         tr {
-                            @for ((cell, name), class) in row.iter().zip(&table.header).zip(&classes) {
-                                td data-label=(name) class=[class] { (draw_line(cell)) }
+                            @for (cell, heading) in row.iter().zip(&table.header) {
+                                td data-label=(heading.name) class=[class(heading)] { (draw_line(cell)) }
                             }
                         }
                     }

@@ -11,8 +11,8 @@ use mcprove_settings::reader::{meant, near};
 use mcprove_settings::table::{section, spelled};
 use mcprove_settings::tree::Wanted;
 
+use crate::make_distinct;
 use crate::prelude::*;
-use crate::tell_apart;
 
 pub use schema::{list_schema, schema};
 
@@ -149,7 +149,7 @@ fn read_nodes(reader: &mut Reader<'_>, nodes: &[Node], extra: Extra) -> Vec<Item
         }
     });
     let mut items: Vec<Item> = items.collect();
-    tell_apart(items.iter_mut().map(|item| &mut item.spec));
+    make_distinct(items.iter_mut().map(|item| &mut item.spec));
     let mut seen = BTreeSet::new();
     // Two faults of one name could not be told apart, and would strike the same calls.
     for item in &items {
@@ -259,7 +259,7 @@ fn without_target(reader: &mut Reader<'_>, node: &Node) -> Vec<Field> {
             continue;
         }
         let aims = FaultTarget::declared();
-        let target = reader.section_of(&field.value, "`target`", aims, |_| None);
+        let target = reader.section_of(&field.value, sentence!("`target`"), aims, |_| None);
         fields.extend(aims.iter().filter_map(|it| target.get(it.name)).cloned());
     }
     fields

@@ -150,7 +150,7 @@ fn rates_are_met_and_depend_on_the_seed_and_not_on_the_order_of_keys() {
 /// Which of a thousand calls are struck by the fault with this number.
 fn chosen(faults: &[&str], number: usize) -> Vec<usize> {
     let mut specs: Vec<FaultSpec> = faults.iter().map(|text| text.parse().unwrap()).collect();
-    tell_apart(specs.iter_mut());
+    make_distinct(specs.iter_mut());
     let wanted = specs[number].name.clone();
     let injector = Injector::new(specs, 3);
     let is_struck = |n: &usize| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mcprove_settings::message::UserError as _;
-use mcprove_trace::{BoxFuture, Execution, Heard};
+use mcprove_trace::{BoxFuture, ClientView, Execution};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -219,14 +219,14 @@ async fn every_kind_says_what_it_says_that_the_client_hears() {
         // What has another id is heard by nobody.
         let reply = reply.filter(|reply| reply["id"] == 7);
         let heard = match (&reply, last) {
-            (Some(reply), _) if reply.get("error").is_some() => Heard::Failure,
-            (Some(reply), _) if reply["result"]["isError"] == true => Heard::Failure,
-            (Some(_), Some((_, REPLY))) => Heard::Right,
-            (Some(_), _) => Heard::Altered,
-            (None, Some(("disconnect" | "crash" | "refuse", _))) => Heard::Failure,
-            (None, _) => Heard::Nothing,
+            (Some(reply), _) if reply.get("error").is_some() => ClientView::Failure,
+            (Some(reply), _) if reply["result"]["isError"] == true => ClientView::Failure,
+            (Some(_), Some((_, REPLY))) => ClientView::Right,
+            (Some(_), _) => ClientView::Altered,
+            (None, Some(("disconnect" | "crash" | "refuse", _))) => ClientView::Failure,
+            (None, _) => ClientView::Nothing,
         };
-        assert_eq!(heard, kind.heard(), "{name}: {said:?}");
+        assert_eq!(heard, kind.client_view(), "{name}: {said:?}");
     }
 }
 

@@ -67,10 +67,7 @@ pub fn read(mut spans: Vec<Span>) -> ImportedRun {
         run.tool_results.extend(result);
         run.tool_calls.push(tool.call);
     }
-    notes.extend(without_arguments.note(
-        "call",
-        "whose arguments are not recorded, so they are unknown",
-    ));
+    notes.extend(without_arguments.note("call", "without recorded arguments, which are unknown"));
     ImportedRun { run, notes }
 }
 

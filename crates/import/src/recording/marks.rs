@@ -68,7 +68,7 @@ impl Call {
             Some((struck, kind)) if kind.ends_connection() => {
                 Some(answered.unwrap_or((struck.max(self.began), true)))
             }
-            Some((_, kind)) if kind.heard() == Heard::Nothing => {
+            Some((_, kind)) if kind.client_view() == ClientView::Nothing => {
                 answered.filter(|(_, is_error)| *is_error)
             }
             _ => answered,
@@ -95,8 +95,9 @@ impl Call {
         came.map_or(most, |at| at.min(most)).max(self.began.next())
     }
 
-    fn heard(&self) -> Heard {
-        self.struck.map_or(Heard::Right, |(_, kind)| kind.heard())
+    fn client_view(&self) -> ClientView {
+        self.struck
+            .map_or(ClientView::Right, |(_, kind)| kind.client_view())
     }
 
     /// When it ended, if it ended well.
@@ -106,7 +107,7 @@ impl Call {
         let is_in_time = self
             .cancelled()
             .is_none_or(|cancelled| arrived <= cancelled);
-        (!is_error && is_in_time && self.heard() == Heard::Right).then_some(arrived)
+        (!is_error && is_in_time && self.client_view() == ClientView::Right).then_some(arrived)
     }
 }
 
@@ -159,9 +160,9 @@ fn set_times(mark: &mut FaultMark, call: &Call, clients: &Clients<'_>, what: usi
             .earliest(call.session, what, |timeline| timeline.success_from(from))
             .map(|ended| ended.max(detected))
     };
-    let recovered = match call.heard() {
-        Heard::Right if is_answered => Some(detected),
-        Heard::Altered if is_answered => later_success(Some(what)),
+    let recovered = match call.client_view() {
+        ClientView::Right if is_answered => Some(detected),
+        ClientView::Altered if is_answered => later_success(Some(what)),
         _ => later_success(None),
     };
     let since = |moment: TimePoint| i64::try_from(moment.ms_since(call.began)?).ok();

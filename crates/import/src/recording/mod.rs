@@ -344,7 +344,8 @@ impl Recording {
                 .fault
                 .as_ref()
                 .map(|(at, fault)| (*at, fault.mark.kind));
-            let is_unheard = struck.is_some_and(|(_, kind)| kind.heard() == Heard::Nothing);
+            let is_unheard =
+                struck.is_some_and(|(_, kind)| kind.client_view() == ClientView::Nothing);
             let cancelled_at = request.cancelled.or_else(|| {
                 // What cannot be read ended nothing for the client, whatever the recording made of it.
                 let id = request.client_id.filter(|_| is_unheard)?;

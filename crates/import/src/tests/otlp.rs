@@ -422,8 +422,8 @@ fn one_run_per_trace_in_the_order_of_their_start() {
     assert_eq!(
         imported.notes,
         [
-            "run 0: 1 call whose arguments are not recorded, so they are unknown: `early`",
-            "run 1: 2 calls whose arguments are not recorded, so they are unknown: `between` and `late`",
+            "run 0: 1 call without recorded arguments, which are unknown: `early`",
+            "run 1: 2 calls without recorded arguments, which are unknown: `between` and `late`",
         ]
     );
     let error = import(&export(&[noise]).to_string()).unwrap_err();

@@ -150,6 +150,6 @@ fn arguments_are_unknown_only_where_they_are_not_recorded() {
     );
     assert_eq!(
         notes,
-        ["1 call whose arguments are not recorded, so they are unknown: `a`"]
+        ["1 call without recorded arguments, which are unknown: `a`"]
     );
 }

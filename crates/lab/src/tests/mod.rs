@@ -1,4 +1,4 @@
-//! The lab, spoken to in raw messages: in memory as over stdio, and over HTTP.
+//! The lab, tested with raw messages: in memory as over stdio, and over HTTP.
 
 mod asking;
 mod audited;

@@ -4,7 +4,7 @@ use std::slice;
 
 use tokio::time::sleep;
 
-use super::streaming::tell_progress;
+use super::streaming::send_progress;
 use crate::ask::{self, questions, require};
 use crate::prelude::*;
 
@@ -35,7 +35,7 @@ pub async fn answer(call: Call<'_>, tool: &str) -> Value {
                 if done > 0 {
                     sleep(PAUSE).await;
                 }
-                tell_progress(call, done, 100).await;
+                send_progress(call, done, 100).await;
             }
             "Done."
         }

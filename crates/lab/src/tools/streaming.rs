@@ -14,13 +14,13 @@ pub async fn progress(call: Call<'_>) -> Value {
     let mut notifications = 0;
     for number in 1..=steps {
         tokio::time::sleep(Duration::from_millis(step)).await;
-        notifications += u64::from(tell_progress(call, number, steps).await);
+        notifications += u64::from(send_progress(call, number, steps).await);
     }
     json!({ "steps": steps, "notifications": notifications })
 }
 
 /// Tells how far it is, if anybody asked.
-pub async fn tell_progress(call: Call<'_>, progress: u64, total: u64) -> bool {
+pub async fn send_progress(call: Call<'_>, progress: u64, total: u64) -> bool {
     let Some(token) = call.exchange.request.meta("progressToken") else {
         return false;
     };

@@ -77,7 +77,7 @@ pub struct LoadConfig {
     pub thresholds: Thresholds,
     /// What goes wrong on purpose meanwhile.
     pub faults: Vec<LoadFault>,
-    /// How it is spoken to.
+    /// Settings of the session.
     pub session: SessionSettings,
     /// What is written and shown.
     pub output: OutputSettings,
@@ -85,7 +85,7 @@ pub struct LoadConfig {
     pub warnings: Vec<Warning>,
 }
 
-/// How a server is spoken to.
+/// Settings of a session with a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Settings)]
 pub struct SessionSettings {
     /// The revision to speak.

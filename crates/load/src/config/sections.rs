@@ -38,7 +38,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     },
     SectionKeys {
         name: "session",
-        about: "how it is spoken to",
+        about: "settings of the session",
         settings: || SessionSettings::declared().iter().collect(),
     },
     SectionKeys {

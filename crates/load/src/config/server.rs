@@ -291,7 +291,7 @@ fn has_usable_host(reader: &mut Reader<'_>, field: &Field, url: &str) -> bool {
     is_usable
 }
 
-/// The scheme of an address, who is spoken to, and all that comes after.
+/// The scheme of an address, the host, and all that comes after.
 pub fn parts_of_url(url: &str) -> Option<(&str, &str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

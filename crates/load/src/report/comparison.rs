@@ -179,16 +179,18 @@ fn rows(comparison: &Comparison) -> Vec<Row<'_>> {
 /// What it comes to, in a sentence.
 fn table(rows: &[Row<'_>]) -> Table {
     let header = ["", "baseline", "current", "ratio", "change", "95 %"];
-    Table::new(header).rows(rows.iter().map(|row| {
-        let [name, baseline, current, ratio, interval] = row.cells.clone().map(Line::plain);
-        let change = match row.change {
-            Change::Regressed => Line::toned(Tone::Bad, "REGRESSED"),
-            Change::Improved => "improved".into(),
-            Change::Unchanged => "unchanged".into(),
-            Change::Inconclusive => "inconclusive".into(),
-        };
-        [name, baseline, current, ratio, change, interval]
-    }))
+    Table::new(header)
+        .numbers(1..4)
+        .rows(rows.iter().map(|row| {
+            let [name, baseline, current, ratio, interval] = row.cells.clone().map(Line::plain);
+            let change = match row.change {
+                Change::Regressed => Line::toned(Tone::Bad, "REGRESSED"),
+                Change::Improved => "improved".into(),
+                Change::Unchanged => "unchanged".into(),
+                Change::Inconclusive => "inconclusive".into(),
+            };
+            [name, baseline, current, ratio, change, interval]
+        }))
 }
 
 #[cfg(test)]

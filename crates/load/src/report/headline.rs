@@ -134,7 +134,7 @@ pub const fn model(model: Model) -> (&'static str, &'static str) {
     }
 }
 
-/// What the server calls itself, and how it was spoken to: `name 1.0, 2025-11-25 over stdio`.
+/// What the server calls itself, and the revision and transport: `name 1.0, 2025-11-25 over stdio`.
 pub fn server(report: &Report) -> String {
     let info = &report.server_info;
     let join = |parts: [&str; 2], between| {

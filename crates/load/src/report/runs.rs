@@ -22,7 +22,8 @@ fn of_rows<'a>(
         "p99",
         "errors",
         "directory and server",
-    ]);
+    ])
+    .numbers(3..6);
     let (mut has_partial, mut passed) = (false, 0);
     for (directory, report) in runs {
         let place = Line::code(directory.display().to_string()).and("  ");
@@ -85,7 +86,7 @@ mod tests {
     use crate::report::samples;
 
     fn text(width: usize) -> String {
-        let problem = "metrics.json is no metrics.v1: expected value at line 1";
+        let problem = "metrics.json is not metrics.v1: expected value at line 1";
         let problem = FormatError::Unreadable(problem.to_owned());
         let place = |name: &str| Path::new("runs").join(name);
         let places = ["ABCDEF", "BCDEFG", "CDEFGH", "DEFGHI"]

@@ -88,7 +88,7 @@ fn table(runs: &[ServerRun]) -> Table {
     let mut table = Table::new([""]);
     table
         .header
-        .extend(runs.iter().map(|run| short_name(&run.server)));
+        .extend(runs.iter().map(|run| short_name(&run.server).into()));
     for (label, read) in ROWS {
         let mut row = vec![Line::plain(label)];
         row.extend(runs.iter().map(|run| match &run.report {

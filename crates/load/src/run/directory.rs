@@ -208,7 +208,7 @@ pub fn read_metrics(directory: &RunDirectory) -> Result<Report, FormatError> {
         } else {
             error.to_string()
         };
-        unreadable(format!(" is no {}: {why}", format::METRICS))
+        unreadable(format!(" is not {}: {why}", format::METRICS))
     })
 }
 

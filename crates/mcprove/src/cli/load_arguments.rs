@@ -528,7 +528,7 @@ impl LoadArguments {
             text.parse().map_err(|_| {
                 let range = format!("a whole number from 0 to {}", u64::MAX);
                 let message = format!("--seed must be {range}, not {text:?}");
-                Failure::new(message, "any such number will do")
+                Failure::new(message, "choose any number in this range")
             })
         };
         self.settings.text("seed").map(parse).transpose()

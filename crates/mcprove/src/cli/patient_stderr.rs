@@ -34,7 +34,7 @@ impl PatientStderr {
         let dropped = self.dropped.load(Ordering::Relaxed);
         if dropped > 0 {
             let told =
-                format!("\nmcprove: {dropped} bytes of stderr were dropped: nobody read them\n");
+                format!("\nmcprove: {dropped} bytes of stderr were dropped: stderr was not read\n");
             if self.queue.try_send(told.into_bytes()).is_ok() {
                 self.dropped.fetch_sub(dropped, Ordering::Relaxed);
             }

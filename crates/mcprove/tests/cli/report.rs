@@ -96,9 +96,15 @@ fn without_a_whole_trace_the_report_is_that_of_metrics_json() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = [SHORT, &["--no-trace"]].concat();
     let (directory, live) = make_run(folder.path(), &arguments, &["normal"]);
+    let read = || FILES.map(|file| std::fs::read_to_string(directory.join(file)).unwrap());
+    let written = read();
+    assert!(written[3].contains("<code>echo</code>"), "{}", written[3]);
     let output = report(&directory);
     assert_eq!(output.code, Some(0));
     assert_eq!(output.stdout, live.stdout);
+    for (now, text) in read().iter().zip(&written) {
+        assert_eq!(now, text);
+    }
     let mut outputs = vec![output.without_stdout()];
 
     let (directory, live) = make_run(folder.path(), SHORT, &["normal"]);

@@ -12,7 +12,6 @@ use mcprove_servers::tools_file as mock;
 use mcprove_settings::kind::Kind;
 use mcprove_settings::message::Spelling;
 use mcprove_settings::setting::Setting;
-use mcprove_settings::table::uncapitalised;
 use mcprove_suite::file;
 use mcprove_trace::ErrorCategory;
 
@@ -302,12 +301,12 @@ fn the_table_of_gates_is_current() {
                 key.name,
                 key.kind.describe(),
                 key.default_words(),
-                uncapitalised(key.about)
+                key.about
             );
             writeln!(table, "{}", row.replace("|  |", "| |")).unwrap();
         }
     }
-    let expect = "what each run, or any target, must be";
+    let expect = "What each run, or any target, must be";
     writeln!(table, "| `expect` | | | | {expect} |").unwrap();
     assert_current("docs/score.md", "gates", &format!("{table}\n"));
 }

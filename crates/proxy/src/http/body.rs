@@ -15,7 +15,7 @@ pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 const LAST_WORDS: Duration = Duration::from_millis(30);
 
 /// Something that is said on a stream that we make, or add to.
-pub enum Said {
+pub enum StreamItem {
     /// These bytes.
     Bytes(Bytes),
     /// The stream breaks off.
@@ -41,7 +41,7 @@ pub struct ProxyBody {
     home: Option<(SendRequest<Self>, Arc<Upstream>)>,
     tap: Option<Box<Tap>>,
     /// What else is said on it.
-    said: Option<mpsc::Receiver<Said>>,
+    said: Option<mpsc::Receiver<StreamItem>>,
     /// Whether the connection breaks after what was said.
     is_cut: bool,
     is_over: bool,
@@ -101,7 +101,7 @@ impl ProxyBody {
         self
     }
 
-    pub fn with_said(mut self, said: mpsc::Receiver<Said>) -> Self {
+    pub fn with_injected(mut self, said: mpsc::Receiver<StreamItem>) -> Self {
         self.said = Some(said);
         self
     }
@@ -176,10 +176,10 @@ impl ProxyBody {
             let is_between = self.tap.as_ref().is_none_or(|tap| tap.is_between());
             if is_between && let Some(said) = &mut self.said {
                 match said.poll_recv(context) {
-                    Poll::Ready(Some(Said::Bytes(bytes))) => {
+                    Poll::Ready(Some(StreamItem::Bytes(bytes))) => {
                         return Poll::Ready(Some(Ok(Frame::data(bytes))));
                     }
-                    Poll::Ready(Some(Said::Break)) => {
+                    Poll::Ready(Some(StreamItem::Break)) => {
                         self.is_cut = true;
                         continue;
                     }

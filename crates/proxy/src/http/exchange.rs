@@ -163,7 +163,7 @@ impl Hub {
                 let (sender, said) = mpsc::channel(SAID_MAX);
                 let stream = OldStream::new(sender);
                 let tap = Tap::stream(Arc::clone(self), stream, path, session);
-                response.map(|body| body.with_tap(tap).with_said(said))
+                response.map(|body| body.with_tap(tap).with_injected(said))
             }
             // The answer comes on the stream.
             (_, Some(_)) if old_stream.is_some() && is_success => response,

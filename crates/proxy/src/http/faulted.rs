@@ -81,7 +81,7 @@ struct Answer {
     /// What every other event looks like.
     usual: Event,
     /// The stream that was begun.
-    said: Option<mpsc::Sender<Said>>,
+    said: Option<mpsc::Sender<StreamItem>>,
 }
 
 impl Answer {
@@ -94,13 +94,13 @@ impl Answer {
     }
 
     /// Begins a stream to the client, unless there is one.
-    fn begin_stream(&mut self) -> Option<mpsc::Sender<Said>> {
+    fn begin_stream(&mut self) -> Option<mpsc::Sender<StreamItem>> {
         if self.said.is_none() && self.head.is_some() {
             let (said, receiver) = mpsc::channel(SAID_MAX);
             let mut parts = self.head_of("text/event-stream");
             let no_cache = HeaderValue::from_static("no-cache");
             parts.headers.entry(CACHE_CONTROL).or_insert(no_cache);
-            self.respond(parts, ProxyBody::default().with_said(receiver));
+            self.respond(parts, ProxyBody::default().with_injected(receiver));
             self.said = Some(said);
         }
         self.said.clone()
@@ -228,7 +228,7 @@ impl Exchange {
                     }
                 };
                 if let Some(said) = &said {
-                    let _ = said.send(Said::Bytes(raw)).await;
+                    let _ = said.send(StreamItem::Bytes(raw)).await;
                 }
             }
         }
@@ -269,7 +269,7 @@ impl FaultTransport for Exchange {
         if let Some(said) = answer.said.take() {
             let like = answer.like.as_ref().unwrap_or(&answer.usual);
             let event = encode(&message, like);
-            let _ = said.send(Said::Bytes(event)).await;
+            let _ = said.send(StreamItem::Bytes(event)).await;
         } else {
             let parts = answer.head_of("application/json");
             answer.respond(parts, ProxyBody::whole(message));
@@ -282,7 +282,7 @@ impl FaultTransport for Exchange {
             (answer.begin_stream(), encode(&message, &answer.usual))
         };
         if let Some(said) = said {
-            let _ = said.send(Said::Bytes(event)).await;
+            let _ = said.send(StreamItem::Bytes(event)).await;
         }
     }
 
@@ -290,8 +290,8 @@ impl FaultTransport for Exchange {
         let mut answer = self.answer().await;
         if let Some(said) = answer.said.take() {
             let event = [b"data: ", &beginning[..]].concat();
-            let _ = said.send(Said::Bytes(event.into())).await;
-            let _ = said.send(Said::Break).await;
+            let _ = said.send(StreamItem::Bytes(event.into())).await;
+            let _ = said.send(StreamItem::Break).await;
             return;
         }
         let mut parts = answer.head_of("application/json");
@@ -305,7 +305,7 @@ impl FaultTransport for Exchange {
     async fn disconnect(&self) {
         let mut answer = self.answer().await;
         if let Some(said) = answer.said.take() {
-            let _ = said.send(Said::Break).await;
+            let _ = said.send(StreamItem::Break).await;
         }
         answer.close();
     }

@@ -34,7 +34,7 @@ pub struct Hub {
 
 /// An event stream of the transport of 2024-11-05, or one that only listens.
 pub struct OldStream {
-    pub said: mpsc::Sender<Said>,
+    pub said: mpsc::Sender<StreamItem>,
     pub answers: Answers,
 }
 
@@ -71,7 +71,7 @@ impl Hub {
 }
 
 impl OldStream {
-    pub fn new(said: mpsc::Sender<Said>) -> Arc<Self> {
+    pub fn new(said: mpsc::Sender<StreamItem>) -> Arc<Self> {
         Arc::new(Self {
             said,
             answers: Answers::new(EXPECTED_MAX),

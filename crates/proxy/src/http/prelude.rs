@@ -11,7 +11,7 @@ pub use mcprove_client::transport::Failure;
 pub use mcprove_client::transport::http::{ContentType, content_type};
 pub use mcprove_servers::hosting::http_limits::{self, Gathered};
 
-pub use super::body::{BodyError, ProxyBody, Said, Unread};
+pub use super::body::{BodyError, ProxyBody, StreamItem, Unread};
 pub use super::events::{Piece, RawEvents, body_kind, encode, remove_hop_by_hop};
 pub use super::exchange::{bad_gateway, plain};
 pub use super::faulted::{Answered, Presence, answer_struck};

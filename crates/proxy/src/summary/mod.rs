@@ -7,7 +7,7 @@
 //! under way at the same time.
 
 use mcprove_fault::FaultCount;
-use mcprove_trace::Heard;
+use mcprove_trace::ClientView;
 
 use crate::prelude::*;
 
@@ -284,7 +284,7 @@ fn follow<'a>(
 
 /// Whether a call that met such a fault still gets its own answer, if one waits for it.
 fn is_answered_in_the_end(kind: FaultKind) -> bool {
-    kind.is_fault() && kind.heard() == Heard::Right
+    kind.is_fault() && kind.client_view() == ClientView::Right
 }
 
 /// Whether the last word came while the client still waited for it: who has cancelled drops what comes.

@@ -10,7 +10,7 @@
 
 use mcprove_settings::quantity::describe_duration;
 use mcprove_trace::hang::{DeadlockKind, HangLimits};
-use mcprove_trace::tells_rate_limit;
+use mcprove_trace::is_rate_limit_message;
 
 use crate::prelude::*;
 use crate::verdict::SUCCESS;
@@ -156,7 +156,7 @@ impl DeadlockReport {
     /// Whether a rate limit refused every call.
     fn is_refused(&self) -> bool {
         let mut messages = self.calls.iter().map(|call| call.message.as_deref());
-        self.every_call_failed() && messages.all(|it| it.is_some_and(tells_rate_limit))
+        self.every_call_failed() && messages.all(|it| it.is_some_and(is_rate_limit_message))
     }
 
     fn is_down(&self) -> bool {

@@ -128,10 +128,10 @@ impl Chain {
 
     /// Whether a passive tells of something that was just done: `was sent`, `has been sent`, `is now
     /// sent`; not `had been sent`, `was already sent`, nor `is sent`, unless it is told as done.
-    pub fn tells_of_done(&self, is_told_as_done: bool) -> bool {
+    pub fn reports_completion(&self, is_marked_done: bool) -> bool {
         let is_perfect = self.has(Part::Been) && self.has(Part::Have);
         let is_past = self.has(Part::Was);
-        let is_marked = self.has_any(&[Part::Now, Part::Successfully]) || is_told_as_done;
+        let is_marked = self.has_any(&[Part::Now, Part::Successfully]) || is_marked_done;
         let is_now = self.has(Part::Is) && is_marked;
         (is_perfect || is_past || is_now) && !self.has_any(&[Part::Stale, Part::Being, Part::Had])
     }

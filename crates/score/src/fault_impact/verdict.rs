@@ -41,7 +41,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
         };
         let sentence = sentence!(
             "{} {which} not back to normal within the {} left of the run.",
-            told(impact),
+            summary(impact),
             seconds(impact.after.duration_secs)
         );
         let hint = "look at what the fault left behind: queues, locks, connections, a pool that is empty; \
@@ -54,7 +54,7 @@ fn recovery(impact: &FaultImpact) -> Option<Verdict> {
     }
     let sentence = sentence!(
         "{} It took {} until p99 and errors were back, longer than the {} allowed.",
-        told(impact),
+        summary(impact),
         seconds(took),
         seconds(limit)
     );
@@ -77,7 +77,7 @@ fn not_judged(impact: &FaultImpact) -> Option<Verdict> {
         None if impact.recovery != Recovery::Unknown => return None,
         None => {
             let (reason, hint) = because(impact);
-            (sentence!("{} {reason}", told(impact)), hint)
+            (sentence!("{} {reason}", summary(impact)), hint)
         }
     };
     Some(match impact.max_recovery_secs {
@@ -104,7 +104,7 @@ fn passed(impact: &FaultImpact) -> Verdict {
     });
     Verdict::pass(
         IMPACT,
-        sentence!("{} {others}, and {back}{limit}.", told(impact)),
+        sentence!("{} {others}, and {back}{limit}.", summary(impact)),
     )
 }
 
@@ -118,7 +118,7 @@ fn spread(impact: &FaultImpact) -> Option<Verdict> {
     }
     let (sentence, hint) = unstruck(impact).or_else(|| {
         let (reason, hint) = unseen_spread(impact)?;
-        Some((sentence!("{} {reason}", told(impact)), hint))
+        Some((sentence!("{} {reason}", summary(impact)), hint))
     })?;
     Some(Verdict::inconclusive(SPREAD, sentence, hint).about_limit())
 }
@@ -147,7 +147,7 @@ fn suffering(impact: &FaultImpact) -> Verdict {
     };
     let sentence = sentence!(
         "{} Tools that it was not aimed at suffered: {}{more}.{back}",
-        told(impact),
+        summary(impact),
         Message::join(named, "; ")
     );
     let hint = if impact.struck.calls_lost > 0 {
@@ -193,7 +193,7 @@ fn harm(tool: &ToolImpact) -> Message {
 }
 
 /// What the fault was and did.
-fn told(impact: &FaultImpact) -> Message {
+fn summary(impact: &FaultImpact) -> Message {
     let tool = impact.tool.as_ref();
     let aimed = tool.map_or_else(Message::default, |tool| sentence!(" at {}", quoted(tool)));
     let when = impact

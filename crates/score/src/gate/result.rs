@@ -149,10 +149,10 @@ impl GateResult<'_> {
     }
 
     /// What it is called where its block is not told.
-    pub fn full_name(&self) -> String {
+    pub fn full_name(&self) -> Message {
         match self.target {
-            Some(target) => target.to_owned(),
-            None => format!("the default gate of `{}`", self.block),
+            Some(target) => target.to_owned().into(),
+            None => sentence!("the default gate of `{}`", self.block),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::scorecard::{Absence, targets_in};
 use crate::prelude::*;
 
-/// What is told of one run, before the rest is only counted.
+/// What is listed of one run, before the rest is only counted.
 const FOUND_MAX: usize = 20;
 
 /// What one metric tells of one run, before the rest is only counted: the others have something to
@@ -112,9 +112,9 @@ impl RunCard<'_> {
         }
     }
 
-    /// Tells what was found, in a whole sentence that names the call; there are no gates on it. Only the first few
+    /// Adds what was found, in a whole sentence that names the call; there are no gates on it. Only the first few
     /// are kept.
-    pub fn tell(&mut self, sentence: impl Into<Message>) {
+    pub fn add_finding(&mut self, sentence: impl Into<Message>) {
         if let Some(run) = self.targets() {
             match run.found.len() {
                 length if length < FOUND_MAX => run.found.push(sentence.into()),
@@ -124,16 +124,21 @@ impl RunCard<'_> {
         }
     }
 
-    /// Tells what was found: the first few in a sentence each, then how many more there are of `count`.
-    pub fn tell_first(&mut self, count: u64, noun: &str, found: impl IntoIterator<Item = Message>) {
-        let mut told = 0;
+    /// Adds what was found: the first few in a sentence each, then how many more there are of `count`.
+    pub fn add_first_findings(
+        &mut self,
+        count: u64,
+        noun: &str,
+        found: impl IntoIterator<Item = Message>,
+    ) {
+        let mut listed = 0;
         for words in found.into_iter().take(FOUND_PER_METRIC) {
-            self.tell(words.whole());
-            told += 1;
+            self.add_finding(words.whole());
+            listed += 1;
         }
-        if count > told {
-            let more = counted(count - told, &format!("more {noun}"));
-            self.tell(sentence!("and {more}").whole());
+        if count > listed {
+            let more = counted(count - listed, &format!("more {noun}"));
+            self.add_finding(sentence!("and {more}").whole());
         }
     }
 

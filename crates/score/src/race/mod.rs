@@ -290,7 +290,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         RaceOutcome::Inconclusive if report.baseline_distinct > 1 => Verdict::inconclusive(
             ID,
             "The tool's reply already differs when it is called alone, so it cannot show a race.",
-            "pick a tool whose reply depends on its arguments only, without times, ids or random values",
+            "pick a tool with a reply that depends on its arguments only, without times, ids or random values",
         ),
         RaceOutcome::Inconclusive if report.baseline_calls == 0 => Verdict::inconclusive(
             ID,

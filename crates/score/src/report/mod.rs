@@ -318,14 +318,18 @@ fn errors(scored: &Scored<'_>, verdicts: &GateResults<'_>) -> Vec<Finding> {
         let place = error.run.map(|run| scored.run_name(run).into());
         let message = Line::of(&error.message);
         let message = Line::join(place.into_iter().chain([message]), ": ");
-        Finding::new(Tone::Bad, "error", unjudged_name(error, verdicts))
-            .line(message)
-            .hint(Some(&error.hint))
+        Finding::new(
+            Tone::Bad,
+            "error",
+            Line::of(&unjudged_name(error, verdicts)),
+        )
+        .line(message)
+        .hint(Some(&error.hint))
     })
 }
 
 /// What an error is about, with the gates that cannot be judged for it where they have other names.
-fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
+fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> Message {
     let target = error.target.as_deref();
     let target_name = target.unwrap_or("the trace");
     let is_meant = |gate: &&GateResult<'_>| {
@@ -333,15 +337,18 @@ fn unjudged_name(error: &ScoreError, verdicts: &GateResults<'_>) -> String {
         errors.is_some_and(|errors| errors.contains(&error)) && gate.target != target
     };
     let mut gates = verdicts.gates.iter().filter(is_meant);
-    let mut names: Vec<String> = gates
+    let mut names: Vec<Message> = gates
         .by_ref()
         .take(NAMES_MAX)
         .map(GateResult::full_name)
         .collect();
-    names.extend(gates.next().map(|_| "…".to_owned()));
+    names.extend(gates.next().map(|_| "…".into()));
     if names.is_empty() {
-        format!("{target_name} cannot be judged")
+        sentence!("{target_name} cannot be judged")
     } else {
-        format!("{target_name} cannot be judged ({})", names.join(", "))
+        sentence!(
+            "{target_name} cannot be judged ({})",
+            Message::join(names, ", ")
+        )
     }
 }

@@ -1,6 +1,6 @@
 //! Every number, metric by metric: over all runs, and of each run as far as there is room.
 
-use mcprove_document::block::{Line, Section, Table};
+use mcprove_document::block::{Heading, Line, Section, Table};
 use mcprove_document::figure::{self, UNKNOWN};
 use mcprove_document::terminal::cut;
 use mcprove_settings::printable::printable;
@@ -23,7 +23,7 @@ pub fn sections(report: &ScoreReport) -> Vec<Section> {
     let section = |metric: &'static About| {
         let (overall, of_runs): (Vec<&Target>, Vec<&Target>) =
             computed(report, metric).partition(|target| target.scope == Scope::Overall);
-        let mut of_all = Table::new(["", "all runs"]);
+        let mut of_all = Table::new(["", "all runs"]).numbers(1..);
         for target in overall {
             let value = shown(report.targets.get(target.name));
             of_all.push([short(metric, target).to_owned(), value]);
@@ -75,11 +75,11 @@ pub fn has_unknown(report: &ScoreReport) -> bool {
 /// highest do.
 fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Table {
     let runs = report.runs.len();
-    let mut header = vec![String::new(), "worst".to_owned()];
+    let mut header: Vec<Heading> = vec!["".into(), "worst".into()];
     if runs <= RUNS_MAX {
-        header.extend((0..runs).map(|run| format!("run {run}")));
+        header.extend((0..runs).map(|run| format!("run {run}").into()));
     } else {
-        header.extend(["lowest", "highest"].map(str::to_owned));
+        header.extend(["lowest", "highest"].map(Heading::from));
     }
     let row = |target: &&Target| {
         let worst = shown(report.targets.get(target.name));
@@ -97,6 +97,7 @@ fn of_each_run(report: &ScoreReport, metric: &About, targets: &[&Target]) -> Tab
         rows: targets.iter().map(row).collect(),
         limit: None,
     }
+    .numbers(1..)
 }
 
 /// The lowest and the highest number.

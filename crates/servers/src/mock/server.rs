@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use mcprove_fault::{CallSite, Injection, Injector, tell_apart};
+use mcprove_fault::{CallSite, Injection, Injector, make_distinct};
 
 use crate::prelude::*;
 
@@ -61,7 +61,7 @@ impl Server {
             return Err(MockError::SameTool(twice.name.clone()));
         }
         let mut faults = options.faults;
-        tell_apart(faults.iter_mut());
+        make_distinct(faults.iter_mut());
         let server = Self {
             tools,
             spec,

@@ -31,7 +31,7 @@ pub struct Section {
 /// A key of a table.
 #[derive(Debug, Deserialize)]
 pub struct Key {
-    /// The name, as the protocol spells it; `_`, `-` and small letters will do too.
+    /// The name, as the protocol spells it; `_`, `-` and small letters are accepted too.
     pub name: String,
     /// The name of its form.
     pub form: String,

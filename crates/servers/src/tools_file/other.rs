@@ -61,7 +61,7 @@ fn item(
             } else {
                 "neither `text` nor"
             };
-            let message = format!("{} has {has} `blob`", table.label);
+            let message = sentence!("{} has {has} `blob`", table.label);
             reader.problem(&table.node.span, message, "give one of them");
             return None;
         }

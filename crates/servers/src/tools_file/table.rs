@@ -1,5 +1,6 @@
 //! A table of a tools file, by the names of its keys, however they are spelled.
 
+use mcprove_settings::message::Message;
 use mcprove_settings::table::spelled;
 
 use super::keys::{Section, is_same, section};
@@ -8,7 +9,7 @@ use crate::prelude::*;
 /// A table whose keys are known.
 pub struct Table {
     /// How it is called in messages.
-    pub label: String,
+    pub label: Message,
     /// What it holds, with its keys as they are declared.
     pub node: Node,
     section: &'static Section,
@@ -20,7 +21,7 @@ impl Table {
         reader: &mut Reader<'_>,
         node: &Node,
         section_name: &str,
-        label: impl Into<String>,
+        label: impl Into<Message>,
     ) -> Option<Self> {
         Self::read_listed(reader, node, section_name, label.into(), false)
     }
@@ -30,7 +31,7 @@ impl Table {
         reader: &mut Reader<'_>,
         node: &Node,
         section_name: &str,
-        label: String,
+        label: Message,
         is_recorded: bool,
     ) -> Option<Self> {
         let section = section(section_name);
@@ -72,7 +73,7 @@ impl Table {
         Some(text)
     }
 
-    /// The text of this name, which may be empty. A number will do.
+    /// The text of this name, which may be empty. A number is accepted.
     pub fn any_text(&self, reader: &mut Reader<'_>, name: &str) -> Option<String> {
         let field = self.get(name)?;
         let text = scalar_text(&field.value);

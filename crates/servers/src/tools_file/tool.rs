@@ -2,6 +2,7 @@
 
 use mcprove_arguments::{ArgumentsError, SchemaCheck};
 use mcprove_fault::FAILURE_CODE;
+use mcprove_settings::message::Message;
 
 use super::keys::is_same;
 use super::table::{Table, check_template, scalar_text};
@@ -14,11 +15,11 @@ pub fn read(
     place: usize,
     is_recorded: bool,
 ) -> Option<ToolSpec> {
-    let label = format!("tool {}", place + 1);
+    let label = sentence!("tool {}", place + 1);
     let mut table = Table::read_listed(reader, node, "tool", label, is_recorded)?;
     let name = table.text(reader, "name");
     if let Some(name) = &name {
-        table.label = format!("tool `{}`", shorten(name, 60));
+        table.label = sentence!("tool `{}`", shorten(name, 60));
     }
     let mut listed = table.listed(reader, &["response", "responses"]);
     for schema in ["inputSchema", "outputSchema"] {
@@ -75,8 +76,8 @@ fn rules(reader: &mut Reader<'_>, table: &Table) -> Vec<Rule> {
     if let Some(field) = table.get("responses") {
         let hint = "write one `- { when: { query: x }, response: … }` for each";
         for (number, node) in (1..).zip(reader.list(field, hint)) {
-            let label = format!("response {number} of {}", table.label);
-            rules.extend(rule(reader, node, &label));
+            let label = sentence!("response {number} of {}", table.label);
+            rules.extend(rule(reader, node, label));
         }
     }
     let fixed = table.get("response");
@@ -92,8 +93,8 @@ const RESULT_HINT: &str =
     "write a text, or a whole result such as `{ content: [\"found it\"], isError: false }`";
 
 /// One of `responses`.
-pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
-    let table = Table::read(reader, node, "response", label)?;
+pub fn rule(reader: &mut Reader<'_>, node: &Node, label: Message) -> Option<Rule> {
+    let table = Table::read(reader, node, "response", label.clone())?;
     let when = when(reader, &table);
     let given = ["response", "error", "sequence"].map(|name| table.get(name));
     let answers = match given {
@@ -101,7 +102,7 @@ pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &str) -> Option<Rule> {
         [None, Some(field), None] => vec![error(reader, &field.value)?],
         [None, None, Some(field)] => sequence(reader, field)?,
         _ => {
-            let message = format!("{label} needs one of `response`, `error` and `sequence`");
+            let message = sentence!("{label} needs one of `response`, `error` and `sequence`");
             let hint = match given {
                 [None, None, None] => "add `response: …`",
                 _ => "keep one of them; `sequence` may hold responses and errors",
@@ -159,7 +160,7 @@ pub fn all<T>(nodes: &[Node], make: impl FnMut(&Node) -> Option<T>) -> Option<Ve
 
 /// A JSON-RPC error.
 fn error(reader: &mut Reader<'_>, node: &Node) -> Option<Answer> {
-    let table = Table::read(reader, node, "error", "`error`")?;
+    let table = Table::read(reader, node, "error", sentence!("`error`"))?;
     check_template(reader, node);
     let mut error = json!({ "code": FAILURE_CODE });
     if let Some(field) = table.get("code") {

@@ -43,7 +43,7 @@ impl fmt::Display for Warning {
 #[derive(Clone)]
 pub struct Section<'d> {
     /// How it is called in messages: `[scenario]`.
-    pub label: Part,
+    pub label: Message,
     fields: &'d [Field],
     span: &'d Range<usize>,
 }
@@ -143,7 +143,7 @@ impl<'d> Reader<'d> {
     pub fn unknown_key(
         &mut self,
         field: &Field,
-        label: impl Into<Part>,
+        label: impl Into<Message>,
         hint: impl FnOnce() -> Message,
     ) {
         let document = self.document;
@@ -211,7 +211,7 @@ impl<'d> Reader<'d> {
     pub fn section_of<'n>(
         &mut self,
         node: &'n Node,
-        label: impl Into<Part>,
+        label: impl Into<Message>,
         settings: &[Setting],
         advice: Advice,
     ) -> Section<'n> {
@@ -223,7 +223,7 @@ impl<'d> Reader<'d> {
     pub fn section<'n>(
         &mut self,
         node: &'n Node,
-        label: impl Into<Part>,
+        label: impl Into<Message>,
         known: &[&str],
         advice: impl Fn(&str) -> Option<Message>,
     ) -> Section<'n> {
@@ -232,7 +232,7 @@ impl<'d> Reader<'d> {
             Data::Table(fields) => fields,
             Data::Null => &[],
             _ => {
-                let message = sentence!("{} must be a table, not {}", label.clone(), node.kind());
+                let message = sentence!("{label} must be a table, not {}", node.kind());
                 self.problem(
                     &node.span,
                     message,

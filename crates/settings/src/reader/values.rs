@@ -34,7 +34,7 @@ impl Reader<'_> {
 
     /// Takes down that a section lacks what it must have.
     pub fn missing(&mut self, section: &Section<'_>, name: &str, value: &'static str) {
-        let message = sentence!("{} has no {}", section.label.clone(), setting(name));
+        let message = sentence!("{} has no {}", section.label, setting(name));
         let hint = Part::Assignment(name.to_owned().into(), value.into());
         self.problem(section.span(), message, sentence!("add {hint}"));
     }
@@ -125,7 +125,7 @@ impl Reader<'_> {
         is_allowed: impl FnOnce(f64) -> bool,
     ) -> Option<f64> {
         let value = match field.value.data {
-            // Where a whole number is too large for a double, the nearest one will do.
+            // Where a whole number is too large for a double, the nearest one is used.
             #[allow(clippy::cast_precision_loss)]
             Data::Integer(value) => Some(value as f64),
             Data::Number(value) => Some(value),
@@ -164,7 +164,7 @@ impl Reader<'_> {
         };
         let seed = seed.map(|seed| Data::Integer(seed.into()));
         let expected = "a whole number from 0 to 18446744073709551615";
-        seed.or_else(|| self.refuse(field, expected, "any such number will do"))
+        seed.or_else(|| self.refuse(field, expected, "choose any number in this range"))
     }
 
     /// A value as JSON; every number in it that JSON cannot hold is a problem.

@@ -21,8 +21,9 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
         .defaults
         .iter()
         .filter(|default| !has_command || !OF_MODELS.contains(&default.name.as_str()));
-    let node = entry::completed::<AgentSettings>(reader, node, LABEL, &blocks, &mut defaults)?;
-    let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, LABEL, &blocks);
+    let label = &LABEL.into();
+    let node = entry::completed::<AgentSettings>(reader, node, label, &blocks, &mut defaults)?;
+    let (mut given, section): (AgentSettings, _) = entry::settings(reader, &node, label, &blocks);
     let head = entry::head(reader, &section, &given.test);
     let servers = servers(reader, &section, given.servers.take(), scope);
     let inject = inject(reader, &given.inject, scope, &servers);
@@ -92,7 +93,7 @@ fn driver(
     }))
 }
 
-/// The servers whose tools it has: those that are named, or the only one.
+/// The servers that provide its tools: those that are named, or the only one.
 fn servers(
     reader: &mut Reader<'_>,
     section: &Section<'_>,
@@ -105,7 +106,8 @@ fn servers(
     }
     if section.get("servers").is_none() && scope.servers.only().is_none() {
         let message = sentence!("{LABEL} has no `servers`");
-        let hint = sentence!("add `servers: […]` with those whose tools it has, or `[]` for none");
+        let hint =
+            sentence!("add `servers: […]` with those that provide its tools, or `[]` for none");
         reader.problem(section.span(), message, hint);
     }
     scope

@@ -37,11 +37,11 @@ pub fn entries<'n>(reader: &mut Reader<'_>, field: Option<&'n Field>) -> &'n [No
 pub fn settings<'n, T: Settings>(
     reader: &mut Reader<'_>,
     node: &'n Node,
-    label: &str,
+    label: &Message,
     more: &[&'static str],
 ) -> (T, Section<'n>) {
     let known = [&names_of::<T>(), more].concat();
-    let section = reader.section(node, label.to_owned(), &known, |_| None);
+    let section = reader.section(node, label.clone(), &known, |_| None);
     let mut settings = T::initial();
     table::fill(&mut settings, reader, &section, true);
     (settings, section)
@@ -70,7 +70,7 @@ pub fn server(
         return given.filter(|name| servers.check(reader, &field.value.span, name));
     }
     if servers.only().is_none() {
-        let message = sentence!("{} has no {}", section.label.clone(), setting("server"));
+        let message = sentence!("{} has no {}", section.label, setting("server"));
         let hint = sentence!("add `server: …` with the name of one of the `servers`");
         reader.problem(section.span(), message, hint);
     }
@@ -80,7 +80,7 @@ pub fn server(
 /// The section `defaults`, spelled with `_`; none at all where something is wrong with it, which is then told once.
 pub fn defaults(reader: &mut Reader<'_>, field: Option<&Field>, servers: &Servers) -> Vec<Field> {
     let before = reader.problem_count();
-    let label = "`defaults`";
+    let label = &sentence!("`defaults`");
     let node = field.and_then(|field| {
         table::spelled(reader, &field.value, label, &names_of::<DefaultSettings>())
     });
@@ -105,7 +105,7 @@ pub fn defaults(reader: &mut Reader<'_>, field: Option<&Field>, servers: &Server
 pub fn completed<T: Settings>(
     reader: &mut Reader<'_>,
     node: &Node,
-    label: &str,
+    label: &Message,
     more: &[&'static str],
     defaults: &mut dyn Iterator<Item = &Field>,
 ) -> Option<Node> {

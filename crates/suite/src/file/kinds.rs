@@ -275,7 +275,7 @@ impl<T: Settings> SettingType for Nested<T> {
     const KIND: Kind = Kind::Text;
 
     fn read(reader: &mut Reader<'_>, field: &Field, _: &Setting) -> Option<Self> {
-        table::read_map(reader, &field.value, &format!("`{}`", field.name)).map(Self)
+        table::read_map(reader, &field.value, &sentence!("`{}`", field.name)).map(Self)
     }
 }
 

@@ -8,8 +8,6 @@ use super::entry::{self, SuiteScope};
 use super::settings::LoadTestSettings;
 use crate::prelude::*;
 
-const LABEL: &str = "a test of `load`";
-
 /// What a load has besides its own keys: what stands at the top of a load configuration, but for the server.
 pub fn parts() -> Vec<&'static str> {
     top_names().filter(|name| *name != "server").collect()
@@ -18,8 +16,9 @@ pub fn parts() -> Vec<&'static str> {
 /// Reads one load; none only when there were problems.
 pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<LoadTestPlan> {
     let defaults = &mut scope.defaults.iter();
+    let label = &sentence!("a test of `load`");
     let parts = parts();
-    let mut node = entry::completed::<LoadTestSettings>(reader, node, LABEL, &parts, defaults)?;
+    let mut node = entry::completed::<LoadTestSettings>(reader, node, label, &parts, defaults)?;
     if let Data::Table(fields) = &mut node.data {
         for field in fields {
             if let Some(section) = SECTIONS.iter().find(|section| section.name == field.name) {
@@ -27,7 +26,7 @@ pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Opt
             }
         }
     }
-    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, LABEL, &parts);
+    let (given, section): (LoadTestSettings, _) = entry::settings(reader, &node, label, &parts);
     let head = entry::head(reader, &section, &given.test);
     let server = entry::server(reader, &section, given.server, scope.servers);
     let plan = server

@@ -2,7 +2,7 @@
 //!
 //! The sections and their settings are in [`settings`]; one file per section reads it. Before that, `variables` of
 //! the suite are filled in ([`variables`]), and what may not be left to variables is refused ([`safety`]).
-//! Nothing is started and nobody is spoken to: of other files only tools files of mocks are read.
+//! Nothing is started and no server is contacted: of other files only tools files of mocks are read.
 
 mod agents;
 mod entry;
@@ -109,10 +109,10 @@ pub fn from_document(
 
 fn read_root(reader: &mut Reader<'_>, root: &Node, plan: &mut SuitePlan) {
     let known = names_of::<SuiteSettings>();
-    let Some(root) = table::spelled(reader, root, "a suite", &known) else {
+    let Some(root) = table::spelled(reader, root, &"a suite".into(), &known) else {
         return;
     };
-    let (_, top) = entry::settings::<SuiteSettings>(reader, &root, "the suite", &[]);
+    let (_, top) = entry::settings::<SuiteSettings>(reader, &root, &"the suite".into(), &[]);
     let servers = Servers::read(reader, top.get("servers"), &plan.folder);
     let defaults = entry::defaults(reader, top.get("defaults"), &servers);
     let (faults, fault_names) = read_faults(reader, &top, &servers);

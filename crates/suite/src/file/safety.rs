@@ -1,4 +1,4 @@
-//! What a suite may not leave to variables: which program is started, and which host is spoken to. This is checked in the
+//! What a suite may not leave to variables: which program is started, and which host is contacted. This is checked in the
 //! file as it stands, before anything is filled in, and again after it.
 //!
 //! Programs that start what their arguments say are another matter: there, a variable of the environment chooses what is
@@ -8,7 +8,7 @@ use super::kinds::split_words;
 use super::variables::names_one;
 use crate::prelude::*;
 
-const HINT: &str = "write it out: files of others must not choose what is started, or who is spoken to, by \
+const HINT: &str = "write it out: files of others must not choose what is started, or which host is contacted, by \
                     what they find here";
 
 /// Refuses variables where they may not be.
@@ -85,7 +85,7 @@ fn check_host(reader: &mut Reader<'_>, field: &Field) {
     }
 }
 
-/// The part of an address that says who is spoken to, and how: all of it up to the path. Without a scheme
+/// The part of an address that says which host is contacted, and how: all of it up to the path. Without a scheme
 /// it is all of it.
 fn fixed_part(url: &str) -> &str {
     let path = parts_of_url(url).map_or("", |(.., path)| path);

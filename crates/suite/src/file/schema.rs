@@ -86,7 +86,7 @@ fn allow_variables(schema: &mut Value) {
             ("properties", Value::Object(properties)) => {
                 for (name, property) in properties {
                     allow_variables(property);
-                    // Who is spoken to is written out.
+                    // The host is written out.
                     if name != "url" {
                         allow_variable(property);
                     }

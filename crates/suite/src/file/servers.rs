@@ -105,7 +105,7 @@ fn check_name(reader: &mut Reader<'_>, field: &Field) {
 }
 
 fn read_server(reader: &mut Reader<'_>, field: &Field, folder: &Path) -> Option<ServerPlan> {
-    let label = format!("the server {:?}", shorten(&field.name, SHOWN_MAX));
+    let label = sentence!("the server {:?}", shorten(&field.name, SHOWN_MAX));
     let known = names_of::<ServerSettings>();
     let node = table::spelled(reader, &field.value, &label, &known)?;
     let (mut given, section): (ServerSettings, _) = entry::settings(reader, &node, &label, &[]);
@@ -143,7 +143,7 @@ fn read_reach(
     let ways: Vec<&Field> = ways.filter_map(|key| section.get(key)).collect();
     match ways[..] {
         [] => {
-            let message = sentence!("{} has no command, url or mock", section.label.clone());
+            let message = sentence!("{} has no command, url or mock", section.label);
             let hint = sentence!(
                 "add `command: [python, -m, my_mcp]`, `url: http://127.0.0.1:8080/mcp` or \
                         `mock: ./tools.yml`"

@@ -83,7 +83,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     SectionKeys::new(
         "provider",
         "Keys of provider",
-        "how the provider of a model is spoken to",
+        "how to reach the provider of a model",
         ProviderSettings::declared,
     ),
     SectionKeys::new(
@@ -264,16 +264,16 @@ pub struct NegativePathSettings {
 pub struct AgentSettings {
     #[setting(flatten)]
     pub test: TestSettings,
-    /// The model; one that begins with `claude` is Anthropic's, any other is spoken to as OpenAI's.
+    /// The model; one that begins with `claude` is Anthropic's, any other uses the OpenAI API.
     #[setting]
     pub model: Option<String>,
-    /// How the model's provider is spoken to.
+    /// How to reach the model's provider.
     #[setting(otherwise = "from the model's name")]
     pub provider: Option<ProviderSettings>,
     /// Your own agent, instead of a model that mcprove asks.
     #[setting(flatten)]
     pub program: ProgramSettings,
-    /// The servers whose tools it has; `[]` for none.
+    /// The servers that provide its tools; `[]` for none.
     #[setting(otherwise = "the only one, if there is just one")]
     pub servers: Option<Names>,
     /// The system prompt.
@@ -305,7 +305,7 @@ pub struct AgentSettings {
     pub inject: Names,
 }
 
-/// How the provider of a model is spoken to.
+/// How to reach the provider of a model.
 #[derive(Debug, Default, Settings)]
 pub struct ProviderSettings {
     /// Anthropic Messages, or OpenAI chat completions.

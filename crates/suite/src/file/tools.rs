@@ -9,13 +9,12 @@ use crate::gates::expectations_of;
 use crate::prelude::*;
 use mcprove_score::gate::{Path, PathStep};
 
-const LABEL: &str = "a test of `tools`";
-
 /// Reads one test; none only when there were problems.
 pub fn read(reader: &mut Reader<'_>, node: &Node, scope: &SuiteScope<'_>) -> Option<ToolTestPlan> {
     let defaults = &mut scope.defaults.iter();
-    let node = entry::completed::<ToolTestSettings>(reader, node, LABEL, &[], defaults)?;
-    let (given, section): (ToolTestSettings, _) = entry::settings(reader, &node, LABEL, &[]);
+    let label = &sentence!("a test of `tools`");
+    let node = entry::completed::<ToolTestSettings>(reader, node, label, &[], defaults)?;
+    let (given, section): (ToolTestSettings, _) = entry::settings(reader, &node, label, &[]);
     let head = entry::head(reader, &section, &given.test);
     let server = entry::server(reader, &section, given.server, scope.servers);
     let resolve = if section.get("negative_path").is_some() {

@@ -46,7 +46,7 @@ pub struct ServerPlan {
     pub place: SourcePlace,
     /// How it is reached.
     pub reach: Reach,
-    /// How it is spoken to.
+    /// Settings of the session.
     pub session: SessionSettings,
     /// How many tests may use it at once: 1 is one after the other.
     pub parallel: u32,
@@ -183,9 +183,9 @@ pub struct AgentTestPlan {
     pub head: TestHead,
     /// Who does it.
     pub driver: Driver,
-    /// The names of the servers whose tools it has.
+    /// The names of the servers that provide its tools.
     pub servers: Vec<String>,
-    /// What the model is told before all else.
+    /// The system prompt.
     pub system: Option<String>,
     /// What it is asked, one after the other: each once the one before is answered.
     pub prompts: Vec<String>,
@@ -213,7 +213,7 @@ pub enum Driver {
 pub struct ModelPlan {
     /// Its name, as its provider knows it.
     pub model: String,
-    /// How its provider is spoken to.
+    /// How to reach its provider.
     pub provider: &'static provider::Entry,
     /// The address of the provider; by default that of the environment, then the provider's own. Behind
     /// the host it may name variables.

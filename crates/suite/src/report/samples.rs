@@ -47,7 +47,7 @@ pub fn mixed() -> SuiteReport {
         ..GateFailure::default()
     });
     let mut error = test("holds 50 clients", TestKind::Load, 30, TestOutcome::Error);
-    let message = "12 calls are too few to tell a p99.";
+    let message = "12 calls are not enough for p99.";
     let unknown = ScoreError::new("p99_latency", message, "make the load longer");
     error.errors.push(unknown.inconclusive());
     error.details = Some("runs/2026-05-10T14-30-00-ABCDEF".to_owned());

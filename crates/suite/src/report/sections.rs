@@ -167,7 +167,8 @@ fn coverage(report: &SuiteReport) -> Section {
 }
 
 fn tests(report: &SuiteReport) -> Section {
-    let mut table = Table::new(["Test", "Kind", "Outcome", "Time", "Where", "Details"]);
+    let mut table =
+        Table::new(["Test", "Kind", "Outcome", "Time", "Where", "Details"]).numbers(3..4);
     for test in report.tests.iter().take(ROWS_MAX) {
         let (tone, word) = match test.outcome {
             TestOutcome::Passed => (Tone::Good, test.outcome.name()),

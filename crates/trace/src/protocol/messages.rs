@@ -122,7 +122,7 @@ pub struct ToolAnnotations {
     pub open_world_hint: Option<bool>,
 }
 
-/// Annotations as they are listed. Hints in snake case are no part of the protocol; they count where they are stricter.
+/// Annotations as they are listed. Hints in snake case are not part of the protocol; they count where they are stricter.
 fn read_annotations<'de, D: Deserializer<'de>>(
     source: D,
 ) -> Result<Option<ToolAnnotations>, D::Error> {

@@ -38,23 +38,31 @@ pub trait Fact: Serialize + DeserializeOwned {
 
     /// The fact in the data of a note.
     fn parse(data: &str) -> FactResult<Self> {
-        serde_json::from_slice(data.as_bytes()).map_err(|error| FactError {
-            name: Self::NAME,
-            data: data.to_owned(),
-            reason: error.to_string(),
-        })
+        serde_json::from_slice(data.as_bytes())
+            .map_err(|error| FactError::new(Self::NAME, data.to_owned(), &error))
     }
 }
 
-/// A note has the name of a fact, and not its form.
+/// A record has the name of a type that cannot read it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the note {name:?} does not have its form: {reason}")]
+#[error("cannot read the record {name:?}: {reason}")]
 pub struct FactError {
     pub name: &'static str,
-    /// The data of the note.
+    /// The data of the record.
     pub data: String,
     /// What is wrong with them.
     pub reason: String,
+}
+
+impl FactError {
+    /// Of what serde reports.
+    pub fn new(name: &'static str, data: String, reason: &serde_json::Error) -> Self {
+        Self {
+            name,
+            data,
+            reason: reason.to_string(),
+        }
+    }
 }
 
 impl UserError for FactError {

@@ -90,10 +90,10 @@ impl Failures {
         }
         all.push(error.clone());
         drop(all);
-        self.tell(error);
+        self.report(error);
     }
 
-    fn tell(&self, error: &SinkError) {
+    fn report(&self, error: &SinkError) {
         if let Some(tell) = self.tell.get() {
             // Nobody is left to be told that it panicked.
             let _ = contain_call(|| tell(error));
@@ -190,7 +190,7 @@ impl EventStream {
     pub fn on_failure(&self, tell: impl Fn(&SinkError) + Send + Sync + 'static) {
         if self.failures.tell.set(Box::new(tell)).is_ok() {
             for error in self.failures() {
-                self.failures.tell(&error);
+                self.failures.report(&error);
             }
         }
     }

@@ -47,12 +47,12 @@ impl Source {
         FamilySample { time, readings }
     }
 
-    #[expect(clippy::unused_self, reason = "Linux can tell")]
+    #[expect(clippy::unused_self, reason = "Linux reports it")]
     pub fn count_descriptors(&self, _: &[Reading]) -> Option<u32> {
         None
     }
 
-    #[expect(clippy::unused_self, reason = "Linux can tell")]
+    #[expect(clippy::unused_self, reason = "Linux reports it")]
     pub fn waited(&mut self, _: impl Iterator<Item = u32>) -> Option<Duration> {
         None
     }

@@ -131,7 +131,7 @@ impl Address {
         }
     }
 
-    /// Whether what listens at this address, which was spoken to without TLS, speaks it. Asked only once a session
+    /// Whether what listens at this address, which was contacted without TLS, speaks it. Asked only once a session
     /// has failed, for a server says it in many ways: it closes the connection, sends an alert or a page of HTML.
     pub async fn is_only_tls(&self, options: &HttpOptions) -> bool {
         if self.tls.is_some() {

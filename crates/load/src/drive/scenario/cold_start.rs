@@ -15,7 +15,7 @@ pub struct ColdStart {
     /// How often it is repeated.
     #[setting(default = 5)]
     pub iterations: u32,
-    /// Whether the first iteration is thrown away, for it warms the disk caches.
+    /// Whether to discard the first iteration, which warms the disk caches.
     #[setting(default = true)]
     pub warmup: bool,
 }
@@ -173,7 +173,7 @@ fn cold_start_section(report: &ColdStartReport) -> Section {
         "first / second",
     ]);
     Section::new("Cold start")
-        .table(table.rows([[
+        .table(table.numbers(..).rows([[
             report.iterations.to_string(),
             maybe_milliseconds(report.ready_ms),
             maybe_milliseconds(report.first_call_ms),

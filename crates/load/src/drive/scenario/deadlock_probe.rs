@@ -265,7 +265,10 @@ fn deadlock_section(report: &DeadlockReport) -> Section {
                     message
                 ]
             });
-    let table = Table::new(["Call", "Outcome", "after", "Message"]).rows(rows);
+    let table = Table::new(["Call", "Outcome", "after", "Message"])
+        .numbers(..1)
+        .numbers(2..3)
+        .rows(rows);
     let calls = and_more(Section::default().table(table), report.calls.len(), "calls");
     head.detail()
         .with(Section::default().list(lines))

@@ -130,7 +130,7 @@ impl ScenarioType for Patterns {
                 // Steps that could not be read are a problem already.
                 if !PRESETS.contains(&normal.as_str()) && !reader.has_problems() {
                     let name = &pattern.name;
-                    let message = format!("the pattern {name:?} has no steps, and is no preset");
+                    let message = format!("the pattern {name:?} has no steps and is not a preset");
                     let hint = format!("add steps, or use one of {}", PRESETS.join(", "));
                     reader.problem(&node.span, message, hint);
                 }

@@ -316,6 +316,7 @@ fn race_section(tools: &BTreeMap<String, RaceReport>) -> Section {
         "different at once",
         "failed",
     ])
+    .numbers(2..)
     .rows(tools.iter().map(|(tool, race)| {
         cells![
             Line::code(tool),

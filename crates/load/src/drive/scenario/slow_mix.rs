@@ -261,6 +261,7 @@ fn head_of_line_section(report: &HeadOfLineReport) -> Section {
         "slow calls",
         "samples",
     ])
+    .numbers(..)
     .rows([[
         maybe_milliseconds(report.fast_alone_p50),
         maybe_milliseconds(report.fast_mixed_p50),

@@ -64,7 +64,8 @@ fn apart(faults: &FaultsReport) -> String {
 
 /// Before, during and after each fault, and the calls that it struck.
 fn fault_table(faults: &FaultsReport) -> Table {
-    let mut table = Table::new(["Fault", "Calls", "count", "errors", "p50", "p95", "p99"]);
+    let mut table =
+        Table::new(["Fault", "Calls", "count", "errors", "p50", "p95", "p99"]).numbers(2..);
     for impact in &faults.impacts {
         let phases = [
             ("before", &impact.before),
@@ -135,7 +136,8 @@ fn tool_table(faults: &FaultsReport) -> Table {
         "p99 before",
         "during",
         "after",
-    ]);
+    ])
+    .numbers(3..);
     for impact in &faults.impacts {
         for tool in impact.tools.iter().take(TOOLS_MAX) {
             let suffered = match (tool.is_aimed_at, tool.fails_more || tool.is_slower) {

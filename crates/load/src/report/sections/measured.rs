@@ -131,7 +131,7 @@ pub fn latency(report: &Report) -> Section {
         let mut violations = report.threshold_violations.iter();
         violations.any(|it| it.tool.is_none() && it.metric == limit)
     };
-    let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]);
+    let mut table = Table::new(["p50", "p95", "p99", "p999", "max"]).numbers(..);
     let limits = [P50Latency, P95Latency, P99Latency, P999Latency];
     let cells = headline::QUANTILES
         .iter()
@@ -154,7 +154,7 @@ pub fn latency(report: &Report) -> Section {
     if stats.count >= HISTOGRAM_CALLS_MIN {
         section = section.block(Block::Bars(histogram(&stats.histogram, LATENCY_ROWS)));
     }
-    let mut others = Table::new(["Latency of", "count", "p50", "p95", "p99", "max"]);
+    let mut others = Table::new(["Latency of", "count", "p50", "p95", "p99", "max"]).numbers(1..);
     for (name, other) in [
         (
             "the same calls, from the moment of sending",
@@ -240,7 +240,7 @@ fn phase_table(phases: &[PhaseReport]) -> Table {
     });
     Table {
         limit: Some(Limit::Spread(ROWS_MAX)),
-        ..Table::new(header).rows(rows)
+        ..Table::new(header).numbers(1..).rows(rows)
     }
 }
 
@@ -251,7 +251,9 @@ pub fn tools(report: &Report) -> Section {
         let (calls, failed) = (count(tool.count), count(tool.errors.total));
         cells![Line::code(name), calls, failed, p50, p95, p99, max]
     });
-    let table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"]).rows(rows);
+    let table = Table::new(["Tool", "calls", "failed", "p50", "p95", "p99", "max"])
+        .numbers(1..)
+        .rows(rows);
     Section::new("Tools")
         .table(table.at_most(ROWS_MAX))
         .detail_if(report.tools.len() <= 1)
@@ -272,7 +274,10 @@ pub fn slowest(report: &Report) -> Section {
             call.request_id,
         ]
     });
-    let table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"]).rows(rows);
+    let table = Table::new(["Took", "Tool", "Ended", "at", "session", "request_id"])
+        .numbers(..1)
+        .numbers(3..)
+        .rows(rows);
     let mut section = Section::new("Slowest calls").table(table);
     let has_trace = !report.trace_path.as_os_str().is_empty();
     if let Some(first) = report.slowest.first().filter(|_| has_trace) {
@@ -306,11 +311,14 @@ pub fn errors(report: &Report) -> Section {
             Line::of(&category.hint())
         ]
     });
-    let section =
-        section.table(Table::new(["Category", "Count", "Example", "What to try"]).rows(rows));
+    let section = section.table(
+        Table::new(["Category", "Count", "Example", "What to try"])
+            .numbers(1..2)
+            .rows(rows),
+    );
     let by_code = by_code(errors).into_iter();
     let by_code = by_code.map(|(code, number)| cells![code, count(number)]);
-    let table = Table::new(["Code", "Count"]).rows(by_code);
+    let table = Table::new(["Code", "Count"]).numbers(1..).rows(by_code);
     let has_codes = errors.by_code.keys().any(|code| code.contains(' '));
     let section = if has_codes {
         section.table(table)

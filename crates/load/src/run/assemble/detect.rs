@@ -202,7 +202,7 @@ impl RunFacts<'_> {
             late.iter()
                 .any(|category| calls.errors.contains_key(category))
         });
-        let all = self.metrics.tools_of(|_| self.tells_unanswered());
+        let all = self.metrics.tools_of(|_| self.reports_unanswered());
         let unanswered = all.iter().filter(|(_, calls)| without_answer(calls) > 0);
         let tools: BTreeSet<String> = measured
             .chain(unanswered)

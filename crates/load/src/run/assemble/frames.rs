@@ -139,7 +139,7 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
         verdict.outcome = Outcome::Inconclusive;
         verdict.severity = Severity::Info;
         verdict.sentence = sentence.into();
-        verdict.hint = Some("correct what `protocol` reports, and run again".into());
+        verdict.hint = Some(sentence!("correct what `protocol` reports, and run again"));
     }
 }
 

@@ -212,14 +212,14 @@ impl RunFacts<'_> {
     }
 
     /// Whether calls without an answer are told: where the run was interrupted or killed, and its scenario leaves none.
-    fn tells_unanswered(&self) -> bool {
+    fn reports_unanswered(&self) -> bool {
         self.ending.interrupted && !self.judging().leaves_calls
     }
 
     /// Calls without an answer when the run was interrupted.
     fn unanswered(&self) -> u64 {
         let hung = self.hung_unanswered();
-        if self.tells_unanswered() {
+        if self.reports_unanswered() {
             let repeated = self.metrics.count_notes(SessionExpiredFact::NAME);
             return hung.max(without_answer(&self.total).saturating_sub(repeated));
         }

@@ -156,7 +156,7 @@ impl Comparer {
         let mut sides = <[Gathered; 2]>::default();
         let (mut losses, mut failed, mut missing) = (Vec::new(), Vec::new(), None);
         let order = order(self.runs);
-        self.tell(&order, 0, None);
+        self.report_progress(&order, 0, None);
         for (place, &side) in order.iter().enumerate() {
             let number = sides[side as usize].places + 1;
             let outcome = self
@@ -172,7 +172,7 @@ impl Comparer {
                     gathered.misses = 0;
                     let run = gathered.add(&report, files.map(|files| files.path().to_owned()));
                     losses.extend(report.losses);
-                    self.tell(&order, place + 1, Some((side, &run)));
+                    self.report_progress(&order, place + 1, Some((side, &run)));
                 }
                 // It is not like the others, and what was measured is not lost with it.
                 Err(source) => {
@@ -188,7 +188,7 @@ impl Comparer {
                         });
                         break;
                     }
-                    self.tell(&order, place + 1, None);
+                    self.report_progress(&order, place + 1, None);
                 }
             }
         }
@@ -270,7 +270,7 @@ impl Comparer {
         run
     }
 
-    fn tell(&self, order: &[Side], done: usize, last: Option<(Side, &ComparedRun)>) {
+    fn report_progress(&self, order: &[Side], done: usize, last: Option<(Side, &ComparedRun)>) {
         if let Some(handler) = &self.on_progress {
             handler(&ComparisonProgress {
                 done,

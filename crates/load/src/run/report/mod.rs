@@ -195,9 +195,14 @@ pub trait Detail: Serialize + DeserializeOwned {
     /// Its name among the details of a report.
     const NAME: &'static str;
 
-    /// It, in a report; none if it is not there, or not of this form.
-    fn of(report: &Report) -> Option<Self> {
-        Self::deserialize(report.details.get(Self::NAME)?).ok()
+    /// It, in a report; none if it is not there.
+    fn of(report: &Report) -> FactResult<Option<Self>> {
+        let value = report.details.get(Self::NAME);
+        let read = value.map(|value| {
+            Self::deserialize(value)
+                .map_err(|error| FactError::new(Self::NAME, value.to_string(), &error))
+        });
+        read.transpose()
     }
 }
 
@@ -207,8 +212,8 @@ macro_rules! details {
         $(impl Detail for $type {
             const NAME: &'static str = stringify!($field);
 
-            fn of(report: &Report) -> Option<Self> {
-                report.$field.clone()
+            fn of(report: &Report) -> FactResult<Option<Self>> {
+                Ok(report.$field.clone())
             }
         })*
     };
@@ -377,24 +382,29 @@ impl Report {
         late.copied().unwrap_or_default()
     }
 
-    /// What a scenario, a detector or a check found; none if it was not there to find something.
+    /// What a scenario, a detector or a check found; none if it was not there to find something, and an error if the
+    /// record does not match the type.
     ///
     /// ```no_run
-    /// # fn example(report: mcprove_load::run::Report) -> Option<()> {
+    /// # fn example(report: mcprove_load::run::Report) -> mcprove_trace::stream::FactResult<()> {
     /// use mcprove_score::deadlock::DeadlockReport;
     ///
-    /// println!("{:?}", report.detail::<DeadlockReport>()?.severity);
-    /// # Some(())
+    /// if let Some(deadlock) = report.detail::<DeadlockReport>()? {
+    ///     println!("{:?}", deadlock.severity);
+    /// }
+    /// # Ok(())
     /// # }
     /// ```
-    pub fn detail<T: Detail>(&self) -> Option<T> {
+    pub fn detail<T: Detail>(&self) -> FactResult<Option<T>> {
         T::of(self)
     }
 
     /// Adds what a scenario of another crate found.
-    pub fn add_detail<T: Detail>(&mut self, detail: &T) {
-        let value = serde_json::to_value(detail).unwrap_or_default();
+    pub fn add_detail<T: Detail>(&mut self, detail: &T) -> FactResult {
+        let value = serde_json::to_value(detail)
+            .map_err(|error| FactError::new(T::NAME, String::new(), &error))?;
         self.details.insert(T::NAME.to_owned(), value);
+        Ok(())
     }
 
     /// Writes `report.md`.

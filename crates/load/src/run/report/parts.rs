@@ -190,7 +190,7 @@ pub struct FaultsReport {
     /// them count against the server.
     #[sparse]
     pub connections_forgotten: u64,
-    /// Calls that were too many different ones to tell their repetitions apart: a fault with a rate
+    /// Calls that were too many different ones to recognise their repetitions: a fault with a rate
     /// chooses among these as if each came for the first time.
     #[sparse]
     pub calls_forgotten: u64,

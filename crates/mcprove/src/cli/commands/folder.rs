@@ -33,7 +33,7 @@ pub fn yaml_files(folder: &Path) -> Result<Vec<Found>> {
 }
 
 /// Says which files of folders are skipped.
-pub fn tell_passed_over(files: &[Found]) {
+pub fn warn_of_skipped_files(files: &[Found]) {
     for (path, kind) in files.iter().take(NAMED_MAX) {
         let path = path.display();
         let note = format!("note: {path} is skipped: it is {}\n", kind.describe());

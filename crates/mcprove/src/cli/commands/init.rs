@@ -180,7 +180,7 @@ fn summary(draft: &Draft, path: &Path) -> String {
         .map(|finding| format!("{}: {}", name(&finding.tool), finding.message));
     tell(
         &mut text,
-        "bad requests that were not rejected, and are left out",
+        "not included, because the server accepted these bad requests",
         lines,
     );
     if draft.tests == 0 {

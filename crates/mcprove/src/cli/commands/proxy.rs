@@ -1,7 +1,7 @@
 //! `mcprove proxy`: between any client and any server, to record and to inject faults.
 
 use mcprove_fault::file::same_name;
-use mcprove_fault::tell_apart;
+use mcprove_fault::make_distinct;
 use mcprove_proxy::{Ended, Settings, http, stdio, summary_document};
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
@@ -205,7 +205,8 @@ async fn between_pipes(
     let shown = Arc::clone(&stderr);
     let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
     let started = stdio::start(&server, on_stderr).await;
-    let started = started.inspect_err(|error| arguments.tell_suite(&server, &error.to_string()))?;
+    let started =
+        started.inspect_err(|error| arguments.report_to_suite(&server, &error.to_string()))?;
     let settings = match arguments.settings(faults, &server) {
         Ok(settings) => settings,
         Err(failure) => {
@@ -257,7 +258,7 @@ impl Arguments {
 
     fn all_faults(&self) -> Result<Vec<FaultSpec>> {
         let mut all = self.faults.read()?;
-        tell_apart(all.iter_mut());
+        make_distinct(all.iter_mut());
         match same_name(&all) {
             Some(name) => refuse(
                 format!("two faults are called {name:?}"),
@@ -328,7 +329,7 @@ impl Arguments {
     }
 
     /// Writes down for the suite that it stands here for that there is no server: an agent need not tell.
-    fn tell_suite(&self, server: &Server, why: &str) {
+    fn report_to_suite(&self, server: &Server, why: &str) {
         let Some(suite) = &self.of_suite else { return };
         let settings = self.settings(Vec::new(), server).ok();
         if let Some(recording) = settings.and_then(|settings| settings.recording) {

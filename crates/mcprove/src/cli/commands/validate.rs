@@ -4,7 +4,7 @@ use mcprove_suite::{
     CheckedFile, VALIDATION_FORMAT, Validation, check, check_empty_folder, validation_document,
 };
 
-use crate::commands::folder::{Found, tell_passed_over, yaml_files};
+use crate::commands::folder::{Found, warn_of_skipped_files, yaml_files};
 use crate::prelude::*;
 
 /// The longest line that is shown whole.
@@ -78,7 +78,7 @@ fn checked(given: &[PathBuf]) -> Result<Vec<(CheckedFile, Option<ConfigErrors>)>
         let is_foreign = |found: &Found| matches!(found.1, Recognised::Foreign(_));
         let (foreign, ours): (Vec<Found>, Vec<Found>) =
             yaml_files(path)?.into_iter().partition(is_foreign);
-        tell_passed_over(&foreign);
+        warn_of_skipped_files(&foreign);
         if ours.is_empty() {
             files.push(check_empty_folder(path));
         }

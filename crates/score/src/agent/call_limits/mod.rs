@@ -65,7 +65,7 @@ impl SettingType for Limit {
                 return None;
             }
         };
-        let limit: Self = table::read_map(reader, value, "a limit")?;
+        let limit: Self = table::read_map(reader, value, &"a limit".into())?;
         if fields.is_empty() {
             let message = sentence!("the limit `{}` has neither `min` nor `max`", field.name);
             reader.problem(&value.span, message, hint);
@@ -292,7 +292,7 @@ impl Metric for CallLimits {
                 violations,
                 Message::join(limits.clone(), "; "),
             );
-            card.tell_first(violations, "broken limit", limits);
+            card.add_first_findings(violations, "broken limit", limits);
             card.detail(&report);
         }
         Ok(())

@@ -171,7 +171,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
     if count > 0 {
         card.fail(COUNT, json!({ "maximum": 0 }), count, report.explain());
         let writes = report.writes.iter().map(DuplicateWrite::describe);
-        card.tell_first(count, "repeated write", writes);
+        card.add_first_findings(count, "repeated write", writes);
     }
     if let Some(write) = &report.undecided {
         card.note(
@@ -190,7 +190,7 @@ fn put(report: &DuplicateWritesReport, card: &mut RunCard<'_>) {
         }
     }
     let lost = report.lost_writes.iter().map(LostWrite::describe);
-    card.tell_first(report.lost.unwrap_or(0), "lost write", lost);
+    card.add_first_findings(report.lost.unwrap_or(0), "lost write", lost);
     if *report != DuplicateWritesReport::default() {
         card.detail(report);
     }

@@ -49,7 +49,10 @@ pub fn outcome(result: Option<&ToolResult>, faults: &[&FaultMark]) -> WriteOutco
     }
     if let Some(mark) = met(faults) {
         // Where the client heard what the tool says, that tells more.
-        let is_heard = matches!(mark.kind.heard(), Heard::Right | Heard::Altered);
+        let is_heard = matches!(
+            mark.kind.client_view(),
+            ClientView::Right | ClientView::Altered
+        );
         match mark.kind.executes() {
             Execution::Never => return WriteOutcome::NotExecuted,
             Execution::Always if result.is_none() || !is_heard => {

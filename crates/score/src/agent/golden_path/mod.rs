@@ -28,7 +28,7 @@ pub struct GoldenPathBlock {
     /// `server__tool` and `mcp__server__tool` name the server too.
     #[setting(required = true, kind = Kind::Names)]
     pub calls: Vec<String>,
-    /// Whether more calls than those are no waste.
+    /// Whether extra calls are allowed.
     #[setting(default = false)]
     pub allow_extra_steps: bool,
     /// Whether a return to an earlier tool is waste.
@@ -212,7 +212,7 @@ impl Metric for GoldenPath {
                 0,
                 Message::join(reasons.clone(), "; "),
             );
-            card.tell_first(count(reasons.len()), "detour", reasons);
+            card.add_first_findings(count(reasons.len()), "detour", reasons);
             card.detail(report);
         }
         Ok(())

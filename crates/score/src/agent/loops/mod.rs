@@ -193,7 +193,7 @@ impl Metric for Loops {
                     "look at what these calls returned, and why the agent did not use it",
                 );
                 card.fail(DETECTED, json!({ "maximum": 0 }), 1, what);
-                card.tell_first(count(reasons.len()), "loop", reasons);
+                card.add_first_findings(count(reasons.len()), "loop", reasons);
                 card.detail(&report);
             }
             None => card.cannot_judge(unknown_arguments(run, &report)),

@@ -23,13 +23,13 @@ pub fn find(sentences: &[Sentence]) -> Vec<Claim> {
     let mut message = Message {
         is_instructive: sentences.iter().any(is_imperative),
         is_report: sentences.iter().any(begins_with_past),
-        is_told_as_done: false,
+        is_marked_done: false,
     };
     let mut claims = Vec::new();
     for (place, sentence) in sentences.iter().enumerate() {
         let mut walker = Walker::new(sentence, place, message);
         walker.walk();
-        message.is_told_as_done |= is_done(&sentence.tokens);
+        message.is_marked_done |= is_done(&sentence.tokens);
         claims.append(&mut walker.claims);
     }
     claims
@@ -43,7 +43,7 @@ pub struct Message {
     /// Whether some sentence or item begins with what was done: `Created …`.
     pub is_report: bool,
     /// Whether something like `Done!` came before, so that `the order is cancelled` is no finding.
-    is_told_as_done: bool,
+    is_marked_done: bool,
 }
 
 /// What stands where no verb is.
@@ -196,7 +196,7 @@ impl<'s> Walker<'s> {
         let before = self.tokens.get(self.segment_start..at).unwrap_or_default();
         let is_header = self.is_mark(at, ':') && is_unreal_header(before);
         self.condition_start = is_header.then_some(at);
-        self.message.is_told_as_done |= is_done(before);
+        self.message.is_marked_done |= is_done(before);
         self.segment_start = at + 1;
         self.infinitive = None;
         self.gerund = None;
@@ -221,8 +221,8 @@ impl<'s> Walker<'s> {
         let verb = chain.end;
         let governing = chain.kind();
         let is_thing = matches!(subject, Subject::Thing(_));
-        let is_marked = self.message.is_told_as_done || self.lower(verb + 1) == "now";
-        let is_told = !is_thing || chain.tells_of_done(is_marked);
+        let is_marked = self.message.is_marked_done || self.lower(verb + 1) == "now";
+        let is_told = !is_thing || chain.reports_completion(is_marked);
         let is_agent = subject == Subject::Agent;
         self.infinitive = (governing == Governing::Base)
             .then(|| is_agent && is_real && chain.has_any(&[Part::Did, Part::Had]));

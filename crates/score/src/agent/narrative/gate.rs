@@ -111,14 +111,14 @@ fn tell(report: &NarrativeReport, failed: &[String], card: &mut RunCard<'_>) {
             Some(sentence) => sentence!("{}: {sentence:?}", item.reason),
             None => item.reason.clone(),
         };
-        card.tell(words.whole());
+        card.add_finding(words.whole());
     }
     for action in failed {
         let words = sentence!("The text claims `{action}`, and every call that does that failed.");
-        card.tell(words);
+        card.add_finding(words);
     }
     for item in report.items.iter().filter(is_silence) {
-        card.tell(item.reason.clone().whole());
+        card.add_finding(item.reason.clone().whole());
     }
 }
 

@@ -120,7 +120,7 @@ impl Metric for Orchestration {
                     tool(run, *place)
                 )
             });
-            card.tell_first(count(report.unrecovered.len()), "such call", never);
+            card.add_first_findings(count(report.unrecovered.len()), "such call", never);
             card.detail(&report);
         }
         Ok(())

@@ -160,7 +160,7 @@ impl Metric for Permissions {
             let expected = json!({ "maximum": 0 });
             card.fail(VIOLATIONS, expected, report.violations, report.explain());
             let calls = report.calls.iter().map(Violation::describe);
-            card.tell_first(report.violations, "violation", calls);
+            card.add_first_findings(report.violations, "violation", calls);
             card.detail(&report);
         }
         Ok(())

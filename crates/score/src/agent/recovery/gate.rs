@@ -58,7 +58,7 @@ pub fn note_replaced(block: &RecoveryBlock, card: &mut Scorecard) {
 }
 
 /// Tells of one run what went wrong with its faults; of a recording, the outcome of each, the worst first.
-pub fn tell_found(
+pub fn add_found(
     run: &AgentRun,
     recovery: &RunRecovery,
     max_detection_ms: u64,
@@ -75,7 +75,7 @@ pub fn tell_found(
         calls.sort_by_key(|call| (call.report.recovered, call.report.clean_timeout));
         found.extend(calls.iter().map(|call| watched(run, call)));
         let noun = "call that met a fault";
-        card.tell_first(count(found.len()), noun, found);
+        card.add_first_findings(count(found.len()), noun, found);
         return;
     }
     let unrecovered = why_not_recovered(run, recovery);
@@ -84,7 +84,7 @@ pub fn tell_found(
         .filter(|call| !call.report.clean_timeout)
         .map(|call| noticed_late(run, call, max_detection_ms));
     let found: Vec<Message> = unrecovered.into_iter().chain(late).collect();
-    card.tell_first(count(found.len()), "late call", found);
+    card.add_first_findings(count(found.len()), "late call", found);
 }
 
 /// Why a run did not recover; `None` if it did, or if that is unknown.
@@ -258,7 +258,7 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
     }
     let call = recovery.calls.iter().find(|call| call.is_unknown())?;
     let met = met_by(run, call);
-    let unseen = if call.kind.heard() == Heard::Altered {
+    let unseen = if call.kind.client_view() == ClientView::Altered {
         "the reply was altered, it was not asked for again, and a recording does not say whether the agent noticed"
     } else {
         "the agent gave up and called nothing more, and a recording does not say whether it told its user of the failure"
@@ -277,8 +277,8 @@ fn unseen(run: &AgentRun, recovery: &RunRecovery) -> Option<ScoreError> {
 fn watched(run: &AgentRun, call: &FaultedCall) -> Message {
     let report = &call.report;
     let detection = report.time_to_detection_ms;
-    let is_altered = call.kind.heard() == Heard::Altered;
-    let is_waited_for = call.kind.heard() == Heard::Right
+    let is_altered = call.kind.client_view() == ClientView::Altered;
+    let is_waited_for = call.kind.client_view() == ClientView::Right
         && detection.is_some()
         && detection == report.time_to_recovery_ms;
     let noticed = match detection.map(milliseconds) {

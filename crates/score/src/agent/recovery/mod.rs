@@ -191,7 +191,7 @@ impl Metric for Recovery {
                 );
             }
             put(&recovery, &mut card);
-            gate::tell_found(run, &recovery, max_detection_ms, &mut card);
+            gate::add_found(run, &recovery, max_detection_ms, &mut card);
         }
         card.note_runs();
         let Some(block) = block else {

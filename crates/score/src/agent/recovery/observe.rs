@@ -131,7 +131,7 @@ impl FaultedCall {
     /// Whether nobody can tell if the agent recovered, because only its traffic was watched: it gave up, or its
     /// altered reply, which it did not ask for again with success, may have been noticed or not.
     pub fn is_unknown(&self) -> bool {
-        let is_altered = self.kind.heard() == Heard::Altered;
+        let is_altered = self.kind.client_view() == ClientView::Altered;
         self.is_given_up || (is_altered && self.watched_ms.is_some() && !self.report.recovered)
     }
 }

@@ -112,7 +112,7 @@ impl Metric for Stability {
             ),
             Target::lowest(
                 REDUNDANCY,
-                "the share of a run's calls that are no repeats, 0 to 1",
+                "the share of a run's calls that are not repeats, 0 to 1",
             ),
             Target::lowest(
                 "stability.cost_per_progress",

@@ -268,7 +268,7 @@ impl Metric for Trajectory {
             if !report.passed {
                 run_card.fail(PASSED, json!({ "minimum": 1 }), 0, explain(&report));
                 let reasons = report.mismatches.iter().map(|one| one.reason.clone());
-                run_card.tell_first(count, "difference", reasons);
+                run_card.add_first_findings(count, "difference", reasons);
                 run_card.detail(&report);
             }
             note_uncertain(index, &report, card);

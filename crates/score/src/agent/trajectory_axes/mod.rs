@@ -159,7 +159,7 @@ pub fn score_trajectory_axes(
         broken(&spans, earlier, later, |(_, produced), (_, consumed)| {
             (consumed <= produced).then(|| {
                 sentence!(
-                    "{} was last called at call {consumed}, not after {}, whose output it reads and which was last called at call {produced}",
+                    "{} was last called at call {consumed}, not after {}, which it reads the output of and which was last called at call {produced}",
                     quoted(later),
                     quoted(earlier),
                 )
@@ -231,11 +231,11 @@ impl Metric for TrajectoryAxes {
         targets: &[
             Target::lowest(
                 DEPENDENCY,
-                "percent of the dependencies whose consumer ran after its producer",
+                "percent of the dependencies where the consumer ran after its producer",
             ),
             Target::lowest(
                 ORDER,
-                "percent of the pairs whose first call preceded the second",
+                "percent of the pairs where the first call preceded the second",
             ),
         ],
         default_gate: "both are 100",
@@ -274,7 +274,7 @@ impl Metric for TrajectoryAxes {
             reasons.extend_from_slice(&axis.unsatisfied);
         }
         if broken > 0 {
-            card.tell_first(count(broken), "broken edge", reasons);
+            card.add_first_findings(count(broken), "broken edge", reasons);
             card.detail(report);
         }
         Ok(())

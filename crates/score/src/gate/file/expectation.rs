@@ -35,8 +35,8 @@ pub fn expectations_of(
 }
 
 fn expectation(reader: &mut Reader<'_>, node: &Node, resolve: Resolve<'_>) -> Option<Expectation> {
-    let node = table::spelled(reader, node, LABEL, KEYS)?;
-    let section = table::section(reader, &node, LABEL, KEYS);
+    let node = table::spelled(reader, node, &LABEL.into(), KEYS)?;
+    let section = table::section(reader, &node, &LABEL.into(), KEYS);
     let target = table::required(reader, &section, "target").zip(section.get("target"));
     // What is no target is a problem: nothing could be judged by it.
     let target = target.and_then(|(target, field)| match resolve(&target) {

@@ -116,7 +116,7 @@ fn read_block(
     resolve: Resolve<'_>,
 ) -> Option<GateBlock> {
     let about = metric.about();
-    let label = format!("`{}`", about.name);
+    let label = sentence!("`{}`", about.name);
     let known: Vec<&str> = metric
         .settings()
         .iter()

@@ -1,4 +1,4 @@
-//! Mocks, spoken to in raw bytes over every transport.
+//! Mocks, tested with raw bytes over every transport.
 
 use mcprove_recording::Recording;
 use serde_json::{Value, json};

@@ -54,7 +54,7 @@ pub fn read(path: &Path) -> DiagnosticResult<Option<Cassette>> {
         Err(error) => return Err(cannot(path, "cannot be read", error)),
     };
     let parsed = String::from_utf8(bytes)
-        .map_err(|_| (String::new(), "it is no UTF-8".to_owned()))
+        .map_err(|_| (String::new(), "it is not UTF-8".to_owned()))
         .and_then(|text| parse(&text));
     parsed.map(Some).map_err(|(place, message)| {
         let is_outside = is_linked(path) || path.parent().is_some_and(Path::is_symlink);

@@ -87,7 +87,7 @@ pub struct RecordedRun {
 pub enum Body {
     /// As it is.
     Text(String),
-    /// Bytes that are no UTF-8, in base64.
+    /// Bytes that are not UTF-8, in base64.
     Base64(String),
 }
 
@@ -192,7 +192,7 @@ pub fn check(cassette: &Cassette, text: &str) -> Result<(), String> {
     let told = cassette.fits.runs;
     if runs != told as usize {
         let runs = phrase::count(runs as u64, "run");
-        return Err(format!("it has {runs} and says that it has {told}"));
+        return Err(format!("it has {runs}, but its header says {told}"));
     }
     let is_command = cassette.fits.is_command();
     for (index, run) in cassette.runs.iter().enumerate() {
@@ -233,7 +233,7 @@ fn check_run(run: &RecordedRun, is_command: bool) -> Result<(), String> {
         let mut bodies = std::iter::once(&exchange.request).chain(&exchange.response);
         let has_answer = exchange.status.is_some() && exchange.response.is_some();
         let wrong = if bodies.any(|body: &Body| body.bytes().is_none()) {
-            "a body is no base64"
+            "a body is not valid base64"
         } else if has_answer == exchange.failure.is_some() {
             "it needs a status and a response, or else a failure"
         } else {

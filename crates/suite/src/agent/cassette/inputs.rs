@@ -17,11 +17,11 @@ use crate::prelude::*;
 pub struct CassetteInputs {
     /// The model; of a command, what it is called.
     pub model: Option<String>,
-    /// How its provider is spoken to: `anthropic` or `openai`.
+    /// The API of its provider: `anthropic` or `openai`.
     pub provider: Option<String>,
     /// The command line of an agent that is a process.
     pub command: Option<Vec<String>>,
-    /// What the model is told before all else.
+    /// The system prompt.
     pub system: Option<String>,
     /// What it is asked.
     pub prompts: Vec<String>,

@@ -63,7 +63,7 @@ async fn before_process(
 ) -> Result<(Value, ProxyTask), Diagnostic> {
     let Some(program) = context.proxy_program else {
         return Err(Diagnostic::new(
-            format!("there is no program that could stand before the server {name:?} as a proxy"),
+            format!("there is no program to run as a proxy in front of the server {name:?}"),
             sentence!("set `proxy_program` of the options to the program `mcprove`"),
         ));
     };

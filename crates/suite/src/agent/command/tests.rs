@@ -132,13 +132,13 @@ fn recordings_of_several_servers_become_one_run() {
 }
 
 /// A run as it is told of an agent whose only call hung, was cancelled after 500 ms, and which ended 700 ms after it began.
-fn told_of(stdout: &str, how: How) -> AgentRun {
+fn cancelled_run(stdout: &str, how: How) -> AgentRun {
     let cancelled = json!({ "kind": "scenario_event", "name": "cancelled", "message": "", "data": { "session": 0, "request_id": 2 } });
-    told_after("hang", (520, cancelled), stdout, how)
+    run_after("hang", (520, cancelled), stdout, how)
 }
 
 /// The same of an agent whose only call met a fault of this kind, and then this happened.
-fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How) -> AgentRun {
+fn run_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How) -> AgentRun {
     let fault = json!({ "kind": "scenario_event", "name": "fault", "message": "", "data": {
         "session": 0, "request_id": 2, "tool": "get", "fault": "dead", "kind": kind, "server": "a" } });
     let tape = recording("a", 1_000, &[(20, call(2, "get")), (20, fault), then]);
@@ -186,7 +186,7 @@ fn told_after(kind: &str, then: (u64, serde_json::Value), stdout: &str, how: How
 
 #[test]
 fn an_agent_that_tells_of_a_dead_tool_has_recovered() {
-    let run = told_of("Get does not answer.", How::Done);
+    let run = cancelled_run("Get does not answer.", How::Done);
     let mark = &run.faults[0];
     assert_eq!(
         (mark.detected_ms, mark.recovered_ms),
@@ -199,7 +199,10 @@ fn an_agent_that_tells_of_a_dead_tool_has_recovered() {
         (Some(true), Some(true))
     );
     // Nothing said, or broken off, is not recovered.
-    for run in [told_of("", How::Done), told_of("Get…", How::TimedOut)] {
+    for run in [
+        cancelled_run("", How::Done),
+        cancelled_run("Get…", How::TimedOut),
+    ] {
         assert_eq!(run.faults[0].recovered_ms, None);
         assert_eq!(observe_run(&run, 1_000).recovered, Some(false));
     }
@@ -213,7 +216,7 @@ fn a_reply_that_cannot_be_read_was_noticed_before_the_agent_ended() {
             "error": { "category": "Malformed", "message": "no JSON" }, "duration_ms": 5.0 });
         (25, line)
     };
-    let told = |kind, how| told_after(kind, unreadable(), "Get does not answer.", how);
+    let told = |kind, how| run_after(kind, unreadable(), "Get does not answer.", how);
     for kind in ["malformed", "truncated"] {
         let run = told(kind, How::Done);
         assert_eq!(run.faults[0].left_ms, Some(700), "{run:?}");

@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 use mcprove_fault::{CallSite, FaultedCall, Injector, status_reply};
-use mcprove_trace::{Execution, Heard, RealAnswer, Special};
+use mcprove_trace::{ClientView, Execution, RealAnswer, Special};
 
 use crate::prelude::*;
 
@@ -61,7 +61,7 @@ impl InjectedFaults {
         let kind = fault.kind;
         // What the server says though the agent does not hear it.
         let mut unheard = None;
-        let answer = match (delay, kind.heard()) {
+        let answer = match (delay, kind.client_view()) {
             (Some(delay), _) if delay < self.max_detection => {
                 let answer = toolbox.call(call).await?;
                 ToolAnswer {
@@ -76,10 +76,10 @@ impl InjectedFaults {
                 }
                 self.timed_out(call.tool)
             }
-            (None, Heard::Nothing) if kind.executes() == Execution::Never => {
+            (None, ClientView::Nothing) if kind.executes() == Execution::Never => {
                 self.timed_out(call.tool)
             }
-            (None, Heard::Nothing) => {
+            (None, ClientView::Nothing) => {
                 let real = unheard.insert(toolbox.call(call).await?);
                 match kind.special() {
                     Special::Garbles(why) => unreadable(why, real.duration),
@@ -87,15 +87,17 @@ impl InjectedFaults {
                 }
             }
             // Late, twice, out of turn or among junk: a client that waits for its id hears what is right.
-            (None, Heard::Right) => toolbox.call(call).await?,
-            (None, Heard::Altered) if is_refused(fault) => {
+            (None, ClientView::Right) => toolbox.call(call).await?,
+            (None, ClientView::Altered) if is_refused(fault) => {
                 let real = unheard.insert(toolbox.call(call).await?);
                 unreadable(
                     &format!("it is larger than {} bytes", CALL_LIMITS.max_frame),
                     real.duration,
                 )
             }
-            (None, Heard::Altered | Heard::Failure) => acted_on(injection, toolbox, call).await?,
+            (None, ClientView::Altered | ClientView::Failure) => {
+                acted_on(injection, toolbox, call).await?
+            }
         };
         let millis = |delay: Duration| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let mark = FaultMark {

@@ -93,12 +93,13 @@ async fn every_kind_does_what_it_says_and_never_sleeps() {
         let mark = met.mark.unwrap();
         assert_eq!(mark.kind, kind, "{name}");
         let is_right = met.answer.result == Json::from(&toolbox.result);
-        match kind.heard() {
-            Heard::Right => assert!(is_right && !met.answer.is_error, "{name}"),
-            Heard::Altered => assert!(!is_right && !met.answer.is_error, "{name}"),
-            Heard::Failure | Heard::Nothing => assert!(met.answer.is_error, "{name}"),
+        match kind.client_view() {
+            ClientView::Right => assert!(is_right && !met.answer.is_error, "{name}"),
+            ClientView::Altered => assert!(!is_right && !met.answer.is_error, "{name}"),
+            ClientView::Failure | ClientView::Nothing => assert!(met.answer.is_error, "{name}"),
         }
-        let keeps_back = kind.executes() == Execution::Always && kind.heard() == Heard::Nothing;
+        let keeps_back =
+            kind.executes() == Execution::Always && kind.client_view() == ClientView::Nothing;
         let told = keeps_back.then_some(RealAnswer::Success);
         assert_eq!(mark.real_answer, told, "{name}");
     }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::fault_metrics::{FaultMetrics, PlannedFaultsFact, SessionEndedByFaultFact, StrikeFact};
 use super::metrics::nanoseconds;
 use crate::prelude::*;
-use crate::{Heard, Strike};
+use crate::{ClientView, Strike};
 
 /// How many connections that a fault ended are remembered.
 const SESSIONS_MAX: usize = 100_000;
@@ -62,8 +62,12 @@ impl FaultedRequest {
 
     /// Whether the fault lets the server answer.
     fn may_be_answered(&self) -> bool {
-        self.strike
-            .is_some_and(|strike| matches!(strike.kind.heard(), Heard::Right | Heard::Altered))
+        self.strike.is_some_and(|strike| {
+            matches!(
+                strike.kind.client_view(),
+                ClientView::Right | ClientView::Altered
+            )
+        })
     }
 }
 

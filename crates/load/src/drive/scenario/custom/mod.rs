@@ -144,7 +144,7 @@ impl ScenarioType for Unknown {
     fn conclude(&self, facts: &RunFacts<'_>, report: &mut Report) -> FactResult {
         let name = facts.header.scenario.kind.name();
         report.warnings.push(format!(
-            "the scenario {name:?} is not known here, so what it concludes is left out"
+            "the scenario {name:?} is not known here, so its conclusions are missing"
         ));
         Ok(())
     }

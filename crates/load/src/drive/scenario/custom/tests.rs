@@ -72,7 +72,7 @@ impl ScenarioType for Calls {
     }
 
     fn sections(&self, report: &Report) -> Vec<Section> {
-        let made = report.detail::<MadeReport>();
+        let made = report.detail::<MadeReport>().ok().flatten();
         let line = |it: MadeReport| format!("{} of {} calls", it.calls, it.wanted);
         let lines = made.map(line);
         vec![Section::new("Calls made").list(lines)]
@@ -88,8 +88,7 @@ impl ScenarioType for Calls {
         report.add_detail(&MadeReport {
             calls,
             wanted: self.count,
-        });
-        Ok(())
+        })
     }
 }
 
@@ -106,8 +105,8 @@ async fn run(scenario: Scenario, base: &Path) -> Result<(Report, RunDirectory), 
     let run = Run::new(Server::http(listening.url()), scenario.tool("echo"))
         .with_calibration(false)
         .with_check(|report| match report.detail::<MadeReport>() {
-            Some(_) => Verdict::pass("checked", "There is a report."),
-            None => panic!("there is none"),
+            Ok(Some(_)) => Verdict::pass("checked", "There is a report."),
+            _ => panic!("there is none"),
         })
         .with_output_dir(base.to_owned());
     let (report, directory) = run.execute_in_directory().await?;
@@ -131,9 +130,12 @@ async fn it_is_run_and_computed_again_with_its_settings() {
         calls: 3,
         wanted: 3,
     };
-    assert_eq!(report.detail(), Some(expected));
+    assert_eq!(report.detail(), Ok(Some(expected)));
     let markdown = std::fs::read_to_string(directory.markdown()).unwrap();
     assert!(markdown.contains("3 of 3 calls"), "{markdown}");
+    let mut other = report.clone();
+    other.details.insert("made".to_owned(), true.into());
+    assert!(other.detail::<MadeReport>().is_err());
     assert_eq!(outcome_of(&report, "checked"), Some(Outcome::Pass));
     let written = std::fs::read_to_string(directory.metrics()).unwrap();
     let back: Report = serde_json::from_str(&written).unwrap();

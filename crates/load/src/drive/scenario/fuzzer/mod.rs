@@ -386,7 +386,9 @@ fn fuzz_section(report: &FuzzReport) -> Section {
         };
         cells![outcome, Line::code(&case.payload), case.times, &case.detail]
     });
-    let table = Table::new(["Outcome", "Payload", "times", "What was seen"]).rows(rows);
+    let table = Table::new(["Outcome", "Payload", "times", "What was seen"])
+        .numbers(2..3)
+        .rows(rows);
     let section = Section::new("Fuzzing")
         .paragraph(counts)
         .table(table.at_most(5));

@@ -13,7 +13,7 @@ use mcprove_load::run::ServerRun;
 use self::files::recognise;
 pub use self::flags::Given;
 use self::flags::SuiteArguments;
-use crate::commands::folder::tell_passed_over;
+use crate::commands::folder::warn_of_skipped_files;
 use crate::commands::list_scenarios::settings_text;
 use crate::explain;
 use crate::load_arguments::ThresholdArguments;
@@ -108,7 +108,7 @@ async fn run_files(
     let first = suites.files.first().map(|path| path.display().to_string());
     given.check_for_suites(&first.unwrap_or_default())?;
     reports.apart_from(&suites.files)?;
-    tell_passed_over(&suites.passed_over);
+    warn_of_skipped_files(&suites.passed_over);
     if arguments.explain {
         return suites::explain(arguments, &suites.files);
     }

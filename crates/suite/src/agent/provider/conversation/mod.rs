@@ -109,7 +109,7 @@ impl Arguments {
             Ok(json) => Self::of_json(json),
             Err(error) => Self::Bad {
                 raw: text.to_owned(),
-                why: format!("they are no JSON: {error}"),
+                why: format!("they are not valid JSON: {error}"),
             },
         }
     }
@@ -123,7 +123,7 @@ impl Arguments {
         } else {
             Self::Bad {
                 raw: json.text().to_owned(),
-                why: "they are no JSON object".to_owned(),
+                why: "they are not a JSON object".to_owned(),
             }
         }
     }

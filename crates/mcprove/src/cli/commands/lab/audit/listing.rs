@@ -45,7 +45,7 @@ pub fn list(
     let json = format!("{{\"schema\":\"{AUDIT_FORMAT}\",\"rows\":[{start}{json}\n]}}\n");
     reports.show(&document, &json);
     if rows.is_empty() {
-        tell_slips(reader, &filter)?;
+        warn_of_slips(reader, &filter)?;
     }
     Ok(ExitCode::Passed)
 }
@@ -78,7 +78,7 @@ pub fn export(
         }
     }
     if count == 0 {
-        tell_slips(reader, &filter)?;
+        warn_of_slips(reader, &filter)?;
     }
     Ok(ExitCode::Passed)
 }
@@ -169,7 +169,7 @@ fn is_same_file(_: &Path, _: &Path) -> bool {
 }
 
 /// Tells on stderr of names in a filter that no row has, where no row was found: slips of the keyboard.
-fn tell_slips(reader: &AuditReader, filter: &Filter) -> Result<(), AuditError> {
+fn warn_of_slips(reader: &AuditReader, filter: &Filter) -> Result<(), AuditError> {
     let given = [
         ("tool", &filter.tool, "tool_name"),
         ("category", &filter.category, "error_category"),
