@@ -159,14 +159,6 @@ impl Flag {
         }
     }
 
-    /// What it is known by among the arguments of a command.
-    fn id(&self) -> &'static str {
-        match self.setting.name {
-            "report_dir" => "out",
-            name => name,
-        }
-    }
-
     fn is_negative(&self) -> bool {
         self.long.starts_with("no-")
     }
@@ -189,8 +181,12 @@ impl Flag {
             Some(name) => name.to_owned(),
             None => format!("no-{}", self.long),
         };
-        let arg = Arg::new(format!("not {}", self.id())).long(long).hide(true);
-        let arg = arg.action(ArgAction::SetTrue).overrides_with(self.id());
+        let arg = Arg::new(format!("not {}", self.setting.name))
+            .long(long)
+            .hide(true);
+        let arg = arg
+            .action(ArgAction::SetTrue)
+            .overrides_with(self.setting.name);
         self.is_switch().then_some(arg)
     }
 
@@ -205,7 +201,7 @@ impl Flag {
             _ if self.is_switch() => about,
             default => format!("{about} [default: {default}]"),
         };
-        let arg = Arg::new(self.id())
+        let arg = Arg::new(self.setting.name)
             .long(self.long.clone())
             .aliases(self.aliases.clone())
             .short(self.setting.short)
@@ -226,10 +222,10 @@ impl Flag {
             let is_back = self
                 .opposite()
                 .is_some_and(|it| matches.get_flag(it.get_id().as_str()));
-            let is_given = is_back || matches.get_flag(self.id());
+            let is_given = is_back || matches.get_flag(self.setting.name);
             return is_given.then(|| Data::Boolean(self.is_negative() == is_back));
         }
-        let mut given = matches.get_many::<String>(self.id())?.cloned();
+        let mut given = matches.get_many::<String>(self.setting.name)?.cloned();
         if self.is_list() {
             Some(Data::texts(given))
         } else {

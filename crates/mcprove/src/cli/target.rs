@@ -199,7 +199,9 @@ impl ServerArguments {
         ServerFlags(vec![way]).overlay(&mut document);
         self.flags()?.overlay(&mut document);
         self.settings.overlay(&mut document);
-        more.iter().for_each(|it| it.overlay(&mut document));
+        for table in more {
+            table.overlay(&mut document);
+        }
         Ok(supervised(read_alone(&document)?.0))
     }
 
@@ -213,16 +215,16 @@ impl ServerArguments {
         let mut values = Vec::new();
         let (mut env, mut headers) = (Vec::new(), Vec::new());
         for variable in &self.env {
-            env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);
+            let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
+            env.push(Field::new(name, Data::Text(value.into())));
         }
         for header in &self.header {
             let (name, value) = split_pair(header, ':', "--header", "\"Name: value\"")?;
-            headers.push((name.trim(), value.trim()));
+            headers.push(Field::new(name.trim(), Data::Text(value.trim().into())));
         }
-        for (name, pairs) in [("env", env), ("headers", headers)] {
-            let field = |(name, value): (&str, &str)| Field::new(name, Data::Text(value.into()));
-            if !pairs.is_empty() {
-                values.push((name, Data::Table(pairs.into_iter().map(field).collect())));
+        for (name, fields) in [("env", env), ("headers", headers)] {
+            if !fields.is_empty() {
+                values.push((name, Data::Table(fields)));
             }
         }
         Ok(ServerFlags(values))

@@ -12,7 +12,7 @@ use crate::prelude::*;
 const JOBS: kind::Kind = kind::Kind::Whole(1, 1024);
 
 /// Flags that suites and loads have.
-const OF_BOTH: &str = "files config explain seed out json report";
+const OF_BOTH: &str = "files config explain seed report_dir json report";
 
 /// Whether a flag is one of these arguments.
 fn is_of<T: Args>(name: &str) -> bool {
