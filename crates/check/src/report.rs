@@ -72,11 +72,7 @@ pub fn probe_document(report: &ProbeReport) -> Document {
         ],
         ..Document::default()
     };
-    let hints = hints(report);
-    let hints = hints
-        .iter()
-        .map(|hint| Line::plain("hint: ").and(Line::of(hint)));
-    document.push(hints.fold(Section::default(), Section::paragraph));
+    document.next_steps(hints(report).iter().map(Line::of).collect());
     document
 }
 

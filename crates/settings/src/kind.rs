@@ -38,6 +38,8 @@ pub enum Kind {
     Size,
     /// A text that is not empty.
     Text,
+    /// Where a file or a folder is.
+    Path,
     /// A list of texts.
     Texts,
     /// A list of names of tools.
@@ -192,7 +194,7 @@ impl Kind {
                 let size = reader.size_of(field)?;
                 Some(Data::Integer(i128::try_from(size).unwrap_or(i128::MAX)))
             }
-            Self::Text => reader
+            Self::Text | Self::Path => reader
                 .text_of(field)
                 .map(|text| Data::Text(text.to_owned())),
             Self::Texts => reader.texts_of(field).map(Data::texts),
@@ -255,6 +257,7 @@ impl Kind {
             Self::Time(Least::Zero) => "time or zero",
             Self::Size => "size",
             Self::Text => "text",
+            Self::Path => "path",
             Self::Texts => "texts",
             Self::Names => "names",
             _ => return None,

@@ -39,6 +39,7 @@ pub use mcprove_settings_derive::{
 
 use crate::kind;
 use crate::prelude::*;
+use crate::tree::COMMAND_LINE;
 
 /// A setting, as it is declared.
 #[derive(Debug, Clone, Copy)]
@@ -197,6 +198,20 @@ pub fn read_tables<T: SettingTable>(
         }
     }
     tables
+}
+
+/// Reads texts that are given for a setting of this name outside of a file, such as for a flag.
+pub fn reads<T: SettingType>(
+    name: &'static str,
+    kind: Kind,
+) -> impl Fn(&str) -> Result<T, ConfigErrors> + Clone {
+    move |text| {
+        let document = Document::empty(COMMAND_LINE);
+        let mut reader = Reader::new(&document);
+        let value = kind.check(&mut reader, &Field::given(name, kind.parse(text), 1));
+        reader.finish()?;
+        Ok(value.and_then(T::from_data).unwrap_or_default())
+    }
 }
 
 /// What is wrong with values that no file was read for.
@@ -361,7 +376,7 @@ setting_type! {
         data => whole(&data).map(Duration::from_millis),
     }, |it: &Duration| Data::Text(write_duration(*it));
     String, Kind::Text, text, |it: &String| Data::Text(it.clone());
-    PathBuf, Kind::Text, |data| text(data).map(PathBuf::from), |it: &PathBuf| Data::Text(it.display().to_string());
+    PathBuf, Kind::Path, |data| text(data).map(PathBuf::from), |it: &PathBuf| Data::Text(it.display().to_string());
 }
 
 /// A type of which a setting may have a list.

@@ -70,6 +70,7 @@ pub static TOOL_CALL: Setting = Setting {
     about: "What is called, chosen by weight",
     kind: <Vec<ToolCall>>::KIND,
     fallback: Fallback::Words("every tool that only reads or computes"),
+    flag: Some("tool"),
     ..Setting::BARE
 };
 

@@ -23,7 +23,7 @@ pub struct ServerSettings {
     #[setting(otherwise = "none")]
     env: Variables,
     /// The directory the program starts in.
-    #[setting(otherwise = "where mcprove was started")]
+    #[setting(kind = Kind::Path, otherwise = "where mcprove was started")]
     working_dir: Option<String>,
     /// How messages travel; an http address falls back to sse unless it is given.
     #[setting(kind = Kind::OneOf(&["stdio", "http", "sse", "ws"]), otherwise = "stdio, or from the address")]
@@ -32,7 +32,7 @@ pub struct ServerSettings {
     #[setting]
     url: Option<String>,
     /// Headers added to every request to an address.
-    #[setting(otherwise = "none")]
+    #[setting(otherwise = "none", flag = "header")]
     headers: Headers,
     /// The environment variable that holds a token, sent as `Authorization: Bearer …`.
     #[setting(otherwise = "none")]

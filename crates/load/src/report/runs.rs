@@ -70,7 +70,7 @@ fn of_rows<'a>(
         section = section.paragraph("* ended early");
     }
     Document {
-        title: format!("{passed} of {all} runs passed - {base}"),
+        title: format!("{passed} of {all} runs passed: {base}"),
         sections: vec![section],
         ..Document::default()
     }

@@ -80,8 +80,11 @@ impl Failure {
             Some(ContextValue::Strings(all)) => all.iter().map(String::as_str).collect(),
             _ => Vec::new(),
         };
-        let own = std::error::Error::source(error).and_then(|it| it.downcast_ref::<Diagnostic>());
-        if let Some(own) = own {
+        let source = std::error::Error::source(error);
+        if let Some(errors) = source.and_then(|it| it.downcast_ref::<ConfigErrors>()) {
+            return Some(errors.clone().into());
+        }
+        if let Some(own) = source.and_then(|it| it.downcast_ref::<Diagnostic>()) {
             return Some(Self::new(message, own.hint.clone()));
         }
         let near = [
@@ -143,9 +146,10 @@ impl Failure {
     }
 
     /// As a report of a command that has no other.
-    pub fn drawn(&self, format: ReportFormat, style: Style) -> String {
+    pub fn drawn(&self, subject: &[String], format: ReportFormat, style: Style) -> String {
         let document = Document {
             title: command_named(),
+            subject: subject.to_owned(),
             verdict: Some(Verdict::new(Tone::Bad, "ERROR", UNDONE)),
             sections: vec![Section::default().excerpt(self.text().lines())],
             ..Document::default()

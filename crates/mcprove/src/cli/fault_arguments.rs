@@ -34,7 +34,7 @@ pub struct FaultArguments {
     pub faults: Option<PathBuf>,
 
     /// The seed for faults that are injected at random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = reads::<u64>("seed", kind::Kind::Seed))]
     pub seed: u64,
 }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::doc_markdown)]
 
 use std::ffi::OsString;
+use std::marker::PhantomData;
 
 use clap::{Arg, Command, Error, FromArgMatches};
 use mcprove_client::server::TimeLimits;
@@ -18,7 +19,7 @@ use mcprove_settings::setting::{Elsewhere, Fallback};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field, Node};
 use mcprove_trace::hang::HangLimits;
 
-use crate::commands::Given;
+use crate::commands::{Given, with_default};
 use crate::prelude::*;
 
 /// The scenario of `mcprove deadlock-probe`.
@@ -28,10 +29,6 @@ pub const SUSTAINED: &str = "sustained";
 
 /// The most scenarios that help names beside a setting of theirs.
 const OWNERS_MAX: usize = 3;
-
-/// Flags of commands that are no settings of a load.
-const OWN_FLAGS: &str = "tee_stderr runs record live jobs last_failed filter tag shard list allow json gates \
-                         recommend_runs report audit unlike public_host";
 
 /// Of two settings of a load only one may be given.
 const EXCLUSIVE: [(&str, &str); 2] = [("rate", "rate_limit"), ("rate_limit", "rate")];
@@ -67,7 +64,11 @@ fn with_flags(text: &str) -> String {
 
 /// How messages spell the settings of a command: those that were typed as they were typed, and all others as flags, or
 /// as keys where the command takes them from a file.
-pub fn spelling(words: impl Iterator<Item = OsString>, matches: Option<&ArgMatches>) -> Spelling {
+pub fn spelling(
+    words: impl Iterator<Item = OsString>,
+    matches: Option<&ArgMatches>,
+    command: &Command,
+) -> Spelling {
     // What follows is the command of the server.
     let words = words.take_while(|word| word != "--");
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
@@ -77,27 +78,39 @@ pub fn spelling(words: impl Iterator<Item = OsString>, matches: Option<&ArgMatch
     let file = file.and_then(|mut files| files.next());
     let is_of_file = file.is_some();
     let given = own.map(Given::of).unwrap_or_default();
-    let flag = move |name: &str| flag_of(name, &words, &given, is_of_file);
+    let flags = flags_within(command);
+    let is_own = move |name: &str| declared(name).is_none() && flags.contains(&dashed(name));
+    let flag = move |name: &str| flag_of(name, is_own(name), &words, &given, is_of_file);
     Spelling::Program {
         flag: Box::leak(Box::new(flag)),
         is_yaml: file.is_some_and(|file| file.extension().is_none_or(|it| it != "toml")),
     }
 }
 
-/// The flag of a setting, by the name that was typed; none if it is for a file to say.
-fn flag_of(name: &str, words: &[String], given: &Given, is_of_file: bool) -> Option<String> {
+/// Every flag of a command, and of those within it.
+fn flags_within(command: &Command) -> BTreeSet<String> {
+    let own = command.get_arguments().filter_map(Arg::get_long);
+    let others = command.get_subcommands().flat_map(flags_within);
+    own.map(str::to_owned).chain(others).collect()
+}
+
+/// The flag of a setting, by the name that was typed; none if it is for a file to say. One that `is_own` is no
+/// setting of a load.
+fn flag_of(
+    name: &str,
+    is_own: bool,
+    words: &[String],
+    given: &Given,
+    is_of_file: bool,
+) -> Option<String> {
     let setting = declared(name);
     let others = also_replaced().filter(|(one, _)| *one == name);
-    let is_own = has_word(OWN_FLAGS, name);
     let flag = match name {
-        "tool_call" => Some("tool"),
-        "headers" => Some("header"),
         "faults" => Some("fault"),
         // One that stands for it in another table is accepted by this name too.
         _ if is_own || given.has(name) || also_replaced().any(|(_, own)| own == name) => {
             setting.and_then(|it| it.flag).or(Some(name))
         }
-        "args" | "bearer_env" => Some(name),
         _ => setting?.flag,
     };
     let names = setting.into_iter().flat_map(Setting::names);
@@ -111,7 +124,7 @@ fn flag_of(name: &str, words: &[String], given: &Given, is_of_file: bool) -> Opt
 }
 
 /// A setting as a flag.
-struct Flag {
+pub struct Flag {
     setting: &'static Setting,
     /// The flag, without its dashes.
     long: String,
@@ -123,9 +136,10 @@ struct Flag {
 }
 
 impl Flag {
-    /// As the setting is declared; none if it has no flag.
+    /// As the setting is declared; none if it has no flag, or one that does not take all of a list.
     fn of(setting: &'static Setting) -> Option<Self> {
-        let long = setting.flag?.to_owned();
+        let is_text = !matches!(setting.kind, Kind::Tables(_));
+        let long = setting.flag.filter(|_| is_text)?.to_owned();
         let aliases = setting
             .names()
             .map(dashed)
@@ -142,14 +156,6 @@ impl Flag {
             aliases,
             about: setting.about.to_owned(),
             default: setting.default_words().to_owned(),
-        }
-    }
-
-    /// What it is known by among the arguments of a command.
-    fn id(&self) -> &'static str {
-        match self.setting.name {
-            "report_dir" => "out",
-            name => name,
         }
     }
 
@@ -175,8 +181,12 @@ impl Flag {
             Some(name) => name.to_owned(),
             None => format!("no-{}", self.long),
         };
-        let arg = Arg::new(format!("not {}", self.id())).long(long).hide(true);
-        let arg = arg.action(ArgAction::SetTrue).overrides_with(self.id());
+        let arg = Arg::new(format!("not {}", self.setting.name))
+            .long(long)
+            .hide(true);
+        let arg = arg
+            .action(ArgAction::SetTrue)
+            .overrides_with(self.setting.name);
         self.is_switch().then_some(arg)
     }
 
@@ -191,7 +201,7 @@ impl Flag {
             _ if self.is_switch() => about,
             default => format!("{about} [default: {default}]"),
         };
-        let arg = Arg::new(self.id())
+        let arg = Arg::new(self.setting.name)
             .long(self.long.clone())
             .aliases(self.aliases.clone())
             .short(self.setting.short)
@@ -212,16 +222,28 @@ impl Flag {
             let is_back = self
                 .opposite()
                 .is_some_and(|it| matches.get_flag(it.get_id().as_str()));
-            let is_given = is_back || matches.get_flag(self.id());
+            let is_given = is_back || matches.get_flag(self.setting.name);
             return is_given.then(|| Data::Boolean(self.is_negative() == is_back));
         }
-        let mut given = matches.get_many::<String>(self.id())?.cloned();
+        let mut given = matches.get_many::<String>(self.setting.name)?.cloned();
         if self.is_list() {
             Some(Data::texts(given))
         } else {
             given.next_back().map(Data::Text)
         }
     }
+}
+
+/// Settings as flags, one per line.
+pub fn flags_text<'s>(settings: impl IntoIterator<Item = &'s Setting>) -> String {
+    let line = |setting: &Setting| {
+        let long = setting
+            .flag
+            .map_or_else(|| dashed(setting.name), str::to_owned);
+        let about = with_flags(&with_default(setting));
+        format!("    --{long:<23} {about}\n")
+    };
+    settings.into_iter().map(line).collect()
 }
 
 fn flags_of(settings: &'static [Setting]) -> Vec<Flag> {
@@ -232,47 +254,65 @@ fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// A table of a config file, of which every setting is a flag: its name, its heading in help, and its flags.
-type FlagTable = (&'static str, &'static str, fn() -> Vec<Flag>);
+/// A table of a config file, of which settings are flags.
+pub trait FlagTable {
+    /// Its name in the file.
+    const SECTION: &'static str;
+    /// Its heading in help.
+    const HEADING: &'static str;
 
-/// The tables, each at the place that is its number.
-const TABLES: [FlagTable; 9] = [
-    ("scenario", "Load", scenario_flags),
-    ("thresholds", "Thresholds", threshold_flags),
-    ("output", "Output", output_flags),
-    ("thresholds", "Load", hang_flags),
-    ("scenario", "Probe", probe_flags),
-    ("session", "Session", || {
-        flags_of(SessionSettings::declared())
-    }),
-    ("server", "Session", || flags_of(TimeLimits::declared())),
-    ("thresholds", "Output", fail_flags),
-    ("server", "Server", server_flags),
-];
-/// `[scenario]`: the settings of every scenario.
-const SCENARIO: usize = 0;
-/// `[thresholds]`.
-const THRESHOLDS: usize = 1;
-/// `[output]`.
-const OUTPUT: usize = 2;
-/// When calls count as hung, of `[thresholds]`.
-const HANG: usize = 3;
-/// The settings of the scenario `deadlock_probe`, each with a flag of its own name.
-const PROBE: usize = 4;
-/// `[session]`.
-pub const SESSION: usize = 5;
-/// How long a server may take, of `[server]`.
-pub const TIME_LIMITS: usize = 6;
-/// Which findings make a run fail, of `[thresholds]`.
-const FAIL: usize = 7;
-/// What is said of a server in one text besides how it is reached, of `[server]`.
-pub const SERVER: usize = 8;
+    fn flags() -> Vec<Flag>;
+}
+
+macro_rules! tables {
+    ($($(#[$about:meta])* $name:ident: $section:literal, $heading:literal, $flags:expr;)*) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, Default)]
+        pub struct $name;
+
+        impl FlagTable for $name {
+            const SECTION: &'static str = $section;
+            const HEADING: &'static str = $heading;
+
+            fn flags() -> Vec<Flag> {
+                $flags
+            }
+        }
+    )*};
+}
+
+tables! {
+    /// The settings of every scenario.
+    ScenarioTable: "scenario", "Load", scenario_flags();
+    /// The settings of the scenario `deadlock_probe`, each with a flag of its own name.
+    ProbeTable: "scenario", "Probe", probe_flags();
+    /// What the run must keep to.
+    ThresholdTable: "thresholds", "Thresholds", threshold_flags();
+    /// When calls count as hung.
+    HangTable: "thresholds", "Load", among(threshold_flags(), HangLimits::declared());
+    /// Which findings make a run fail.
+    FailTable: "thresholds", "Output", among(threshold_flags(), &[Thresholds::FAIL_ON]);
+    /// What is written and printed.
+    OutputTable: "output", "Output", output_flags();
+    /// Where it is written.
+    FolderTable: "output", "Output", among(output_flags(), &[OutputSettings::REPORT_DIR]);
+    /// How a session behaves.
+    SessionTable: "session", "Session", flags_of(SessionSettings::declared());
+    /// What is said of a server in one text besides how it is reached.
+    ServerTable: "server", "Server", flags_of(&[ServerSettings::WORKING_DIR, ServerSettings::BEARER_ENV]);
+    /// How messages travel to a server.
+    TransportTable: "server", "Server", flags_of(&[ServerSettings::TRANSPORT]);
+    /// How long a server may take.
+    TimeTable: "server", "Session", flags_of(TimeLimits::declared());
+    /// How long a server may take to exit.
+    ExitTable: "server", "Server", flags_of(&[TimeLimits::SHUTDOWN_TIMEOUT]);
+}
 
 /// The values that flags give to the settings of a table.
 #[derive(Debug, Clone, Default)]
-pub struct SettingFlags<const TABLE: usize>(Vec<(&'static Setting, Data)>);
+pub struct SettingFlags<T>(Vec<(&'static Setting, Data)>, PhantomData<T>);
 
-impl<const TABLE: usize> SettingFlags<TABLE> {
+impl<T: FlagTable + Default> SettingFlags<T> {
     /// Whether a flag was given.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(setting, _)| setting.name == name)
@@ -300,19 +340,19 @@ impl<const TABLE: usize> SettingFlags<TABLE> {
 
     /// Gives a value to a setting that has none.
     pub fn or_default(&mut self, name: &str, text: &str) {
-        let mut flags = TABLES[TABLE].2().into_iter();
+        let mut flags = T::flags().into_iter();
         if let Some(flag) = flags.find(|it| it.setting.name == name && !self.has(name)) {
             self.0.push((flag.setting, Data::Text(text.to_owned())));
         }
     }
 }
 
-impl SettingFlags<FAIL> {
+impl SettingFlags<FailTable> {
     /// Which findings make a command fail that has no config.
     pub fn resolve(&self) -> Result<FailOn> {
         let mut document = Document::empty(COMMAND_LINE);
         self.overlay(&mut document);
-        let thresholds: Thresholds = read_table(&document, TABLES[FAIL].0)?;
+        let thresholds: Thresholds = read_table(&document, FailTable::SECTION)?;
         Ok(thresholds.fail_on)
     }
 }
@@ -323,32 +363,30 @@ pub trait Overlay {
     fn overlay(&self, document: &mut Document);
 }
 
-impl<const TABLE: usize> Overlay for SettingFlags<TABLE> {
+impl<T: FlagTable> Overlay for SettingFlags<T> {
     fn overlay(&self, document: &mut Document) {
-        let (section, ..) = TABLES[TABLE];
-        let scenario = TABLES[SCENARIO].0;
+        let scenario = ScenarioTable::SECTION;
         for (setting, _) in &self.0 {
             let also = also_replaced().filter(|(flag, _)| *flag == setting.name);
             let aliases = scenario_settings().into_iter();
-            let aliases = aliases.filter(|it| section == scenario && it.has_name(setting.name));
+            let aliases = aliases.filter(|it| T::SECTION == scenario && it.has_name(setting.name));
             let names = also.map(|(_, name)| name);
             names
                 .chain(aliases.flat_map(Setting::names))
                 .for_each(|name| document.forget(scenario, name));
         }
         if !self.0.is_empty() {
-            document.overlay(section, self.0.iter().cloned());
+            document.overlay(T::SECTION, self.0.iter().cloned());
         }
     }
 }
 
-impl<const TABLE: usize> Args for SettingFlags<TABLE> {
+impl<T: FlagTable> Args for SettingFlags<T> {
     fn augment_args(command: Command) -> Command {
-        let (_, heading, flags) = TABLES[TABLE];
-        let flags = flags();
+        let flags = T::flags();
         let opposites = flags.iter().filter_map(Flag::opposite);
         let arguments = flags.iter().map(Flag::argument).chain(opposites);
-        command.args(arguments.map(|it| it.help_heading(heading)))
+        command.args(arguments.map(|it| it.help_heading(T::HEADING)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -356,12 +394,12 @@ impl<const TABLE: usize> Args for SettingFlags<TABLE> {
     }
 }
 
-impl<const TABLE: usize> FromArgMatches for SettingFlags<TABLE> {
+impl<T: FlagTable> FromArgMatches for SettingFlags<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let values = TABLES[TABLE].2()
+        let values = T::flags()
             .into_iter()
             .filter_map(|flag| Some((flag.setting, flag.value(matches)?)));
-        Ok(Self(values.collect()))
+        Ok(Self(values.collect(), PhantomData))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -416,23 +454,10 @@ fn output_flags() -> Vec<Flag> {
     flags
 }
 
-fn hang_flags() -> Vec<Flag> {
-    let mut all = threshold_flags();
-    let limits = HangLimits::declared().iter();
-    all.retain(|flag| limits.clone().any(|it| it.name == flag.setting.name));
-    all
-}
-
-fn fail_flags() -> Vec<Flag> {
-    let mut all = threshold_flags();
-    all.retain(|flag| flag.setting.name == "fail_on");
-    all
-}
-
-fn server_flags() -> Vec<Flag> {
-    let mut all = flags_of(ServerSettings::declared());
-    all.retain(|flag| ["working_dir", "transport", "bearer_env"].contains(&flag.setting.name));
-    all
+/// Those flags that are of these settings.
+fn among(mut flags: Vec<Flag>, settings: &[Setting]) -> Vec<Flag> {
+    flags.retain(|flag| settings.iter().any(|it| it.name == flag.setting.name));
+    flags
 }
 
 fn probe_flags() -> Vec<Flag> {
@@ -470,24 +495,15 @@ pub struct LoadArguments {
     pub fault: Vec<String>,
 
     #[command(flatten)]
-    pub settings: SettingFlags<SCENARIO>,
+    pub settings: SettingFlags<ScenarioTable>,
 }
-
-/// What the run must keep to.
-pub type ThresholdArguments = SettingFlags<THRESHOLDS>;
-/// When calls count as hung.
-pub type HangArguments = SettingFlags<HANG>;
-/// Which findings make a run fail.
-pub type FailArguments = SettingFlags<FAIL>;
-/// What the probe for deadlocks does.
-pub type ProbeArguments = SettingFlags<PROBE>;
 
 /// What is written and printed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
     #[command(flatten)]
-    pub settings: SettingFlags<OUTPUT>,
+    pub settings: SettingFlags<OutputTable>,
 
     /// Print metrics.json (format metrics.v1) instead of the summary
     #[arg(long)]
@@ -524,14 +540,8 @@ impl LoadArguments {
 
     /// The seed, if it is given.
     pub fn seed(&self) -> Result<Option<u64>> {
-        let parse = |text: &str| {
-            text.parse().map_err(|_| {
-                let range = format!("a whole number from 0 to {}", u64::MAX);
-                let message = format!("--seed must be {range}, not {text:?}");
-                Failure::new(message, "choose any number in this range")
-            })
-        };
-        self.settings.text("seed").map(parse).transpose()
+        let seed = self.settings.text("seed").map(reads("seed", Kind::Seed));
+        Ok(seed.transpose()?)
     }
 
     /// The chosen scenario, if it exists.
@@ -545,7 +555,7 @@ impl LoadFlags<'_> {
     pub fn config(&self, server: &Server) -> Result<LoadConfig> {
         let mut document = Document::empty(COMMAND_LINE);
         if self.load.settings.text("type").is_none() {
-            SettingFlags::<SCENARIO>::of("type", SUSTAINED).overlay(&mut document);
+            SettingFlags::<ScenarioTable>::of("type", SUSTAINED).overlay(&mut document);
         }
         self.overlay(&mut document)?;
         checked(LoadConfig::for_server(&document, server)?)

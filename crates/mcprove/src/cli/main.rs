@@ -36,9 +36,11 @@ fn main() -> std::process::ExitCode {
     if let Some(code) = process::supervise(std::env::args_os()) {
         return code;
     }
-    let matches = arguments::command().try_get_matches();
+    let mut command = arguments::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
     let words = std::env::args_os().skip(1);
-    spell_as(load_arguments::spelling(words, matches.as_ref().ok()));
+    let spelling = load_arguments::spelling(words, matches.as_ref().ok(), &command);
+    spell_as(spelling);
     let matches = matches.unwrap_or_else(|error| leave(&error));
     if let Some(explanation) = explain::asked_for(&matches) {
         terminal::print(&explanation);

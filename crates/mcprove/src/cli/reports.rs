@@ -90,6 +90,18 @@ impl ReportArguments {
         self.resolve_with(as_json, &[], &[])
     }
 
+    /// Those of a command whose standard output carries something else: all of them go to files.
+    pub fn resolve_to_files(&self, read: &[PathBuf]) -> Result<Reports> {
+        let reports = self.resolve_with(false, &[], read)?;
+        match reports.printed {
+            Some(format) if format != ReportFormat::Terminal => refuse(
+                "standard output is in use, so a report cannot go there",
+                format!("write it to a file: --report {}=FILE", format.name()),
+            ),
+            _ => Ok(reports),
+        }
+    }
+
     /// Those that were asked for, with the formats that this command has besides. Only one may take standard
     /// output; without any that does, it is the one for people. No report is written over a file that is read.
     pub fn resolve_with(
@@ -101,6 +113,7 @@ impl ReportArguments {
         let mut reports = Reports {
             printed: as_json.then_some(ReportFormat::Json),
             is_verbose: self.verbose,
+            subject: read.iter().map(|path| path.display().to_string()).collect(),
             ..Reports::default()
         };
         for ReportTarget { format, file } in &self.report {
@@ -135,6 +148,8 @@ pub struct Reports {
     /// Whether details are shown too.
     is_verbose: bool,
     written: Vec<(ReportFormat, PathBuf)>,
+    /// What the command was given to read.
+    subject: Vec<String>,
     /// Whether they tell of this run already.
     is_told: Cell<bool>,
     /// Files that are new go away again if nothing is written.
@@ -240,7 +255,14 @@ impl Reports {
     /// Says in every report what ended the command, unless they tell something of this run already. Nothing of an
     /// earlier run stays behind: nobody must take it for this one's. People are told by the error itself.
     pub fn conclude(&self, ended: Result) -> Result {
-        self.conclude_with(ended, Failure::drawn)
+        self.conclude_with(ended, |failure, format, style| {
+            self.draw_failure(failure, format, style)
+        })
+    }
+
+    /// What ended the command, as the report of what it was given to read.
+    pub fn draw_failure(&self, failure: &Failure, format: ReportFormat, style: Style) -> String {
+        failure.drawn(&self.subject, format, style)
     }
 
     /// The same, drawn as the command draws it.

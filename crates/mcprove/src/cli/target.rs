@@ -5,7 +5,7 @@ use mcprove_load::config::{ServerSettings, SessionSettings, read_alone};
 use mcprove_settings::secret::{is_given_secret, redact_text};
 use mcprove_settings::tree::{COMMAND_LINE, Data, Document, Field};
 
-use crate::load_arguments::{Overlay, SERVER, SESSION, TIME_LIMITS};
+use crate::load_arguments::{Overlay, ServerTable, SessionTable, TimeTable, TransportTable};
 use crate::prelude::*;
 
 /// A server, and how to talk to it.
@@ -13,6 +13,9 @@ use crate::prelude::*;
 pub struct TargetArguments {
     #[command(flatten)]
     pub server: ServerArguments,
+
+    #[command(flatten)]
+    pub transport: SettingFlags<TransportTable>,
 
     #[command(flatten)]
     pub session: SessionArguments,
@@ -39,7 +42,7 @@ pub struct ServerArguments {
     pub env: Vec<String>,
 
     #[command(flatten)]
-    pub settings: SettingFlags<SERVER>,
+    pub settings: SettingFlags<ServerTable>,
 
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "COMMAND")]
@@ -51,10 +54,10 @@ pub struct ServerArguments {
 #[command(next_help_heading = "Session")]
 pub struct SessionArguments {
     #[command(flatten)]
-    pub settings: SettingFlags<SESSION>,
+    pub settings: SettingFlags<SessionTable>,
 
     #[command(flatten)]
-    pub limits: SettingFlags<TIME_LIMITS>,
+    pub limits: SettingFlags<TimeTable>,
 
     /// Show the server's stderr as it is written
     #[arg(long)]
@@ -68,74 +71,44 @@ pub struct SessionArguments {
 impl TargetArguments {
     /// Whether a server was named at all.
     pub fn is_given(&self) -> bool {
-        let given = &self.server;
-        !given.server.is_empty() || !given.url.is_empty() || !given.command.is_empty()
+        self.server.is_given()
     }
 
     /// The one server that was named.
     pub fn resolve(&self) -> Result<Server> {
-        let mut servers = self.resolve_all()?;
-        match (servers.pop(), servers.is_empty()) {
-            (Some(server), true) => Ok(server),
-            _ => refuse(
-                "this command takes one server",
-                "give one --server or --url; `mcprove run` and `mcprove compare` take several",
-            ),
-        }
-    }
-
-    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some.
-    fn redactor(&self) -> Redactor {
-        let given =
-            given_secrets(&self.server.env, '=').chain(given_secrets(&self.server.header, ':'));
-        // Whoever asks has looked at the problems with them.
-        let servers = self.resolve_all().unwrap_or_default();
-        let secrets = servers.iter().flat_map(Server::secrets);
-        Redactor::of_process().with_secrets(given.chain(secrets))
+        self.check_session()?;
+        self.server.resolve(&self.settings_of_server())
     }
 
     /// All servers that were named: commands first, then addresses.
     pub fn resolve_all(&self) -> Result<Vec<Server>> {
-        let given = &self.server;
-        let mut ways = Vec::new();
-        let mut commands = Vec::new();
-        for text in &given.server {
-            commands.push(split_command(text)?);
-        }
-        commands.extend(Some(given.command.clone()).filter(|words| !words.is_empty()));
-        for words in commands {
-            if words
-                .first()
-                .is_none_or(|program| program.trim().is_empty())
-            {
-                return refuse(
-                    "the command that starts the server is empty",
-                    "give a program: -s \"python -m my_mcp\"",
-                );
-            }
-            ways.push(("command", Data::texts(words)));
-        }
-        let urls = given.url.iter().cloned();
-        ways.extend(urls.map(|url| ("url", Data::Text(url))));
-        if ways.is_empty() {
-            self.settings()?;
-            return refuse(
-                "no server given",
-                "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
-            );
-        }
-        ways.into_iter().map(|way| self.read(way)).collect()
+        self.check_session()?;
+        self.server.resolve_all(&self.settings_of_server())
     }
 
-    /// The server that is reached in this way, read as that of a config file is.
-    fn read(&self, way: (&'static str, Data)) -> Result<Server> {
-        let mut document = Document::empty(COMMAND_LINE);
-        ServerFlags(vec![way]).overlay(&mut document);
-        self.server.flags()?.overlay(&mut document);
-        self.server.settings.overlay(&mut document);
-        self.session.limits.overlay(&mut document);
-        self.session.settings.overlay(&mut document);
-        Ok(supervised(read_alone(&document)?.0))
+    /// Without a server, what is wrong with the session is told first.
+    fn check_session(&self) -> Result<()> {
+        if self.is_given() {
+            Ok(())
+        } else {
+            self.settings().map(drop)
+        }
+    }
+
+    fn settings_of_server(&self) -> [&dyn Overlay; 3] {
+        [
+            &self.transport,
+            &self.session.limits,
+            &self.session.settings,
+        ]
+    }
+
+    /// Knows the secrets of the servers that were named, and the values of `--env` and `--header` that may be some.
+    fn redactor(&self) -> Redactor {
+        // Whoever asks has looked at the problems with them.
+        let servers = self.resolve_all().unwrap_or_default();
+        let secrets = servers.iter().flat_map(Server::secrets);
+        Redactor::of_process().with_secrets(self.server.given_secrets().chain(secrets))
     }
 
     /// How the session behaves.
@@ -148,7 +121,7 @@ impl TargetArguments {
         let mut document = Document::empty(COMMAND_LINE);
         self.session.settings.overlay(&mut document);
         Ok(SessionSettings {
-            has_transport: self.server.settings.has("transport"),
+            has_transport: self.transport.has("transport"),
             ..read_alone(&document)?.1
         })
     }
@@ -171,20 +144,87 @@ impl TargetArguments {
 }
 
 impl ServerArguments {
+    /// Whether a server was named at all.
+    pub const fn is_given(&self) -> bool {
+        !(self.server.is_empty() && self.url.is_empty() && self.command.is_empty())
+    }
+
+    /// The one server that was named, with what else is said of it.
+    pub fn resolve(&self, more: &[&dyn Overlay]) -> Result<Server> {
+        let mut servers = self.resolve_all(more)?;
+        match (servers.pop(), servers.is_empty()) {
+            (Some(server), true) => Ok(server),
+            _ => refuse(
+                "this command takes one server",
+                "give one --server or --url; `mcprove run` and `mcprove compare` take several",
+            ),
+        }
+    }
+
+    /// All servers that were named: commands first, then addresses.
+    pub fn resolve_all(&self, more: &[&dyn Overlay]) -> Result<Vec<Server>> {
+        let mut ways = Vec::new();
+        let mut commands = Vec::new();
+        for text in &self.server {
+            commands.push(split_command(text)?);
+        }
+        commands.extend(Some(self.command.clone()).filter(|words| !words.is_empty()));
+        for words in commands {
+            if words
+                .first()
+                .is_none_or(|program| program.trim().is_empty())
+            {
+                return refuse(
+                    "the command that starts the server is empty",
+                    "give a program: -s \"python -m my_mcp\"",
+                );
+            }
+            ways.push(("command", Data::texts(words)));
+        }
+        let urls = self.url.iter().cloned();
+        ways.extend(urls.map(|url| ("url", Data::Text(url))));
+        if ways.is_empty() {
+            return refuse(
+                "no server given",
+                "name one: -s \"python -m my_mcp\", or -- python -m my_mcp, or --url http://127.0.0.1:8080/mcp",
+            );
+        }
+        let read = |way| self.read(way, more);
+        ways.into_iter().map(read).collect()
+    }
+
+    /// The server that is reached in this way, read as that of a config file is.
+    fn read(&self, way: (&'static str, Data), more: &[&dyn Overlay]) -> Result<Server> {
+        let mut document = Document::empty(COMMAND_LINE);
+        ServerFlags(vec![way]).overlay(&mut document);
+        self.flags()?.overlay(&mut document);
+        self.settings.overlay(&mut document);
+        for table in more {
+            table.overlay(&mut document);
+        }
+        Ok(supervised(read_alone(&document)?.0))
+    }
+
+    /// The values of `--env` and `--header` that may be secrets.
+    pub fn given_secrets(&self) -> impl Iterator<Item = String> {
+        given_secrets(&self.env, '=').chain(given_secrets(&self.header, ':'))
+    }
+
     /// The variables and the headers of a server.
     pub fn flags(&self) -> Result<ServerFlags> {
         let mut values = Vec::new();
         let (mut env, mut headers) = (Vec::new(), Vec::new());
         for variable in &self.env {
-            env.push(split_pair(variable, '=', "--env", "NAME=VALUE")?);
+            let (name, value) = split_pair(variable, '=', "--env", "NAME=VALUE")?;
+            env.push(Field::new(name, Data::Text(value.into())));
         }
         for header in &self.header {
-            headers.push(split_header(header)?);
+            let (name, value) = split_pair(header, ':', "--header", "\"Name: value\"")?;
+            headers.push(Field::new(name.trim(), Data::Text(value.trim().into())));
         }
-        for (name, pairs) in [("env", env), ("headers", headers)] {
-            let field = |(name, value): (&str, &str)| Field::new(name, Data::Text(value.into()));
-            if !pairs.is_empty() {
-                values.push((name, Data::Table(pairs.into_iter().map(field).collect())));
+        for (name, fields) in [("env", env), ("headers", headers)] {
+            if !fields.is_empty() {
+                values.push((name, Data::Table(fields)));
             }
         }
         Ok(ServerFlags(values))
@@ -235,7 +275,7 @@ pub fn supervisor() -> Option<PathBuf> {
     std::env::current_exe().ok()
 }
 
-pub fn split_command(text: &str) -> Result<Vec<String>> {
+fn split_command(text: &str) -> Result<Vec<String>> {
     shell_words::split(text).map_err(|error| {
         Failure::new(
             format!(
@@ -248,18 +288,12 @@ pub fn split_command(text: &str) -> Result<Vec<String>> {
 }
 
 /// The values of pairs as they are given that may be secrets.
-pub fn given_secrets(pairs: &[String], separator: char) -> impl Iterator<Item = String> {
+fn given_secrets(pairs: &[String], separator: char) -> impl Iterator<Item = String> {
     let values = pairs
         .iter()
         .filter_map(move |it| it.split_once(separator))
         .map(|(_, value)| value.trim().to_owned());
     values.filter(|value| is_given_secret(value))
-}
-
-/// A header as it is given, in two.
-pub fn split_header(text: &str) -> Result<(&str, &str)> {
-    let (name, value) = split_pair(text, ':', "--header", "\"Name: value\"")?;
-    Ok((name.trim(), value.trim()))
 }
 
 fn split_pair<'a>(

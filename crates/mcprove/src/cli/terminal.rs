@@ -9,6 +9,9 @@ const WIDTH: usize = 80;
 /// Lines longer than this are hard to read on any screen.
 const WIDTH_MAX: usize = 120;
 
+/// How summaries are drawn on standard error.
+pub const STDERR_STYLE: Style = Style::plain(WIDTH);
+
 /// How to draw for standard output.
 pub fn style() -> Style {
     let is_terminal = std::io::stdout().is_terminal();

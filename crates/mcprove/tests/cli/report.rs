@@ -265,7 +265,7 @@ fn every_report_has_every_format() {
             &[],
             "INCONCLUSIVE: mcprove fixture normal · mcprove fixture normal · sustained",
         ),
-        (&["runs"], &[], " runs passed - runs"),
+        (&["runs"], &[], " runs passed: runs"),
         (
             &["score", "traces/truthful.json"],
             &[],
@@ -397,13 +397,15 @@ fn every_report_says_what_ended_the_command() {
         assert!(output.code.is_some_and(|code| code > 0), "{output:?}");
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         let (page, json) = (read("r.html"), read("r.json"));
-        assert!(
-            page.contains("<title>ERROR: mcprove "),
-            "{command:?}: {page}"
-        );
+        let title = page
+            .split(&['<', '>'])
+            .skip_while(|it| *it != "title")
+            .nth(1);
+        let title = title.unwrap();
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["outcome"], "error", "{command:?}");
-        told.push(format!("$ mcprove {}\n{}", command.join(" "), read("r.md")));
+        let (command, text) = (command.join(" "), read("r.md"));
+        told.push(format!("$ mcprove {command}\ntitle: {title}\n{text}"));
     }
     insta::assert_snapshot!("report_error", told.join("\n"));
 }

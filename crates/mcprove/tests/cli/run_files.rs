@@ -172,7 +172,7 @@ fn a_config_is_explained_and_never_written_over() {
     let probe = "type = \"deadlock_probe\"\n";
     let (output, _) = run_over(probe, &["--explain"]);
     assert!(
-        output.stdout.contains("Settings of deadlock_probe:"),
+        output.stdout.contains("deadlock_probe: many first calls"),
         "{output:?}"
     );
     let (output, _) = run_over(probe, &["--explain", "--scenario", "nope"]);

@@ -340,7 +340,7 @@ impl Data {
 
 impl Field {
     /// A value that is in no file.
-    fn given(name: &str, data: Data, place: usize) -> Self {
+    pub(crate) fn given(name: &str, data: Data, place: usize) -> Self {
         let mut value = Node::new(data);
         value.place_at(place);
         Self {

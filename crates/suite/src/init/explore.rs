@@ -57,7 +57,7 @@ pub struct ExploredTool {
 }
 
 /// A bad request that a tool did not reject.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnrejectedRequest {
     pub tool: String,
     /// The bad request.

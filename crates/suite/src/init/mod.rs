@@ -42,14 +42,15 @@ pub struct DraftOptions {
 }
 
 /// A suite, and what is to be told of it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Draft {
     /// The text of the file.
+    #[serde(skip)]
     pub text: String,
     /// How many tests it has that will run.
     pub tests: usize,
     /// The tools that are not called, each with the reason.
-    pub skipped: Vec<(String, String)>,
+    pub skipped: Vec<SkippedTool>,
     /// How many of them only because they may do harm.
     pub left_alone: usize,
     /// Bad requests that a tool did not reject: the tool, the probe, what happened.
@@ -60,6 +61,13 @@ pub struct Draft {
     pub unknown: Vec<String>,
     /// Whether the server does not answer `ping`, so that little shows whether a bad request broke it.
     pub is_ping_unanswered: bool,
+}
+
+/// A tool that is not called, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkippedTool {
+    pub tool: String,
+    pub reason: String,
 }
 
 /// Why no suite came about.

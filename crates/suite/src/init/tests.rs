@@ -394,7 +394,7 @@ fn what_does_not_read_is_left_out() {
     let draft = write::write_readable(&given, &explored, &picky).unwrap();
     assert_eq!(read(&draft.text).tools.len(), 1);
     assert!(draft.text.contains("1 more are listed"), "{}", draft.text);
-    assert_eq!(draft.skipped[0].0, "get_evil");
+    assert_eq!(draft.skipped[0].tool, "get_evil");
     assert!(write::write_readable(&given, &explored, &|_| Err(error())).is_err());
 }
 

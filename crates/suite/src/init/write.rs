@@ -2,10 +2,10 @@
 
 use mcprove_settings::printable::printable as comment;
 
-use super::Draft;
 use super::explore::{Explored, ExploredTool};
 use super::given::Given;
 use super::yaml::{flow, literal, text};
+use super::{Draft, SkippedTool};
 use crate::prelude::*;
 
 /// How much of a description, or of what happened, is written into a comment.
@@ -51,7 +51,10 @@ pub fn write_readable(
             kept.tools.push(tool.clone());
         } else {
             kept.left_out += 1;
-            unread.push((tool.name.clone(), UNREADABLE.to_owned()));
+            unread.push(SkippedTool {
+                tool: tool.name.clone(),
+                reason: UNREADABLE.to_owned(),
+            });
         }
     }
     let mut draft = write(given, &kept);
@@ -130,7 +133,10 @@ fn write_tool(
             "  # {:?} is left out: {reason}.",
             comment(&tool.name, NAME_CHARACTERS_MAX)
         );
-        draft.skipped.push((tool.name.clone(), reason));
+        draft.skipped.push(SkippedTool {
+            tool: tool.name.clone(),
+            reason,
+        });
         return;
     }
     let out = &mut draft.text;
@@ -159,7 +165,10 @@ fn write_tool(
             reason.clone()
         };
         let _ = writeln!(out, "    skip: {}", literal(&line));
-        draft.skipped.push((tool.name.clone(), reason));
+        draft.skipped.push(SkippedTool {
+            tool: tool.name.clone(),
+            reason,
+        });
     } else {
         draft.tests += 1;
     }

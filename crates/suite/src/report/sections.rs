@@ -23,7 +23,9 @@ const TERMINAL_ROWS_MAX: usize = 40;
 /// The outcome of suites.
 pub fn suite_document(report: &SuiteReport) -> Document {
     let (tone, word) = word(report);
-    let mut files: Vec<String> = report.tests.iter().map(|test| test.file.clone()).collect();
+    let unread = report.problems.iter().filter_map(|it| it.file.as_ref());
+    let files = report.tests.iter().map(|test| &test.file).chain(unread);
+    let mut files: Vec<String> = files.cloned().collect();
     files.dedup();
     if files.is_empty() {
         files.push("mcprove run".to_owned());

@@ -17,7 +17,10 @@ fn a_default_that_is_written_out_is_the_default() {
             let Fallback::Value(text) = setting.fallback else {
                 continue;
             };
-            let is_text = matches!(setting.kind, Kind::Time(_) | Kind::OneOf(_) | Kind::Text);
+            let is_text = matches!(
+                setting.kind,
+                Kind::Time(_) | Kind::OneOf(_) | Kind::Text | Kind::Path
+            );
             let value = if is_text {
                 format!("{text:?}")
             } else {

@@ -1,6 +1,6 @@
 //! `mcprove deadlock-probe`: many first calls at the same instant on a fresh server.
 
-use crate::load_arguments::{DEADLOCK_PROBE, FailArguments, ProbeArguments};
+use crate::load_arguments::{DEADLOCK_PROBE, FailTable, ProbeTable};
 use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 
@@ -16,10 +16,10 @@ pub struct Arguments {
     args: Option<String>,
 
     #[command(flatten)]
-    settings: ProbeArguments,
+    settings: SettingFlags<ProbeTable>,
 
     #[command(flatten)]
-    fail: FailArguments,
+    fail: SettingFlags<FailTable>,
 
     /// Explain what this command does, and do nothing
     #[arg(long = "explain", id = "explain")]

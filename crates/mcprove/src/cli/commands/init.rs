@@ -2,6 +2,8 @@
 
 use std::path::Component;
 
+use mcprove_document::block::{Document, Line, Tone, Verdict};
+use mcprove_settings::number::count as number;
 use mcprove_settings::phrase::count;
 use mcprove_suite::init::{Draft, DraftOptions, StartFolder, draft};
 
@@ -10,8 +12,6 @@ use crate::prelude::*;
 
 /// How many tools that are not called, or do not keep a contract, are told.
 const TOLD_MAX: usize = 10;
-/// How much is told of each.
-const TOLD_CHARACTERS_MAX: usize = 600;
 /// How much of a name is told.
 const NAME_CHARACTERS_MAX: usize = 60;
 
@@ -35,11 +35,26 @@ pub struct Arguments {
     allow_writes: bool,
 
     #[command(flatten)]
+    report: ReportArguments,
+
+    #[command(flatten)]
     target: TargetArguments,
 }
 
 /// Runs the command.
 pub async fn run(arguments: &Arguments) -> Result {
+    let out = &arguments.out;
+    let reports = if out == Path::new("-") {
+        arguments.report.resolve_to_files(&[])?
+    } else {
+        arguments
+            .report
+            .resolve_with(false, &[], std::slice::from_ref(out))?
+    };
+    reports.conclude(perform(arguments, &reports).await)
+}
+
+async fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let server = arguments.target.resolve()?;
     let is_printed = arguments.out == Path::new("-");
     if !is_printed {
@@ -69,8 +84,11 @@ pub async fn run(arguments: &Arguments) -> Result {
     } else {
         check_free(&arguments.out, arguments.force)?;
         write_whole(&arguments.out, &draft.text).map_err(Failure::unwritten(&arguments.out))?;
-        terminal::print(&summary(&draft, &arguments.out));
     }
+    let (document, json) = (document(&draft, &arguments.out), json(&draft)?);
+    reports.show_if(!is_printed, |format, style| {
+        drawn(&document, &json, format, style)
+    });
     // Nothing was tested, because nothing may be called.
     let is_empty = draft.tests == 0 && draft.left_alone > 0;
     Ok(ExitCode::worst([(is_empty, ExitCode::Inconclusive)]))
@@ -141,76 +159,72 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// What was written, and what to do next.
-fn summary(draft: &Draft, path: &Path) -> String {
-    let path = printable(&path.display().to_string(), usize::MAX);
-    let tests = count(u64::try_from(draft.tests).unwrap_or(u64::MAX), "test");
-    let mut text = format!("wrote {path}: {tests}");
+fn document(draft: &Draft, path: &Path) -> Document {
+    let path = path.display();
+    let mut why = Line::code(&path).and(format!(": {}", count(number(draft.tests), "test")));
     if !draft.skipped.is_empty() {
-        let _ = write!(text, ", {} skipped", draft.skipped.len());
+        why = why.and(format!(", {} skipped", draft.skipped.len()));
     }
-    text.push('\n');
     let skipped = draft.skipped.iter();
-    let lines = skipped.map(|(tool, reason)| format!("{}: {reason}", name(tool)));
-    tell(&mut text, "skipped", lines);
-    if draft.left_alone > 0 {
-        let _ = writeln!(
-            text,
-            "to call {} too: --allow TOOL, or --allow-writes",
-            match draft.left_alone {
-                1 => "the tool that was not called".to_owned(),
-                more => format!("the {more} tools that were not called"),
-            }
-        );
-    }
-    if draft.is_ping_unanswered {
-        text.push_str(
-            "the server does not answer `ping`: only a closed connection would show that a bad request broke it\n",
-        );
-    }
-    for unknown in &draft.unknown {
-        let _ = writeln!(
-            text,
-            "--allow {}: the server has no such tool",
-            name(unknown)
-        );
-    }
-    let lines = draft
-        .findings
-        .iter()
-        .map(|finding| format!("{}: {}", name(&finding.tool), finding.message));
-    tell(
-        &mut text,
-        "not included, because the server accepted these bad requests",
-        lines,
+    let skipped = skipped.map(|it| told(&it.tool, &it.reason));
+    let findings = draft.findings.iter();
+    let findings = findings.map(|finding| told(&finding.tool, &finding.message));
+    let ping = sentence!(
+        "the server does not answer `ping`: only a closed connection would show that a bad request broke it"
     );
+    let unknown = draft.unknown.iter();
+    let unknown = unknown.map(|tool| {
+        Line::plain(format!(
+            "--allow {}: the server has no such tool",
+            name(tool)
+        ))
+    });
+    let notes = draft.is_ping_unanswered.then(|| Line::of(&ping));
+    let mut document = Document {
+        title: format!("Suite in {path}"),
+        subject: vec![path.to_string()],
+        verdict: Some(Verdict::new(Tone::Neutral, "WROTE", why)),
+        sections: vec![
+            listed("Skipped", skipped),
+            listed(
+                "Not included, because the server accepted these bad requests",
+                findings,
+            ),
+            Section::new("Notes").list(notes.into_iter().chain(unknown)),
+        ],
+        ..Document::default()
+    };
+    let mut steps: Vec<Line> = Vec::new();
     if draft.tests == 0 {
-        text.push_str("no tool could be tested: look at the reasons, and complete the file\n");
+        steps.push("no tool could be tested: look at the reasons, and complete the file".into());
+    }
+    if draft.left_alone > 0 {
+        let tools = match draft.left_alone {
+            1 => "the tool that was not called".to_owned(),
+            more => format!("the {more} tools that were not called"),
+        };
+        steps.push(format!("to call {tools} too: --allow TOOL, or --allow-writes").into());
     }
     if !draft.variables.is_empty() {
-        let _ = writeln!(
-            text,
-            "set before running it: {}",
-            draft.variables.join(", ")
-        );
+        let variables = draft.variables.join(", ");
+        steps.push(format!("set before running it: {variables}").into());
     }
-    let _ = writeln!(text, "next: mcprove run {path}");
-    text
+    steps.push(Line::code(format!("mcprove run {path}")));
+    document.next_steps(steps);
+    document
 }
 
 fn name(tool: &str) -> String {
     printable(tool, NAME_CHARACTERS_MAX)
 }
 
-fn tell(text: &mut String, title: &str, lines: impl ExactSizeIterator<Item = String>) {
-    let total = lines.len();
-    if total == 0 {
-        return;
-    }
-    let _ = writeln!(text, "{title}:");
-    for line in lines.take(TOLD_MAX) {
-        let _ = writeln!(text, "  {}", printable(&line, TOLD_CHARACTERS_MAX));
-    }
-    if total > TOLD_MAX {
-        let _ = writeln!(text, "  and {} more, in the file", total - TOLD_MAX);
-    }
+fn told(tool: &str, what: &str) -> String {
+    format!("{}: {what}", name(tool))
+}
+
+/// The first of them, and how many more there are.
+fn listed(title: &str, lines: impl ExactSizeIterator<Item = String>) -> Section {
+    let more = lines.len().saturating_sub(TOLD_MAX);
+    let more = (more > 0).then(|| format!("and {more} more, in the file"));
+    Section::new(title).list(lines.take(TOLD_MAX).chain(more))
 }

@@ -60,14 +60,18 @@ fn list(with_settings: bool) -> String {
 }
 
 /// Settings, one per line.
-pub fn settings_text<'s>(settings: impl IntoIterator<Item = &'s Setting>) -> String {
+fn settings_text<'s>(settings: impl IntoIterator<Item = &'s Setting>) -> String {
     let mut text = String::new();
     for setting in settings {
-        let default = match setting.default_words() {
-            "" => String::new(),
-            words => format!(" [default: {words}]"),
-        };
-        let _ = writeln!(text, "    {:<25} {}{default}", setting.name, setting.about);
+        let _ = writeln!(text, "    {:<25} {}", setting.name, with_default(setting));
     }
     text
+}
+
+/// What a setting does, and what it is when it is not given.
+pub fn with_default(setting: &Setting) -> String {
+    match setting.default_words() {
+        "" => setting.about.to_owned(),
+        words => format!("{} [default: {words}]", setting.about),
+    }
 }

@@ -1,7 +1,9 @@
 //! `mcprove mock`: a server made of a tools file, healthy or with faults.
 
+use mcprove_document::block::{Document, Tone, Verdict};
 use mcprove_servers::mock::{Bound, Mock, MockOptions, MockSpec, MockSummary};
 use mcprove_servers::tools_file as mock;
+use mcprove_settings::phrase::count;
 
 use crate::prelude::*;
 
@@ -31,6 +33,9 @@ pub struct Arguments {
     /// Go on with the file of --log if it is there: for clients that restart their server
     #[arg(long, requires = "log")]
     append: bool,
+
+    #[command(flatten)]
+    reports: ReportArguments,
 }
 
 /// Runs the command.
@@ -49,6 +54,14 @@ pub async fn run(arguments: &Arguments) -> Result {
             ("--faults", arguments.faults.faults.as_deref()),
         ],
     )?;
+    let flags = &arguments.faults;
+    let read = [
+        Some(&arguments.tools_from),
+        flags.faults.as_ref(),
+        arguments.log.as_ref(),
+    ];
+    let read: Vec<PathBuf> = read.into_iter().flatten().cloned().collect();
+    let reports = arguments.reports.resolve_to_files(&read)?;
     let server = file.spec.name.clone();
     let options = MockOptions {
         eras: arguments.listen.address.era,
@@ -69,7 +82,7 @@ pub async fn run(arguments: &Arguments) -> Result {
         ..Origin::new("mock", &server)
     };
     let file = (arguments.log.as_deref(), arguments.append);
-    let (flags, redactor) = (&arguments.faults, Redactor::of_process());
+    let redactor = Redactor::of_process();
     let recording = flags.open_recording(file, origin, &faults, &redactor)?;
     if let Some(recording) = &recording {
         recording.on_failure(|reason| {
@@ -99,7 +112,10 @@ pub async fn run(arguments: &Arguments) -> Result {
     };
     let mut summary = mock.summary();
     summary.recording = recording.map(|recording| recording.finish());
-    terminal::print_error(&describe(&summary));
+    let document = summary_document(&summary, server);
+    terminal::print_error(&document.terminal(terminal::STDERR_STYLE));
+    let json = json(&summary)?;
+    reports.write(|format, style| drawn(&document, &json, format, style));
     let log = arguments.log.as_ref().zip(summary.recording);
     losses::add(log.and_then(|(path, log)| log.loss(path)));
     Ok(ExitCode::of_server(status))
@@ -124,24 +140,30 @@ fn warn_of_misses(spec: &MockSpec, faults: &[FaultSpec]) {
 }
 
 /// The end, for people.
-fn describe(summary: &MockSummary) -> String {
-    let plural = if summary.calls == 1 { "" } else { "s" };
-    let mut text = format!("mock: {} call{plural}\n", summary.calls);
-    for fault in &summary.faults {
+fn summary_document(summary: &MockSummary, server: String) -> Document {
+    let faults = summary.faults.iter().map(|fault| {
         let kind = fault.kind.name().replace('_', "-");
         let name = if fault.fault == fault.kind.name() {
             kind
         } else {
             format!("{} ({kind})", fault.fault)
         };
-        let _ = writeln!(text, "  {name}: struck {} of {}", fault.struck, fault.aimed);
+        format!("{name}: struck {} of {}", fault.struck, fault.aimed)
+    });
+    let log = summary.recording.iter().map(|log| match log.unrecorded {
+        0 => format!("log: {} requests", log.requests),
+        missing => format!(
+            "log: {} of {} requests",
+            log.requests - missing,
+            log.requests
+        ),
+    });
+    let calls = count(summary.calls, "call");
+    Document {
+        title: format!("Mock of {server}"),
+        subject: vec![server],
+        verdict: Some(Verdict::new(Tone::Neutral, "MOCK", calls)),
+        sections: vec![Section::default().list(faults.chain(log))],
+        ..Document::default()
     }
-    if let Some(recording) = &summary.recording {
-        let (all, missing) = (recording.requests, recording.unrecorded);
-        let _ = match missing {
-            0 => writeln!(text, "  log: {all} requests"),
-            missing => writeln!(text, "  log: {} of {all} requests", all - missing),
-        };
-    }
-    text
 }

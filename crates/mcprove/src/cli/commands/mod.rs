@@ -21,6 +21,7 @@ mod schema;
 mod score;
 mod validate;
 
+pub use self::list_scenarios::with_default;
 pub use self::run::Given;
 use crate::prelude::*;
 

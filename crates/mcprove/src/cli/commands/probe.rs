@@ -3,7 +3,7 @@
 use mcprove_check::health::{HealthOutcome, Progress};
 use mcprove_trace::stream::TraceFile;
 
-use crate::load_arguments::FailArguments;
+use crate::load_arguments::FailTable;
 use crate::prelude::*;
 
 /// Arguments of `mcprove probe`.
@@ -18,7 +18,7 @@ pub struct Arguments {
     json: bool,
 
     #[command(flatten)]
-    fail: FailArguments,
+    fail: SettingFlags<FailTable>,
 
     #[command(flatten)]
     report: ReportArguments,

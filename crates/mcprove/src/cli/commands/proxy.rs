@@ -5,16 +5,15 @@ use mcprove_fault::make_distinct;
 use mcprove_proxy::{Ended, Settings, http, stdio, summary_document};
 use mcprove_suite::agent::command::{ProxySetup, RecordingReport};
 
+use crate::load_arguments::ExitTable;
 use crate::patient_stderr::PatientStderr;
 use crate::prelude::*;
-use crate::target::{given_secrets, split_command, split_header};
-
-/// How the summary is drawn on standard error.
-const STDERR_STYLE: Style = Style::plain(80);
+use crate::target::ServerArguments;
 
 /// Arguments of `mcprove proxy`.
 #[derive(Debug, Args)]
 #[command(after_help = kinds_of_faults())]
+#[command(mut_arg("url", |it| it.requires("listen")))]
 pub struct Arguments {
     #[command(flatten)]
     faults: FaultArguments,
@@ -42,14 +41,8 @@ pub struct Arguments {
     #[arg(long)]
     quiet: bool,
 
-    /// How long the server may take to exit once the client has left and has all
-    /// its answers
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
-    shutdown_timeout: Duration,
-
-    /// The command that starts the server, as one text: "python server.py"
-    #[arg(short, long, value_name = "COMMAND", conflicts_with = "command")]
-    server: Option<String>,
+    #[command(flatten)]
+    exit: SettingFlags<ExitTable>,
 
     /// Listen for HTTP on this address, such as 127.0.0.1:8080 or 8080; port 0 takes
     /// any free one
@@ -66,22 +59,8 @@ pub struct Arguments {
     #[arg(long = "public-host", value_name = "NAME", requires = "listen")]
     public_hosts: Vec<PublicHost>,
 
-    /// The address of the server that --listen speaks for
-    #[arg(
-        long,
-        value_name = "URL",
-        requires = "listen",
-        conflicts_with_all = ["command", "server"]
-    )]
-    url: Option<String>,
-
-    /// A header for every request to --url, as "Name: value"; repeatable
-    #[arg(long, value_name = "HEADER", requires = "url")]
-    header: Vec<String>,
-
-    /// The environment variable that holds a token for --url, sent as "Authorization: Bearer ..."
-    #[arg(long, value_name = "NAME", requires = "url")]
-    bearer_env: Option<String>,
+    #[command(flatten)]
+    server: ServerArguments,
 
     /// Take everything from this file: how suites put a proxy before the servers of an agent
     #[arg(
@@ -95,10 +74,6 @@ pub struct Arguments {
     /// What `--setup` says besides.
     #[arg(skip)]
     of_suite: Option<OfSuite>,
-
-    /// The command that starts the server, after `--`
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
 }
 
 /// What a suite says of a server, which has no flags.
@@ -106,6 +81,7 @@ pub struct Arguments {
 struct OfSuite {
     env: BTreeMap<String, String>,
     working_dir: Option<PathBuf>,
+    shutdown_timeout: Duration,
     /// What must not be written down.
     secrets: Vec<String>,
     /// Who is told what becomes of the recording.
@@ -118,9 +94,13 @@ pub async fn run(mut arguments: Box<Arguments>) -> Result {
     let faults = arguments.all_faults()?;
     let stop = interrupt::requested();
     let reports = arguments.reports()?;
-    let (ended, ran_out) = match arguments.listen.zip(arguments.url.as_deref()) {
-        Some(pair) => between_http(&arguments, faults, pair, stop).await?,
-        None => (between_pipes(&arguments, faults, stop).await?, false),
+    let server = arguments.server()?;
+    let (ended, ran_out) = match arguments.listen {
+        Some(address) => between_http(&arguments, faults, (address, &server), stop).await?,
+        None => (
+            between_pipes(&arguments, faults, &server, stop).await?,
+            false,
+        ),
     };
     let summary = &ended.summary;
     let recorded = arguments.record.as_ref().zip(summary.recording.as_ref());
@@ -139,33 +119,15 @@ pub async fn run(mut arguments: Box<Arguments>) -> Result {
 async fn between_http(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
-    (listen, url): (SocketAddr, &str),
+    (listen, server): (SocketAddr, &Server),
     stop: impl Future<Output = ()>,
 ) -> Result<(Ended, bool)> {
-    let mut server = Server::http(url);
-    for header in &arguments.header {
-        let (name, value) = split_header(header)?;
-        server = server.header(name, value);
-    }
-    if let Some(name) = &arguments.bearer_env {
-        server = server.bearer_env(name).ok_or_else(|| {
-            Failure::new(
-                format!(
-                    "--bearer-env names the environment variable {name:?}, which holds no token"
-                ),
-                format!("set it: export {name}=…"),
-            )
-        })?;
-    }
-    let headers = server
-        .transport
-        .address()
-        .map(|(_, headers)| headers.clone());
-    let headers = headers.unwrap_or_default().into_iter().collect();
+    let (url, headers) = server.transport.address().unzip();
+    let headers = headers.cloned().unwrap_or_default().into_iter().collect();
     let file = arguments.reserve()?;
-    let proxy = http::listen(listen, url, headers).await?;
+    let proxy = http::listen(listen, url.map_or("", String::as_str), headers).await?;
     // Last, because old files are emptied: by now nothing else can keep the proxy from starting.
-    let settings = arguments.settings(faults, &server)?;
+    let settings = arguments.settings(faults, server)?;
     arguments.warn_of_losses(&settings, terminal::print_error);
     file.into_iter().for_each(OutputFile::keep);
     let proxy = proxy.public_hosts(arguments.public_hosts.clone());
@@ -173,7 +135,7 @@ async fn between_http(
     serving::announce(&proxy.url(), &limits);
     let ended = proxy.run(settings, stop).await;
     if !arguments.quiet {
-        terminal::print_error(&summary_document(&ended.summary).terminal(STDERR_STYLE));
+        terminal::print_error(&summary_document(&ended.summary).terminal(terminal::STDERR_STYLE));
     }
     Ok((ended, limits.met().is_some()))
 }
@@ -181,33 +143,17 @@ async fn between_http(
 async fn between_pipes(
     arguments: &Arguments,
     faults: Vec<FaultSpec>,
+    server: &Server,
     stop: impl Future<Output = ()>,
 ) -> Result<Ended> {
-    let command = match &arguments.server {
-        Some(text) => split_command(text)?,
-        None => arguments.command.clone(),
-    };
-    let Some((program, rest)) = command.split_first() else {
-        return refuse(
-            "no server given",
-            "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
-        );
-    };
-    let mut server = supervised(Server::stdio(program))
-        .args(rest.iter().cloned())
-        .shutdown_timeout(arguments.shutdown_timeout);
-    if let Some(suite) = &arguments.of_suite {
-        server.env.clone_from(&suite.env);
-        server.working_dir.clone_from(&suite.working_dir);
-    }
     let file = arguments.reserve()?;
     let stderr = PatientStderr::new();
     let shown = Arc::clone(&stderr);
     let on_stderr = Arc::new(move |bytes: &[u8]| shown.write(bytes));
-    let started = stdio::start(&server, on_stderr).await;
+    let started = stdio::start(server, on_stderr).await;
     let started =
-        started.inspect_err(|error| arguments.report_to_suite(&server, &error.to_string()))?;
-    let settings = match arguments.settings(faults, &server) {
+        started.inspect_err(|error| arguments.report_to_suite(server, &error.to_string()))?;
+    let settings = match arguments.settings(faults, server) {
         Ok(settings) => settings,
         Err(failure) => {
             started.give_up().await;
@@ -220,7 +166,7 @@ async fn between_pipes(
     let ends = (stdio::standard_input(), stdio::standard_output());
     let ended = started.run(settings, ends, stop).await;
     if !arguments.quiet {
-        let summary = summary_document(&ended.summary).terminal(STDERR_STYLE);
+        let summary = summary_document(&ended.summary).terminal(terminal::STDERR_STYLE);
         stderr.write(summary.as_bytes());
     }
     stderr.finish().await;
@@ -240,8 +186,7 @@ impl Arguments {
             )
         })?;
         self.server_name = setup.server_name;
-        self.command = std::iter::once(setup.program).chain(setup.args).collect();
-        self.shutdown_timeout = Duration::from_millis(setup.shutdown_timeout_ms);
+        self.server.command = std::iter::once(setup.program).chain(setup.args).collect();
         self.faults.fault = setup.faults;
         self.faults.seed = setup.seed;
         self.record = Some(setup.record);
@@ -250,10 +195,28 @@ impl Arguments {
         self.of_suite = Some(OfSuite {
             env: setup.env,
             working_dir: setup.working_dir,
+            shutdown_timeout: Duration::from_millis(setup.shutdown_timeout_ms),
             secrets: setup.secrets,
             report: Arc::new(report),
         });
         Ok(())
+    }
+
+    /// The server that it stands before.
+    fn server(&self) -> Result<Server> {
+        if !self.server.is_given() {
+            return refuse(
+                "no server given",
+                "name one: `mcprove proxy -- python -m my_mcp`, or --listen 127.0.0.1:0 --url http://127.0.0.1:8080/mcp",
+            );
+        }
+        let mut server = self.server.resolve(&[&self.exit])?;
+        if let Some(suite) = &self.of_suite {
+            server.env.clone_from(&suite.env);
+            server.working_dir.clone_from(&suite.working_dir);
+            server.shutdown_timeout = suite.shutdown_timeout;
+        }
+        Ok(server)
     }
 
     fn all_faults(&self) -> Result<Vec<FaultSpec>> {
@@ -285,16 +248,10 @@ impl Arguments {
         let record = ("--record", self.record.as_deref());
         keep_apart(("--summary", self.summary.as_deref()), &[faults, record])?;
         let read: Vec<PathBuf> = file.iter().chain(&self.record).cloned().collect();
-        let reports = self.reports.resolve_with(false, &[], &read)?;
-        match (reports.printed(), &self.summary) {
-            (None | Some(ReportFormat::Terminal), Some(file)) => {
-                reports.and(ReportFormat::Json, file, &read)
-            }
-            (None | Some(ReportFormat::Terminal), None) => Ok(reports),
-            (Some(format), _) => refuse(
-                "standard output carries messages, and no report",
-                format!("write it to a file: --report {}=FILE", format.name()),
-            ),
+        let reports = self.reports.resolve_to_files(&read)?;
+        match &self.summary {
+            Some(file) => reports.and(ReportFormat::Json, file, &read),
+            None => Ok(reports),
         }
     }
 
@@ -324,7 +281,7 @@ impl Arguments {
     /// Knows the secrets of the server, which may come back in what passes.
     fn redactor(&self, server: &Server) -> Redactor {
         let of_suite = self.of_suite.iter().flat_map(|suite| suite.secrets.clone());
-        let given = given_secrets(&self.header, ':').chain(of_suite);
+        let given = self.server.given_secrets().chain(of_suite);
         server.redactor().with_secrets(given)
     }
 

@@ -16,8 +16,8 @@ pub struct Arguments {
     dir: Option<PathBuf>,
 
     /// How many, the newest
-    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = reads::<usize>("limit", kind::limit(1)))]
+    limit: usize,
 
     /// Print the list as JSON (format runs.v1)
     #[arg(long)]
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result {
 
 fn perform(arguments: &Arguments, reports: &Reports) -> Result {
     let base = arguments.dir.clone().unwrap_or_else(|| DIRECTORY.into());
-    let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
+    let limit = arguments.limit;
     let listed = list_runs(&base, limit).or_else(|error| match error.kind() {
         // Nobody has made a run yet: that is no mistake.
         io::ErrorKind::NotFound if arguments.dir.is_none() => Ok(Vec::new()),

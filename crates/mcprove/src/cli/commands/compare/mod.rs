@@ -2,17 +2,25 @@
 
 mod servers;
 
-use std::ops::RangeInclusive;
-
 use mcprove_load::report::comparison_document;
 use mcprove_load::run::{SIDE_BY_SIDE_SUFFIX, compare_recorded};
 use mcprove_score::compare::{Change, CompareLimits, RUNS_DEFAULT};
 
-use crate::load_arguments::{FailArguments, HangArguments, SUSTAINED};
+use crate::load_arguments::{FailTable, FolderTable, HangTable, SUSTAINED};
 use crate::prelude::*;
 
 /// How long each run lasts, unless told otherwise.
 const DURATION: &str = "1s";
+/// How many runs on each server.
+const RUNS: kind::Kind = kind::Kind::Whole(1, 1000);
+/// How much larger one figure may be than another.
+const RATIO: kind::Kind = kind::Kind::Number(kind::Range {
+    words: "a number of more than 0, such as 1.2",
+    placeholder: "RATIO",
+    least: 0.0,
+    most: f64::INFINITY,
+    excludes: (true, false),
+});
 /// What is given to `run` and not to a comparison of directories.
 const NEEDS_SERVERS: &str = "is for a comparison of servers, not of directories";
 
@@ -26,15 +34,14 @@ pub struct Arguments {
     directories: Vec<PathBuf>,
 
     /// Runs on each server, alternating
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    runs: Option<u16>,
+    #[arg(long, value_name = "COUNT", value_parser = reads::<usize>("runs", RUNS))]
+    runs: Option<usize>,
 
     #[command(flatten)]
-    hang: HangArguments,
+    hang: SettingFlags<HangTable>,
 
-    /// Where the directory of the comparison is made [default: ./runs]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    folder: SettingFlags<FolderTable>,
 
     /// Write a trace.jsonl for each run
     #[arg(long)]
@@ -62,15 +69,15 @@ pub struct Arguments {
 #[command(next_help_heading = "Limits")]
 struct LimitArguments {
     /// The largest ratio of the 99th percentiles that is allowed, such as 1.2
-    #[arg(long, value_name = "RATIO", value_parser = parse_ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = reads::<f64>("max_p99_ratio", RATIO))]
     max_p99_ratio: Option<f64>,
 
     /// How much the share of failed calls may rise, such as 0.01 for 1 %
-    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    #[arg(long, value_name = "SHARE", value_parser = reads::<f64>("max_error_rate_increase", kind::SHARE))]
     max_error_rate_increase: Option<f64>,
 
     /// How many more deadlocks are allowed [default: 0]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = reads::<u64>("max_new_deadlocks", kind::WHOLE))]
     max_new_deadlocks: Option<u64>,
 
     /// Compare runs even if their scenarios, tools or loads differ
@@ -82,7 +89,7 @@ struct LimitArguments {
     require_conclusive: bool,
 
     #[command(flatten)]
-    fail: FailArguments,
+    fail: SettingFlags<FailTable>,
 }
 
 /// Runs the command.
@@ -131,12 +138,9 @@ impl Arguments {
         }
         let flags = LoadFlags {
             load: &load,
-            others: vec![&self.hang],
+            others: vec![&self.hang, &self.folder],
         };
         let mut config = flags.config(server)?;
-        if let Some(out) = &self.out {
-            config.output.report_dir.clone_from(out);
-        }
         config.output.trace = self.trace;
         Ok(config)
     }
@@ -147,7 +151,7 @@ fn directories(arguments: &Arguments) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let given = [
         (arguments.runs.is_some(), "--runs"),
         (arguments.trace, "--trace"),
-        (arguments.out.is_some(), "--out"),
+        (arguments.folder.is_given(), "--out"),
         (arguments.hang.has("hang_timeout"), "--hang-timeout"),
         (arguments.hang.has("grace_period"), "--grace-period"),
         (
@@ -250,17 +254,4 @@ fn undecided(report: &ComparisonReport, arguments: &Arguments) -> Option<Failure
         return None;
     };
     Some(Failure::new(what, advice))
-}
-
-fn parse_ratio(text: &str) -> Result<f64, String> {
-    parse_within(text, f64::MIN_POSITIVE..=f64::MAX)
-        .ok_or("must be a number above 0, such as 1.2".into())
-}
-
-fn parse_share(text: &str) -> Result<f64, String> {
-    parse_within(text, 0.0..=1.0).ok_or("must be a share from 0 to 1, such as 0.01 for 1 %".into())
-}
-
-fn parse_within(text: &str, range: RangeInclusive<f64>) -> Option<f64> {
-    text.parse().ok().filter(|number| range.contains(number))
 }

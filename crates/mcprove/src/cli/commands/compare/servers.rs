@@ -31,7 +31,7 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches, reports: &Reports)
         template(&config, baseline, session.clone(), &live),
         template(&config, current, session, &live),
     )
-    .with_runs(arguments.runs.map_or(RUNS_DEFAULT, usize::from))
+    .with_runs(arguments.runs.unwrap_or(RUNS_DEFAULT))
     .with_limits(arguments.limits.resolve()?)
     .with_output_dir(config.output.report_dir.clone())
     .with_trace(arguments.trace)

@@ -38,16 +38,16 @@ pub struct Arguments {
     api_keys_file: Option<PathBuf>,
 
     /// How many tools, resources or prompts a page of their list has [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<usize>>)]
-    page_size: Option<NonZero<usize>>,
+    #[arg(long, value_name = "COUNT", value_parser = reads::<usize>("page_size", kind::limit(1)))]
+    page_size: Option<usize>,
 
     /// Write a row for every request to this SQLite file; existing rows are kept
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
 
     /// Keep no more than this many rows, the latest [default: all in a file, 10000 in memory]
-    #[arg(long, value_name = "COUNT", value_parser = at_least_one::<NonZero<u64>>)]
-    audit_rows: Option<NonZero<u64>>,
+    #[arg(long, value_name = "COUNT", value_parser = reads::<u64>("audit_rows", kind::CALLS))]
+    audit_rows: Option<u64>,
 
     /// Also offer what the official conformance suite expects
     #[arg(long)]
@@ -69,11 +69,6 @@ pub async fn run(arguments: &Arguments) -> Result {
     }
 }
 
-fn at_least_one<T: FromStr>(text: &str) -> Result<T, String> {
-    let number = text.parse();
-    number.map_err(|_| "write a whole number from 1 up".to_owned())
-}
-
 /// Serves the lab.
 async fn serve(arguments: &Arguments) -> Result {
     let address = arguments.listen.given()?;
@@ -85,7 +80,7 @@ async fn serve(arguments: &Arguments) -> Result {
     store.on_loss(|error| terminal::warn(&format!("{error}; the lab goes on")));
     let options = LabOptions {
         eras: arguments.listen.address.era,
-        page_size: arguments.page_size,
+        page_size: arguments.page_size.and_then(NonZero::new),
         api_keys,
         conformance_fixtures: arguments.conformance_fixtures,
         public_hosts: arguments.listen.public_hosts.clone(),
@@ -116,9 +111,9 @@ async fn serve(arguments: &Arguments) -> Result {
     Ok(ExitCode::of_server(status))
 }
 
-fn open(path: Option<&PathBuf>, rows: Option<NonZero<u64>>) -> Result<AuditStore> {
+fn open(path: Option<&PathBuf>, rows: Option<u64>) -> Result<AuditStore> {
     let options = AuditOptions {
-        rows: rows.map(NonZero::get),
+        rows,
         ..AuditOptions::default()
     };
     let store = match path {

@@ -8,13 +8,11 @@ use mcprove_suite::run::{Filter, Shard, TagRule};
 
 use crate::prelude::*;
 
-/// The most repetitions of a test.
-const REPEAT_MAX: i64 = 100_000;
-/// The most tests at once.
-const JOBS_MAX: i64 = 1024;
+/// How many tests at once.
+const JOBS: kind::Kind = kind::Kind::Whole(1, 1024);
 
 /// Flags that suites and loads have.
-const OF_BOTH: &str = "files config explain seed out json report";
+const OF_BOTH: &str = "files config explain seed report_dir json report";
 
 /// Whether a flag is one of these arguments.
 fn is_of<T: Args>(name: &str) -> bool {
@@ -50,12 +48,12 @@ pub struct SuiteArguments {
 
     /// Run each test COUNT times; it passes only if every run passes
     #[arg(long, value_name = "COUNT", default_value_t = 1, hide_default_value = true,
-          value_parser = clap::value_parser!(u32).range(1..=REPEAT_MAX))]
+          value_parser = reads::<u32>("repeat", kind::COUNT))]
     pub repeat: u32,
 
     /// How many tests run at once, where their servers allow it [default: one per core]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=JOBS_MAX))]
-    pub jobs: Option<u16>,
+    #[arg(long, value_name = "COUNT", value_parser = reads::<usize>("jobs", JOBS))]
+    pub jobs: Option<usize>,
 
     /// Ask the models, and record their answers as cassettes for later replay
     #[arg(long, conflicts_with_all = ["live", "watch"])]

@@ -14,15 +14,16 @@ use self::files::recognise;
 pub use self::flags::Given;
 use self::flags::SuiteArguments;
 use crate::commands::folder::warn_of_skipped_files;
-use crate::commands::list_scenarios::settings_text;
 use crate::explain;
-use crate::load_arguments::ThresholdArguments;
+use crate::load_arguments::{ThresholdTable, flags_text};
 use crate::load_run::{exit_code, perform, show};
 use crate::prelude::*;
 use crate::target::ServerFlags;
 
 /// One command for each job, to copy.
 const EXAMPLES: &str = include_str!("../../explain/run-examples.txt");
+/// What the command does with suites.
+const OF_SUITES: &str = include_str!("../../explain/run-suites.txt");
 
 /// Arguments of `mcprove run`.
 #[derive(Debug, Args)]
@@ -47,7 +48,7 @@ pub struct Arguments {
     load: LoadArguments,
 
     #[command(flatten)]
-    thresholds: ThresholdArguments,
+    thresholds: SettingFlags<ThresholdTable>,
 
     #[command(flatten)]
     output: OutputArguments,
@@ -80,7 +81,7 @@ pub async fn run(arguments: &Arguments, matches: &ArgMatches) -> Result {
     if arguments.explain && files.is_empty() {
         // A scenario or a setting that does not exist is an error here, too.
         let config = flags(arguments, None).config(&Server::stdio("unused"))?;
-        return Ok(explain(&[config]));
+        return Ok(explain(arguments, &[config]));
     }
     let (report, as_json) = (&arguments.report, arguments.output.json);
     let reports = report.resolve_with(as_json, &suites::FORMATS, &files)?;
@@ -101,7 +102,7 @@ async fn run_files(
         if arguments.explain {
             let flags = flags(arguments, None);
             let configs = files.iter().map(|file| flags.over(file));
-            return Ok(explain(&configs.collect::<Result<Vec<_>>>()?));
+            return Ok(explain(arguments, &configs.collect::<Result<Vec<_>>>()?));
         }
         return run_loads(arguments, files, reports).await;
     };
@@ -115,16 +116,21 @@ async fn run_files(
     suites::run(arguments, &suites.files, reports).await
 }
 
-/// Tells what the command does, with the settings of the scenarios that were chosen.
-fn explain(configs: &[LoadConfig]) -> ExitCode {
+/// Tells what the command does, with the flags of the scenarios that were chosen. Without a choice it tells of suites too.
+fn explain(arguments: &Arguments, configs: &[LoadConfig]) -> ExitCode {
+    let is_chosen = arguments.load.is_given() || !arguments.all_files().is_empty();
     let mut names: Vec<&str> = configs.iter().map(|it| it.scenario.kind.name()).collect();
     names.dedup();
-    let settings = names.into_iter().filter_map(find).map(|entry| {
-        let settings = settings_text(entry.all_settings());
-        format!("\nSettings of {}:\n{settings}", entry.name)
-    });
-    let settings: String = settings.collect();
-    terminal::print(&explain::text("run").replace("{settings}", &settings));
+    let mut first = if is_chosen {
+        String::new()
+    } else {
+        OF_SUITES.to_owned()
+    };
+    for entry in names.into_iter().filter_map(find) {
+        let flags = flags_text(entry.all_settings());
+        let _ = writeln!(first, "{}: {}\n{flags}", entry.name, entry.explanation);
+    }
+    terminal::print(&explain::text("run").replace("{first}", &first));
     ExitCode::Passed
 }
 
@@ -136,12 +142,13 @@ fn flags<'a>(arguments: &'a Arguments, server: Option<&'a ServerFlags>) -> LoadF
             &arguments.thresholds,
             &arguments.output.settings,
             &arguments.target.session.settings,
-            &arguments.target.session.limits,
         ],
     };
     if let Some(server) = server {
         flags.others.push(server);
         flags.others.push(&arguments.target.server.settings);
+        flags.others.push(&arguments.target.transport);
+        flags.others.push(&arguments.target.session.limits);
     }
     flags
 }

@@ -201,7 +201,7 @@ fn options(arguments: &Arguments, stop: &Stop) -> Result<SuiteOptions> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = arguments.suite.jobs;
     let mut options = SuiteOptions::default()
-        .with_jobs(jobs.map_or_else(|| cores().max(JOBS_MIN), usize::from))
+        .with_jobs(jobs.unwrap_or_else(|| cores().max(JOBS_MIN)))
         .with_seed(arguments.load.seed()?.unwrap_or_default())
         .with_output_dir(output_dir(arguments))
         .with_stop(stop.clone());

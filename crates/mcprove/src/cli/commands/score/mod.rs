@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(
         long,
         value_name = "HALF_WIDTH",
-        value_parser = parse_half_width,
+        value_parser = reads::<f64>("recommend_runs", kind::OPEN_SHARE),
         allow_negative_numbers = true,
         conflicts_with_all = ["traces", "gates", "json", "junit", "report"]
     )]
@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments) -> Result {
     let ended = read.and_then(|(gates, traces)| show(&traces, gates.as_ref(), &reports));
     reports.conclude_with(ended, |failure, format, style| match format {
         ReportFormat::Junit => unread_junit(failure.list()),
-        format => failure.drawn(format, style),
+        format => reports.draw_failure(failure, format, style),
     })
 }
 
@@ -153,16 +153,6 @@ fn recommend(half_width: f64, confidence: u32) -> Result {
         ));
     }
     Ok(ExitCode::Passed)
-}
-
-fn parse_half_width(text: &str) -> Result<f64, String> {
-    let half_width = text
-        .parse::<f64>()
-        .map_err(|_| "must be a number between 0 and 1, such as 0.05 for 5 %".to_owned())?;
-    match recommend_runs(half_width, CONFIDENCE) {
-        Ok(_) => Ok(half_width),
-        Err(error) => Err(error.in_one_line()),
-    }
 }
 
 fn parse_confidence(text: &str) -> Result<u32, String> {

@@ -46,7 +46,7 @@ pub struct FilterArguments {
     pub argument: Vec<ArgumentFilter>,
 
     /// At most this many rows [default: 50; with --follow 10 before it waits; with --export all]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = reads::<u64>("limit", kind::WHOLE))]
     pub limit: Option<u64>,
 
     /// Which rows come first [default: newest; with --export oldest]
