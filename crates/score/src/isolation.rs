@@ -74,6 +74,16 @@ pub struct IsolationReport {
     pub examples: Vec<String>,
 }
 
+/// Of the replies to different calls made alone, the share that must differ from the others.
+const DISTINCT_SHARE_MIN: f64 = 0.9;
+
+/// Whether so many different replies to so many different calls, made alone, tell the calls apart: where a tool has few replies,
+/// one is what another call gets by chance.
+pub fn tell_calls_apart(calls: usize, replies: usize) -> bool {
+    let distinct = share(replies as u64, calls as u64);
+    calls > 1 && distinct.is_some_and(|distinct| distinct >= DISTINCT_SHARE_MIN)
+}
+
 /// What several looks at a tool say of it.
 pub fn control_of(found: impl IntoIterator<Item = TokenControl>) -> TokenControl {
     found
@@ -304,6 +314,26 @@ mod tests {
                 .rendered()
                 .starts_with("No tool echoes what it is given")
         );
+    }
+
+    #[test]
+    fn few_replies_do_not_tell_calls_apart() {
+        // Temperatures in whole degrees, and texts.
+        let cases = [
+            (0, 0, false),
+            (1, 1, false),
+            (2, 2, true),
+            (20, 14, false),
+            (128, 41, false),
+            (128, 126, true),
+        ];
+        for (calls, replies, expected) in cases {
+            assert_eq!(
+                tell_calls_apart(calls, replies),
+                expected,
+                "{calls} {replies}"
+            );
+        }
     }
 
     #[test]
