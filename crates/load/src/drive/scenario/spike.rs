@@ -97,6 +97,13 @@ impl ScenarioType for Spike {
         &[spike_recovery::ID]
     }
 
+    fn judging(&self) -> Judging {
+        Judging {
+            burst: Some(SPIKE),
+            ..Judging::default()
+        }
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let spike_end = self.spike_at.saturating_add(self.spike_duration);
         if spike_end > self.baseline_duration || self.spike_duration.is_zero() {
