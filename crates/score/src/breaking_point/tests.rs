@@ -144,7 +144,7 @@ fn saturation_does_not_hide_later_errors() {
 
 #[test]
 fn calls_that_fail_from_the_first_step_on_are_no_breaking_point() {
-    let cases: [(&str, [u64; 3], Option<u32>); 6] = [
+    let cases: [(&str, [u64; 3], Option<u32>); 7] = [
         ("a tool that always fails", [50, 52, 49], None),
         ("every call", [100, 100, 100], None),
         ("only the first step", [50, 0, 0], None),
