@@ -204,7 +204,8 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
     }
 
     /// The detector that answers what it is made to see: a run in which that comes to no conclusion does not pass.
-    /// After it, the one that does where the server's processes are not on this machine.
+    /// Of several, the last one is asked only where the server's processes are not on this machine, and the first one only where they
+    /// are.
     fn questions(&self) -> &'static [&'static str] {
         &[]
     }
