@@ -68,6 +68,8 @@ pub enum TokenUse {
     Identify,
     /// There are none, but the same call always gets the same reply, and another one another: they can be compared.
     Compare,
+    /// Each reply alone held its own, so that one without it is compared.
+    Own,
     /// None: the tool returns text of earlier calls.
     StoredText,
 }
@@ -270,8 +272,12 @@ impl Controller {
         }
         let [usual, other] = longest;
         let is_as_long = other <= usual + usual / 2 + OTHER_TIME;
-        if !is_stored && !holds_own && (has_token || is_as_long) && are_comparable(&replies) {
-            found.token_use = TokenUse::Compare;
+        if !is_stored && (has_token || is_as_long) && are_comparable(&replies) {
+            found.token_use = if holds_own {
+                TokenUse::Own
+            } else {
+                TokenUse::Compare
+            };
             let first = replies.iter().map(|replies| replies.first());
             found.known = calls
                 .iter()
