@@ -182,7 +182,7 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
         let padding = " ".repeat(indent.len() - 4 - first.word.width());
         let start = format!("  {}{padding}  ", style.paint(first.word, first.tone));
         let only_named = is_passed(first).then(|| Finding {
-            name: Line::join(group.iter().map(|finding| finding.name.clone()), ", "),
+            name: Line::join(names_of(group), ", "),
             lines: Vec::new(),
             ..first.clone()
         });
@@ -193,6 +193,17 @@ fn draw_findings(findings: &[Finding], style: Style) -> String {
         }
     }
     text
+}
+
+/// The names of findings, each once.
+fn names_of(findings: &[Finding]) -> Vec<Line> {
+    let mut names: Vec<Line> = Vec::new();
+    for finding in findings {
+        if !names.contains(&finding.name) {
+            names.push(finding.name.clone());
+        }
+    }
+    names
 }
 
 /// A table under its header, numbers to the right. A long last column goes below the others where it has no
@@ -447,6 +458,14 @@ fn draw_spans(line: &Line, style: Style, draw_name: impl Fn(&str) -> String) -> 
 mod tests {
     use super::*;
     use crate::block::{Heading, Screen};
+
+    #[test]
+    fn a_detector_that_passed_for_several_tools_is_named_once() {
+        let passed = |name: &str| Finding::new(Tone::Good, "passed", name).line("All is well.");
+        let findings = ["race", "protocol", "race"].map(passed);
+        let text = draw_findings(&findings, Style::plain(60));
+        assert_eq!(text, "  passed  race, protocol\n");
+    }
 
     #[test]
     fn what_has_no_room_on_a_screen_is_counted_and_details_are_for_those_who_ask() {

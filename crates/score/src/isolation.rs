@@ -74,6 +74,16 @@ pub struct IsolationReport {
     pub examples: Vec<String>,
 }
 
+/// Of the replies to different calls made alone, the share that must differ from the others.
+const DISTINCT_SHARE_MIN: f64 = 0.9;
+
+/// Whether so many different replies to so many different calls, made alone, tell the calls apart: where a tool has few replies,
+/// one is what another call gets by chance.
+pub fn tell_calls_apart(calls: usize, replies: usize) -> bool {
+    let distinct = share(replies as u64, calls as u64);
+    calls > 1 && distinct.is_some_and(|distinct| distinct >= DISTINCT_SHARE_MIN)
+}
+
 /// What several looks at a tool say of it.
 pub fn control_of(found: impl IntoIterator<Item = TokenControl>) -> TokenControl {
     found
@@ -123,17 +133,29 @@ impl IsolationReport {
     /// That every reply that was checked is right.
     fn passed(&self) -> Message {
         let stored_text = self.stored_text_remark();
+        let unchecked = self.unchecked.saturating_sub(self.compared);
+        let (every, others) = match unchecked {
+            0 => ("Every reply", String::new()),
+            1 => (
+                "Every reply that could be checked",
+                "; 1 could not".to_owned(),
+            ),
+            _ => (
+                "Every reply that could be checked",
+                format!("; {} could not", whole(unchecked)),
+            ),
+        };
         match (self.checked, self.compared) {
             (0, compared) => sentence!(
                 "The replies in a sample of {} are what the same calls get alone.{stored_text}",
                 whole(compared)
             ),
             (checked, 0) => sentence!(
-                "Every reply reached its own caller: {} checked.{stored_text}",
+                "{every} reached its own caller: {} checked{others}.{stored_text}",
                 replies(checked)
             ),
             (checked, compared) => sentence!(
-                "Every reply reached its own caller: {} checked by their tokens, and {} in a sample are what the same calls get alone.{stored_text}",
+                "{every} reached its own caller: {} checked by their tokens, and {} in a sample are what the same calls get alone{others}.{stored_text}",
                 replies(checked),
                 whole(compared)
             ),
@@ -255,12 +277,12 @@ mod tests {
             (
                 report(10, 0, 0),
                 Outcome::Pass,
-                "Every reply reached its own caller: 10 replies checked.",
+                "Every reply that could be checked reached its own caller: 10 replies checked; 7 could not.",
             ),
             (
                 report(1, 0, 0),
                 Outcome::Pass,
-                "Every reply reached its own caller: 1 reply checked.",
+                "Every reply that could be checked reached its own caller: 1 reply checked; 7 could not.",
             ),
             (
                 report(10, 2, 3),
@@ -304,6 +326,26 @@ mod tests {
                 .rendered()
                 .starts_with("No tool echoes what it is given")
         );
+    }
+
+    #[test]
+    fn few_replies_do_not_tell_calls_apart() {
+        // Temperatures in whole degrees, and texts.
+        let cases = [
+            (0, 0, false),
+            (1, 1, false),
+            (2, 2, true),
+            (20, 14, false),
+            (128, 41, false),
+            (128, 126, true),
+        ];
+        for (calls, replies, expected) in cases {
+            assert_eq!(
+                tell_calls_apart(calls, replies),
+                expected,
+                "{calls} {replies}"
+            );
+        }
     }
 
     #[test]
@@ -363,7 +405,7 @@ mod tests {
         assert_eq!(others.outcome, Outcome::Pass);
         assert_eq!(
             others.sentence.rendered(),
-            "Every reply reached its own caller: 12 replies checked. Nothing is known of `notes`: it returns text of earlier calls."
+            "Every reply that could be checked reached its own caller: 12 replies checked; 7 could not. Nothing is known of `notes`: it returns text of earlier calls."
         );
     }
 

@@ -45,7 +45,7 @@ pub(crate) use crate::agent::{
     tool_name::{Fit, Tool, ToolName, tool_of},
     with_own,
 };
-pub use crate::compare::proportion::{rise_at_least, wilson};
+pub use crate::compare::proportion::{rise_at_least, share_at_least, wilson};
 #[cfg(feature = "eval")]
 pub use crate::gate::{
     Answer, Difference, Expectation, GateFailure, GateId, Gates, Matcher, Path, PathStep, RunCard,

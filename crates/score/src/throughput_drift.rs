@@ -9,13 +9,15 @@
 //! server, so one of these has to rule that out; else it is inconclusive:
 //!
 //! - the machine is known to have been quiet ([`Machine::Quiet`]);
+//! - it was watched, and its noise is less than the loss: noise of a quarter does not explain the loss of nine tenths
+//!   ([`MachineReport::explains`]);
 //! - each call takes at least twice the CPU time that it took at the start, and that is half of the change or more: the
 //!   server's own work;
 //! - the intervals are even, and each quarter is slower than the one before: a job that starts makes a step. On a machine
 //!   that is known to have been busy ([`Machine::Noisy`]) this proves nothing.
 
 use crate::growth::{Progress, amount_until};
-use crate::machine::Machine;
+use crate::machine::{Machine, MachineReport};
 use crate::prelude::*;
 
 pub const ID: &str = "throughput_drift";
@@ -68,6 +70,8 @@ pub struct SteadyLoad<'a> {
     pub cpu_us: &'a Progress,
     /// What is known of the machine.
     pub machine: Machine,
+    /// How noisy it was at the end; without a share of noise, where that is not known.
+    pub noise_at_end: MachineReport,
 }
 
 /// The speed at the start and at the end.
@@ -139,10 +143,13 @@ pub fn detect(load: &SteadyLoad<'_>) -> Option<ThroughputDriftReport> {
     };
     let has_more_work = cpu_per_call_ratio
         .is_some_and(|ratio| ratio >= OWN_WORK_MIN && ratio * share >= OWN_WORK_PART);
+    let noise_at_end = &load.noise_at_end;
+    let is_more_than_noise =
+        noise_at_end.others_cores.is_some() && !noise_at_end.explains(share, limit);
     let is_certain = match load.machine {
         Machine::Quiet => true,
-        Machine::Noisy => has_more_work,
-        Machine::Unknown => has_more_work || is_even_decline,
+        Machine::Noisy => has_more_work || is_more_than_noise,
+        Machine::Unknown => has_more_work || is_more_than_noise || is_even_decline,
     } && speeds.len() >= INTERVALS_MIN
         && better_of_last_quarter(&speeds) < start * f64::midpoint(limit, 1.0);
     Some(ThroughputDriftReport {
@@ -287,7 +294,30 @@ mod tests {
             is_open: false,
             cpu_us,
             machine: Machine::Unknown,
+            noise_at_end: MachineReport::default(),
         }
+    }
+
+    #[test]
+    fn noise_of_a_quarter_does_not_explain_the_loss_of_nine_tenths() {
+        let none = Vec::new();
+        let outcome = |last: f64, noise_share| {
+            let intervals = intervals(40, |t| if t < 25.0 { 857.0 } else { last });
+            let noise_at_end = MachineReport {
+                noise_share,
+                others_cores: Some(0.3),
+                ..MachineReport::default()
+            };
+            let load = SteadyLoad {
+                machine: Machine::Noisy,
+                noise_at_end,
+                ..load(&intervals, &none)
+            };
+            detect(&load).unwrap().outcome
+        };
+        assert_eq!(outcome(98.0, Some(0.23)), Outcome::Finding);
+        assert_eq!(outcome(98.0, Some(0.6)), Outcome::Inconclusive);
+        assert_eq!(outcome(400.0, Some(0.23)), Outcome::Inconclusive);
     }
 
     fn outcome_of(rate: impl Fn(f64) -> f64) -> Outcome {

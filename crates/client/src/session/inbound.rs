@@ -118,7 +118,10 @@ impl Core {
         if revision.is_some_and(|revision| !revision.has_batches()) && !is_asked_for {
             self.violate(
                 ViolationKind::UnexpectedBatch,
-                format!("{} messages in one", members.len()),
+                match members.len() {
+                    1 => "1 message in a list".to_owned(),
+                    count => format!("{count} messages in one"),
+                },
             );
         }
         for member in members {

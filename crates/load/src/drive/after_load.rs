@@ -1,11 +1,15 @@
 //! What is called alone after a load, to judge what was seen in it.
 
+use mcprove_score::isolation;
+
 use crate::prelude::*;
 
 /// How long the replies of a sample are compared.
 const COMPARISON_TIME: Duration = Duration::from_secs(2);
 /// The most calls for that.
 const COMPARISON_CALLS_MAX: u64 = 600;
+/// Other calls of a tool, made alone, by which its replies are known to tell its calls apart.
+const OTHERS_ASKED_MIN: usize = 12;
 /// How long a control call may take at most.
 const PATIENCE_MAX: Duration = Duration::from_secs(5);
 /// How often a tool with foreign tokens in its replies is called once more.
@@ -33,7 +37,7 @@ pub struct ComparedRepliesFact {
     pub crossed: u64,
     /// They are neither.
     pub altered: u64,
-    /// The call gets another reply alone each time.
+    /// The call gets another reply alone each time, or what it got alone before the load is not what it gets after it.
     pub varying: u64,
 }
 
@@ -114,10 +118,11 @@ impl Controller {
         if sample.is_empty() {
             return;
         }
-        let comparison = Comparison {
+        let mut comparison = Comparison {
             controller: self,
             deadline: Instant::now() + COMPARISON_TIME,
-            calls: AtomicU64::default(),
+            calls: 0,
+            tools: BTreeMap::new(),
         };
         let mut found = ComparedRepliesFact::default();
         for sampled in &sample {
@@ -125,6 +130,7 @@ impl Controller {
                 break;
             }
         }
+        comparison.judge_suspects(&mut found).await;
         self.context.fact("", &found);
     }
 
@@ -187,60 +193,143 @@ impl Controller {
 struct Comparison<'a> {
     controller: &'a Controller,
     deadline: Instant,
-    calls: AtomicU64,
+    calls: u64,
+    tools: BTreeMap<String, ComparedTool>,
+}
+
+/// What is known of a tool by its calls alone.
+#[derive(Default)]
+struct ComparedTool {
+    /// What its calls get, by their parameters.
+    alone: BTreeMap<String, u64>,
+    /// Replies that are what another call gets.
+    suspects: Vec<CrossedReplyFact>,
+}
+
+impl ComparedTool {
+    /// Whether replies tell the calls of the tool apart.
+    fn tells_calls_apart(&self) -> bool {
+        let replies: BTreeSet<u64> = self.alone.values().copied().collect();
+        isolation::tell_calls_apart(self.alone.len(), replies.len())
+    }
 }
 
 impl Comparison<'_> {
     /// What the call gets alone; none where it fails, or where it is time to end.
-    async fn alone(&self, call: &PreparedCall, number: u64) -> Option<u64> {
-        let made = self.calls.fetch_add(1, Ordering::Relaxed);
-        if made >= COMPARISON_CALLS_MAX || !self.controller.may_go_on(self.deadline) {
+    async fn alone(&mut self, call: &PreparedCall, number: u64) -> Option<u64> {
+        self.calls += 1;
+        if self.calls > COMPARISON_CALLS_MAX || !self.controller.may_go_on(self.deadline) {
             return None;
         }
-        let phase = self.controller.phases.comparison();
-        match self
-            .controller
-            .call(call, number, phase, self.controller.patience())
-            .await
-        {
+        let found = self.reply_to(call, number).await?;
+        let mut buffer = String::new();
+        let own = call.own_params(number, self.controller.context.seed, &mut buffer);
+        let params = own.unwrap_or(&call.request.params).to_owned();
+        let tool = self.tools.entry(call.tool.clone()).or_default();
+        tool.alone.insert(params, found);
+        Some(found)
+    }
+
+    async fn reply_to(&self, call: &PreparedCall, number: u64) -> Option<u64> {
+        let controller = self.controller;
+        let phase = controller.phases.comparison();
+        let calling = controller.call(call, number, phase, controller.patience());
+        match calling.await {
             ControlReply::Success(reply) => Some(hash(&canonical_reply(&reply)?)),
             _ => None,
         }
     }
 
-    async fn compare(&self, sampled: &SampledReply, found: &mut ComparedRepliesFact) -> Option<()> {
+    async fn compare(
+        &mut self,
+        sampled: &SampledReply,
+        found: &mut ComparedRepliesFact,
+    ) -> Option<()> {
         let SampledReply { call, number, .. } = sampled;
         let alone = self.alone(call, *number).await?;
         if alone == sampled.hash {
             found.same += 1;
             return Some(());
         }
-        let mut whose = None;
-        for other in &sampled.others {
-            if self.alone(call, *other).await? == sampled.hash {
-                whose = Some(*other);
-                break;
-            }
-        }
+        let whose = self.whose(sampled).await?;
         // In this order: a tool that returns the text of the call before gives another reply now.
         if self.alone(call, *number).await? != alone {
             found.varying += 1;
         } else if let Some(other) = whose {
-            found.crossed += 1;
-            let tool = &call.tool;
-            let message = format!(
-                "the reply to call {number} of {tool} is what call {other} gets alone, which was made at the same time"
-            );
-            let fact = CrossedReplyFact {
-                tool: tool.clone(),
+            let suspect = CrossedReplyFact {
+                tool: call.tool.clone(),
                 call: *number,
                 other,
                 request_id: sampled.request_id,
             };
-            self.controller.context.fact(&message, &fact);
+            let tool = self.tools.entry(call.tool.clone()).or_default();
+            tool.suspects.push(suspect);
         } else {
             found.altered += 1;
         }
         Some(())
+    }
+
+    /// The other call that gets this reply alone, if one does; none where it is time to end.
+    async fn whose(&mut self, sampled: &SampledReply) -> Option<Option<u64>> {
+        let mut whose = None;
+        for other in &sampled.others {
+            let known = self.tools.get(&sampled.call.tool);
+            let asked = known.map_or(0, |tool| tool.alone.len());
+            if whose.is_some() && asked >= OTHERS_ASKED_MIN {
+                break;
+            }
+            match self.alone(&sampled.call, *other).await {
+                Some(alone) if alone == sampled.hash => whose = whose.or(Some(*other)),
+                None if whose.is_none() => return None,
+                _ => {}
+            }
+        }
+        Some(whose)
+    }
+
+    /// Whether the tool still does what it did before the load; none where that is not known.
+    async fn has_changed(&self, tool: &str) -> Option<bool> {
+        let controls = lock(&self.controller.context.controls).clone();
+        let known = controls.get(tool).filter(|it| !it.known.is_empty())?;
+        let deadline = Instant::now() + COMPARISON_TIME;
+        for reply in &known.known {
+            if !self.controller.may_go_on(deadline) {
+                return None;
+            }
+            if self.reply_to(&reply.call, reply.number).await? != reply.hash {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// Whether replies that are what other calls get went to the wrong one: not where the tool changes with time, nor where it
+    /// has so few replies that some are the same by chance.
+    async fn judge_suspects(&mut self, found: &mut ComparedRepliesFact) {
+        for (name, tool) in std::mem::take(&mut self.tools) {
+            if tool.suspects.is_empty() {
+                continue;
+            }
+            let count = tool.suspects.len() as u64;
+            match self.has_changed(&name).await {
+                Some(true) => found.varying += count,
+                Some(false) if tool.tells_calls_apart() => {
+                    found.crossed += count;
+                    tool.suspects.iter().for_each(|it| self.note_crossed(it));
+                }
+                _ => found.altered += count,
+            }
+        }
+    }
+
+    fn note_crossed(&self, fact: &CrossedReplyFact) {
+        let CrossedReplyFact {
+            tool, call, other, ..
+        } = fact;
+        let message = format!(
+            "the reply to call {call} of {tool} is what call {other} gets alone, which was made at the same time"
+        );
+        self.controller.context.fact(&message, fact);
     }
 }

@@ -71,6 +71,8 @@ pub struct Gauges {
     pub ends_at_ms: AtomicU64,
     /// The share of a scenario without a fixed end that is done, in thousandths.
     pub done_permille: AtomicU32,
+    /// What the server's processes hold.
+    pub held: HeldGauge,
     /// What each driver of a load counts.
     pub tallies: Mutex<Vec<Arc<Tally>>>,
 }

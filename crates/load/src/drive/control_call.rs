@@ -68,6 +68,8 @@ pub enum TokenUse {
     Identify,
     /// There are none, but the same call always gets the same reply, and another one another: they can be compared.
     Compare,
+    /// Each reply alone held its own, so that one without it is compared.
+    Own,
     /// None: the tool returns text of earlier calls.
     StoredText,
 }
@@ -80,6 +82,17 @@ pub struct ToolControl {
     pub token_use: TokenUse,
     /// Whether a call was not answered in time.
     pub is_late: bool,
+    /// What its calls got before the load, where replies are compared.
+    pub known: Vec<KnownReply>,
+}
+
+/// What a call got alone.
+#[derive(Debug, Clone)]
+pub struct KnownReply {
+    pub call: PreparedCall,
+    pub number: u64,
+    /// Tells its text from others.
+    pub hash: u64,
 }
 
 impl ToolControl {
@@ -182,6 +195,7 @@ impl Controller {
             let mut controls = lock(&self.context.controls);
             let known = controls.entry(call.tool.clone()).or_default();
             known.times.extend(&found.times);
+            known.known.extend(found.known);
             drop(controls);
             // It may still be busy with that.
             if found.is_late {
@@ -258,8 +272,23 @@ impl Controller {
         }
         let [usual, other] = longest;
         let is_as_long = other <= usual + usual / 2 + OTHER_TIME;
-        if !is_stored && !holds_own && (has_token || is_as_long) && are_comparable(&replies) {
-            found.token_use = TokenUse::Compare;
+        if !is_stored && (has_token || is_as_long) && are_comparable(&replies) {
+            found.token_use = if holds_own {
+                TokenUse::Own
+            } else {
+                TokenUse::Compare
+            };
+            let first = replies.iter().map(|replies| replies.first());
+            found.known = calls
+                .iter()
+                .zip(numbers)
+                .zip(first)
+                .filter_map(|((call, number), text)| {
+                    let hash = hash(text?.as_ref()?);
+                    let call = call.clone();
+                    Some(KnownReply { call, number, hash })
+                })
+                .collect();
         }
         let control = if !has_token {
             None

@@ -14,6 +14,9 @@ const CPU_SHARE_AFTER: Duration = Duration::from_millis(100);
 const ALONE_CALLS_PER_PATTERN: usize = 20;
 /// The most that are made alone in all.
 const ALONE_CALLS_MAX: usize = 400;
+/// How long an idle server is watched after a load in which something grew, and how often somebody asks whether it is gone.
+const IDLE_TIME: Duration = Duration::from_secs(10);
+const IDLE_STEP: Duration = Duration::from_millis(100);
 /// How long all of that may take. A tool that took as long under load is not called alone.
 pub const ALONE_TIME: Duration = Duration::from_secs(1);
 
@@ -132,6 +135,7 @@ impl Driver {
         let job = job.and_then(|job| job.clone()).filter(|_| is_open);
         if let Some(job) = job {
             self.work(&job, &slots, &tally).await;
+            self.watch_idle(&job).await;
             if let Some(controller) = controller.filter(|_| self.index == 0) {
                 controller.wait_for_late_calls().await;
                 self.call_alone(&job, &controller).await;
@@ -289,6 +293,22 @@ impl Driver {
             }),
         };
         self.context.fact("", &fact);
+    }
+
+    /// Watches the idle server for a while, where something grew in the load: it may be kept for a while only. Every driver waits,
+    /// because a server of a session ends with it.
+    async fn watch_idle(&self, job: &Job) {
+        let context = &self.context;
+        let held = &context.gauges.held;
+        if !job.schedule.is_steady() || !held.is_kept() {
+            return;
+        }
+        held.watch();
+        let deadline = Instant::now() + IDLE_TIME;
+        while held.is_kept() && Instant::now() < deadline && context.stop.is_running() {
+            context.pause(IDLE_STEP).await;
+        }
+        context.fact("", &IdleWatchFact {});
     }
 
     /// Makes control calls after the load: what the server does when it has nothing else to do, and whether what was seen

@@ -5,9 +5,80 @@ use std::thread::JoinHandle;
 
 use crate::prelude::*;
 use mcprove_client::process::{UsageMeter, UsageSample, process_listening_on};
+use mcprove_score::resource_leak::{self, FULL_SHARE, Resource};
 
 /// How often the thread looks whether it is to end.
 const TICK: Duration = Duration::from_millis(20);
+
+/// How often the thread looks while an idle server is watched.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A process of the server had used up its descriptors: open ones as a share of its limit.
+#[stored(Copy)]
+pub struct FullDescriptorsFact {
+    pub share: f64,
+}
+
+impl Fact for FullDescriptorsFact {
+    const NAME: &'static str = "full_descriptors";
+}
+
+/// The idle server was watched until now, because something had grown in the load.
+#[stored(Copy)]
+pub struct IdleWatchFact {}
+
+impl Fact for IdleWatchFact {
+    const NAME: &'static str = "idle_watch";
+}
+
+/// What the server's processes hold of one resource.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    first: f64,
+    most: f64,
+    now: f64,
+}
+
+/// What the server's processes held at first and hold now, for whoever decides how long to look.
+#[derive(Debug, Default)]
+pub struct HeldGauge {
+    resources: Mutex<BTreeMap<&'static str, Held>>,
+    is_watched: AtomicBool,
+}
+
+impl HeldGauge {
+    fn note(&self, usage: &UsageSample) {
+        let found = [
+            (Resource::Descriptors, usage.descriptors),
+            (Resource::Threads, usage.threads),
+            (Resource::Processes, Some(usage.processes)),
+        ];
+        let mut resources = lock(&self.resources);
+        for (resource, value) in found {
+            let Some(now) = value.map(f64::from) else {
+                continue;
+            };
+            let (first, most) = (now, now);
+            let held = resources.entry(resource.detector());
+            let held = held.or_insert(Held { first, most, now });
+            held.now = now;
+            held.most = held.most.max(now);
+        }
+    }
+
+    /// Whether something grew by so much that it may be a leak, and is still there.
+    pub fn is_kept(&self) -> bool {
+        lock(&self.resources).values().any(|held| {
+            resource_leak::may_be_kept(held.first, held.most)
+                && !resource_leak::is_released(held.first, held.most, held.now)
+        })
+    }
+
+    /// The server is idle from now on, and looked at more often.
+    pub fn watch(&self) {
+        self.is_watched.store(true, Ordering::Relaxed);
+    }
+}
 
 /// A sampler at work; ends when dropped.
 pub struct Sampler {
@@ -80,9 +151,20 @@ fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) 
     let mut meter = ServerMeter::of(context);
     let mut machine = MachineWatch::of(context);
     let mut due = Instant::now();
+    let mut was_full = false;
     loop {
         let is_last = is_over.load(Ordering::Relaxed);
         machine.look(context, is_last);
+        let held = &context.gauges.held;
+        let is_watched = held.is_watched.load(Ordering::Relaxed);
+        let interval = if is_watched {
+            interval.min(WATCH_INTERVAL)
+        } else {
+            interval
+        };
+        if is_watched {
+            due = due.min(Instant::now() + interval);
+        }
         if Instant::now() >= due || is_last {
             let has_server = meter.find_processes(context);
             if !has_server && !is_last {
@@ -101,6 +183,12 @@ fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) 
                         processes: usage.processes,
                     },
                 );
+                held.note(&usage);
+                let full = usage.descriptor_share.filter(|share| *share >= FULL_SHARE);
+                if let Some(share) = full.filter(|_| !was_full) {
+                    was_full = true;
+                    context.fact("", &FullDescriptorsFact { share });
+                }
                 context.recorder.merge();
             }
             due = (due + interval).max(Instant::now());

@@ -35,6 +35,13 @@ impl Schedule {
             .then(name, duration, concurrent)
     }
 
+    /// Whether it is as much all the time that counts.
+    pub(crate) fn is_steady(&self) -> bool {
+        let mut counts = self.phases.iter().filter(|phase| phase.measured);
+        let first = counts.next().map(|phase| phase.concurrent);
+        counts.all(|phase| Some(phase.concurrent) == first)
+    }
+
     /// Adds a phase at the end.
     pub fn then(self, name: &str, duration: Duration, concurrent: u32) -> Self {
         self.add(name, duration, concurrent, true, 0)

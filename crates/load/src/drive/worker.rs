@@ -332,7 +332,7 @@ impl Worker {
             Identity::Other(other) => self.note_foreign_token(call, reply, number, other),
             Identity::Unknown => {
                 tally.unchecked.add();
-                if call.token_use == TokenUse::Compare {
+                if matches!(call.token_use, TokenUse::Compare | TokenUse::Own) {
                     self.sample(call, reply, number);
                 }
             }

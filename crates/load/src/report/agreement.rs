@@ -51,7 +51,7 @@ fn disagreement(report: &Report) -> Option<String> {
             "the number of calls that succeeded",
         ),
         (
-            has_failed || !why.contains("% of the calls failed"),
+            has_failed || !why.contains("% of the calls failed."),
             "the sentence",
         ),
         (

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcprove_client::server::Server;
 use mcprove_load::drive::Scenario;
 use mcprove_load::run::{Report, Run};
-use mcprove_score::verdict::{Outcome, Verdict};
+use mcprove_score::verdict::{Outcome, Severity, Verdict};
 
 use crate::support::MCPROVE;
 
@@ -41,9 +41,13 @@ async fn what_is_kept_of_each_call_is_found() {
         let settings = ["files=0", "delay_ms=40", resource].map(|it| ["--set", it]);
         let mode = [&["resource_leak"], settings.as_flattened()].concat();
         let report = soak(&mode, calls(300)).await;
-        assert!(!report.passed(), "{resource}: {:?}", report.verdicts);
         let found = verdict(&report, detector).unwrap();
-        assert!(found.is_failure(), "{found:?}");
+        // The run is too short to tell whether it is released later.
+        assert_eq!(
+            (found.outcome, found.severity),
+            (Outcome::Finding, Severity::Warning),
+            "{found:?}"
+        );
         let others: Vec<_> = report
             .findings()
             .into_iter()
@@ -63,7 +67,8 @@ async fn any_steady_load_finds_a_leak_of_descriptors() {
         .calls(300);
     let mode = ["resource_leak", "--set", "delay_ms=40"];
     let report = soak(&mode, scenario).await;
-    assert!(verdict(&report, "descriptor_leak").unwrap().is_failure());
+    let found = verdict(&report, "descriptor_leak").unwrap();
+    assert_eq!(found.outcome, Outcome::Finding, "{found:?}");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 //!
 //! A step breaks when one of these holds, checked in this order:
 //!
-//! - **errors**: more than 5 % of its calls failed, and at least 5 of them, and clearly more than in
-//!   the steps before (the confidence interval of the difference is above 0). Calls that fail from
+//! - **errors**: for sure more than 5 % of its calls failed (the confidence interval is above that), and at least 5 of them,
+//!   in the steps before 5 % at most, and the share rose by more than 5 points for sure. Calls that fail from
 //!   the first step on have another reason than too many clients;
 //! - **collapse**: throughput below a third of the best earlier step, which made at least 20 calls,
 //!   so that at least 20 were to be expected here;
@@ -31,6 +31,9 @@ pub const ID: &str = "breaking_point";
 
 /// Share of failed calls that a step may have.
 pub const ERROR_SHARE_MAX: f64 = 0.05;
+/// By how much the share of failed calls must be higher than in the steps before, at the low end of its interval: with less, one
+/// of many steps is worse by chance.
+pub const ERROR_SHARE_RISE_MIN: f64 = 0.05;
 /// Failed calls below which a share says nothing.
 pub const ERRORS_MIN: u64 = 5;
 /// How many times the first step's p99 counts as saturated.
@@ -272,7 +275,12 @@ fn error_share(step: &RampStep) -> f64 {
 }
 
 fn has_many_errors(step: &RampStep) -> bool {
-    step.errors >= ERRORS_MIN && error_share(step) > ERROR_SHARE_MAX
+    step.errors >= ERRORS_MIN && is_over_limit(step.errors, step.calls.max(step.errors))
+}
+
+/// Whether for sure more calls fail than may.
+fn is_over_limit(errors: u64, calls: u64) -> bool {
+    share_at_least(errors, calls).is_some_and(|share| share > ERROR_SHARE_MAX)
 }
 
 /// Whether calls fail at some step, so that the server cannot be said to cope with it.
@@ -284,7 +292,9 @@ fn has_errors(step: &RampStep, earlier: &[RampStep]) -> bool {
     let sum = |count: fn(&RampStep) -> u64| earlier.iter().map(count).fold(0, u64::saturating_add);
     let before = (sum(|step| step.errors), sum(|step| step.calls));
     let rise = rise_at_least(before, (step.errors, step.calls));
-    has_many_errors(step) && rise.is_some_and(|rise| rise > 0.0)
+    let was_good = share(before.0, before.1).is_some_and(|share| share <= ERROR_SHARE_MAX);
+    let has_risen = was_good && rise.is_some_and(|rise| rise > ERROR_SHARE_RISE_MIN);
+    has_many_errors(step) && has_risen
 }
 
 fn is_saturated(step: &RampStep, earlier: &[RampStep]) -> bool {

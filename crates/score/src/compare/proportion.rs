@@ -22,13 +22,25 @@ pub struct Estimate {
     pub high: f64,
 }
 
+/// The 95 % quantile, for a bound on one side.
+const Z_ONE_SIDED: f64 = 1.644_853_626_951_472_2;
+
 /// Wilson's interval of a share; `None` of nothing.
 pub fn wilson(part: u64, whole: u64) -> Option<Estimate> {
+    interval(part, whole, Z)
+}
+
+/// What a share is at least, with 95 % confidence: the lower end of Wilson's interval on one side. `None` of nothing.
+pub fn share_at_least(part: u64, whole: u64) -> Option<f64> {
+    Some(interval(part, whole, Z_ONE_SIDED)?.low)
+}
+
+fn interval(part: u64, whole: u64, z: f64) -> Option<Estimate> {
     let value = share(part, whole)?;
     let n = float(whole);
-    let scale = 1.0 + Z * Z / n;
-    let center = (value + Z * Z / (2.0 * n)) / scale;
-    let margin = Z * (value * (1.0 - value) / n + Z * Z / (4.0 * n * n)).sqrt() / scale;
+    let scale = 1.0 + z * z / n;
+    let center = (value + z * z / (2.0 * n)) / scale;
+    let margin = z * (value * (1.0 - value) / n + z * z / (4.0 * n * n)).sqrt() / scale;
     // The ends never leave the value out, whatever the rounding.
     Some(Estimate {
         value,
@@ -37,7 +49,6 @@ pub fn wilson(part: u64, whole: u64) -> Option<Estimate> {
     })
 }
 
-/// Newcombe's interval of `current − baseline`, from their Wilson intervals.
 /// How much larger a share has become at least, of `(part, whole)` before and now.
 pub fn rise_at_least(before: (u64, u64), now: (u64, u64)) -> Option<f64> {
     Some(difference(&wilson(before.0, before.1)?, &wilson(now.0, now.1)?).low)
@@ -82,6 +93,13 @@ mod tests {
             );
         }
         assert_eq!(wilson(0, 0), None);
+    }
+
+    #[test]
+    fn two_of_twenty_calls_do_not_show_that_one_in_twenty_fails() {
+        let is_more = |part, whole| share_at_least(part, whole).is_some_and(|low| low > 0.05);
+        assert!(!is_more(2, 20) && !is_more(0, 0) && !is_more(10, 150));
+        assert!(is_more(5, 20) && is_more(6, 60) && is_more(80, 1000));
     }
 
     /// Newcombe 1998 (differences), method 10: 56/70 − 48/80 is 0.0524 to 0.3339, 10/10 − 0/10 is

@@ -150,6 +150,18 @@ pub fn over_time(samples: &[MachineSample], range: Range<Duration>) -> Machine {
     }
 }
 
+/// How noisy the machine was at the end of a range of time: in its last half, or in its last quarter if that was noisier.
+pub fn at_end(samples: &[MachineSample], range: Range<Duration>) -> MachineReport {
+    let middle = (range.start + range.end) / 2;
+    let last = (middle + range.end) / 2;
+    let [half, quarter] = [middle, last].map(|from| judge(samples, from..range.end));
+    if quarter.noise_share > half.noise_share {
+        quarter
+    } else {
+        half
+    }
+}
+
 impl MachineReport {
     /// Whether other work can explain that a server is only so fast, where it should be at least that fast.
     pub fn explains(&self, speed: f64, least: f64) -> bool {

@@ -109,6 +109,7 @@ impl Neighbour {
             is_open: false,
             cpu_us: &cpu_us,
             machine,
+            noise_at_end: at_end(&self.samples(), SECOND * 8..SECOND * 40),
         };
         let means: Vec<_> = intervals
             .iter()
@@ -151,6 +152,8 @@ impl Neighbour {
             burst: phase(10, 20, 1.0),
             recovery: phase(20, 40, after),
             tools: vec![tool],
+            settling: None,
+            longest_pause_secs: 0.0,
             machine: self.report(20, 40),
         }))
     }

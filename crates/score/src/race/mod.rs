@@ -10,7 +10,8 @@
 //! and each reply is compared with what that caller gets alone. One that is what another caller gets alone is crossed.
 //!
 //! Figures in a reply (`took 0.2 s`, `7 active requests`) may depend on the load honestly. A reply that differs from that alone in
-//! numbers only is a warning, unless these differ from caller to caller.
+//! numbers only is a warning, unless these differ from caller to caller. So is a call that fails when made concurrently, where none
+//! failed alone. Where all callers get the same alone, their calls show nothing that identical calls do not.
 
 use crate::prelude::*;
 
@@ -64,6 +65,9 @@ pub struct RaceReport {
     pub concurrent_distinct: usize,
     /// Concurrent calls that failed, and so were not compared.
     pub failures: usize,
+    /// Calls made alone that failed.
+    #[sparse]
+    pub failures_alone: u64,
     /// Two replies that differ, cut to where they do: of the baseline, and of the concurrent calls
     /// (or of the baseline too, when that already differs).
     pub example: Option<(String, String)>,
@@ -113,6 +117,7 @@ pub fn compare(
         concurrent_calls: concurrent.len(),
         concurrent_distinct: at_once.len(),
         failures,
+        failures_alone: 0,
         example: expected
             .zip(differing)
             .map(|(expected, (reply, _))| example(expected, reply)),
@@ -140,14 +145,16 @@ impl RaceReport {
             return;
         }
         let alone: BTreeSet<&String> = callers.iter().map(|caller| &caller.before).collect();
+        let is_told_apart = alone.len() > 1;
         let numbers: Vec<Numbers<'_>> = alone.iter().map(|reply| Numbers::of(reply)).collect();
         for caller in callers {
             let own = Numbers::of(&caller.before);
             for reply in &caller.at_once {
-                self.own_arguments += 1;
                 if *reply == caller.before {
+                    self.own_arguments += u64::from(is_told_apart);
                     continue;
                 }
+                self.own_arguments += 1;
                 if alone.contains(reply) {
                     // The clearest example there is.
                     if self.crossed == 0 {
@@ -236,6 +243,20 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         failures => format!(" ({failures} more failed and were not compared)"),
     };
     let verdict = match report.outcome {
+        RaceOutcome::Consistent if report.failures > 0 && report.failures_alone == 0 => {
+            let failures = count(report.failures);
+            let made = failures + count(report.concurrent_calls) + report.own_arguments;
+            Verdict::warning(
+                ID,
+                format!(
+                    "Calls fail when made concurrently: {} of {}, and none of {} made alone; those that succeeded got the same reply as alone.",
+                    whole(failures),
+                    whole(made),
+                    whole(count(report.baseline_calls))
+                ),
+                "look for what calls take from each other: locks with a short timeout, a single connection, files that one call holds",
+            )
+        }
         RaceOutcome::Consistent => {
             let own = match report.own_arguments {
                 0 => "; only identical calls were compared".to_owned(),

@@ -174,6 +174,48 @@ fn callers_that_get_what_another_gets_alone_are_crossed() {
 }
 
 #[test]
+fn calls_that_fail_only_when_made_concurrently_are_a_warning_with_both_figures() {
+    let same = &texts(&["A", "A"]);
+    let mut report = compare(same, same, &[], 3);
+    let found = verdict(&report);
+    assert_eq!(
+        (found.outcome, found.severity),
+        (Outcome::Finding, Severity::Warning)
+    );
+    assert_eq!(
+        found.sentence,
+        "Calls fail when made concurrently: 3 of 5, and none of 2 made alone; those that succeeded got the same reply as alone."
+    );
+    // It fails alone, too.
+    report.failures_alone = 1;
+    assert_eq!(verdict(&report).outcome, Outcome::Pass);
+}
+
+#[test]
+fn callers_that_get_the_same_alone_are_not_compared() {
+    let same = &texts(&["A", "A"]);
+    let mut report = compare(same, same, &[], 0);
+    report.add_callers(&[caller("A", &["A"], None), caller("A", &["A"], None)], 0);
+    assert_eq!(report.own_arguments, 0);
+    let found = verdict(&report);
+    assert_eq!(found.outcome, Outcome::Pass);
+    let sentence = found.sentence.rendered();
+    assert!(
+        sentence.contains("only identical calls were compared"),
+        "{sentence}"
+    );
+    // What nobody gets alone is found all the same.
+    report.add_callers(
+        &[
+            caller("A", &["B"], Some("A")),
+            caller("A", &["A"], Some("A")),
+        ],
+        0,
+    );
+    assert_eq!(report.outcome, RaceOutcome::Divergent);
+}
+
+#[test]
 fn figures_that_depend_on_the_load_are_a_warning_with_both_texts() {
     use RaceOutcome::{Divergent, Figures};
     let cases = [

@@ -271,7 +271,10 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     let sessions = counted(report.opened, "session");
     // Fewer than before is none more.
     let more = |growth: Option<f64>| growth.unwrap_or_default().max(0.0);
-    let descriptors = decimal(more(report.descriptors.growth), 0);
+    let descriptors = match decimal(more(report.descriptors.growth), 0) {
+        one if one == "1" => "1 descriptor".to_owned(),
+        many => format!("{many} descriptors"),
+    };
     let memory = memory_kept(&report.memory);
     let leaks_descriptors = report.descriptors.outcome == Outcome::Finding;
     let leaks_memory = report.memory.outcome == LeakOutcome::LeakDetected;
@@ -281,7 +284,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     let kept: Vec<String> = [
         counted_of(report.processes.as_ref(), "processes"),
         counted_of(report.threads.as_ref(), "threads"),
-        leaks_descriptors.then(|| format!("{descriptors} descriptors")),
+        leaks_descriptors.then(|| descriptors.clone()),
         leaks_memory.then(|| memory.clone()),
     ]
     .into_iter()
@@ -296,7 +299,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
         Verdict::warning(
             SESSION_LEAK,
             format!(
-                "The server keeps sessions for at least {} s after their client left without a goodbye ({descriptors} descriptors and {memory} more after {sessions}); those that are closed in order it releases.",
+                "The server keeps sessions for at least {} s after their client left without a goodbye ({descriptors} and {memory} more after {sessions}); those that are closed in order it releases.",
                 decimal(secs, 0)
             ),
             "end sessions that are idle, so that clients which crash cannot fill the server",
@@ -330,9 +333,7 @@ fn session_leak(report: &ChurnReport) -> Verdict {
     {
         Verdict::pass(
             SESSION_LEAK,
-            format!(
-                "The server releases its sessions: {descriptors} descriptors more after {sessions}."
-            ),
+            format!("The server releases its sessions: {descriptors} more after {sessions}."),
         )
     } else if report.memory.outcome == LeakOutcome::NoLeak && report.descriptors.growth.is_none() {
         Verdict::pass(

@@ -14,6 +14,10 @@
 //!   because in a mix of fast and slow tools the median of all is the chance of the draw. It says nothing where most
 //!   calls that end after the burst are of the burst, and about as many end per second as before: they wait in a queue.
 //!
+//! What is judged is the last part of the time after the burst: a circuit breaker, a pause or a queue takes a while, and then
+//! the verdict states how long. Where it did not recover within less than 10 s, it may later: a warning, unless nothing
+//! was answered for 5 s at the end. A server that pauses is silent for up to five times the longest pause before the burst.
+//!
 //! Where [other work](crate::machine) on the machine after the burst can explain that calls are slow or few, it is inconclusive.
 //!
 //! Calls that fail only in the burst are a queue that overflows: worth a look, and no failure to
@@ -43,6 +47,12 @@ pub const RECOVERED_SHARE: f64 = 0.8;
 pub const RECOVERY_SECS_MIN: f64 = 1.0;
 /// Calls that must have been expected before that counts.
 pub const EXPECTED_MIN: f64 = 20.0;
+/// How long it must be for a server that did not recover in it to be one that does not, in seconds.
+pub const PATIENCE_SECS: f64 = 10.0;
+/// How long nothing at all may be answered at the end of a shorter time, in seconds.
+pub const SILENCE_SECS_MAX: f64 = 5.0;
+/// How many times the longest pause before the burst may be silent after it.
+pub const PAUSES_MAX: f64 = 5.0;
 
 /// The calls of one phase.
 #[data(Copy, Default)]
@@ -92,12 +102,25 @@ pub struct SpikeInput {
     pub baseline: PhaseCalls,
     /// The burst.
     pub burst: PhaseCalls,
-    /// After it.
+    /// After it: the last part of that time.
     pub recovery: PhaseCalls,
     /// Each tool that was called.
     pub tools: Vec<ToolRecovery>,
+    /// The time between the burst and that part, if there is some.
+    pub settling: Option<Settling>,
+    /// The longest time before the burst in which nothing was answered, in seconds.
+    pub longest_pause_secs: f64,
     /// How noisy the machine was after the burst.
     pub machine: MachineReport,
+}
+
+/// The first part of the time after a burst, in which a server may recover.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settling {
+    /// Its calls.
+    pub calls: PhaseCalls,
+    /// Each tool that was called.
+    pub tools: Vec<ToolRecovery>,
 }
 
 /// In which way a server does not recover.
@@ -119,8 +142,14 @@ pub struct SpikeReport {
     pub baseline: PhaseCalls,
     /// The burst.
     pub burst: PhaseCalls,
-    /// After it.
+    /// After it: the last part of that time.
     pub recovery: PhaseCalls,
+    /// How long the server took to recover at most, in seconds, where it was not what it was before at once.
+    #[sparse]
+    pub recovered_within_secs: Option<f64>,
+    /// How long it was watched after the burst, in seconds, where that is too short to say that it does not recover.
+    #[sparse]
+    pub watched_secs: Option<f64>,
     /// Fairness in the burst: its p99 in medians. Far above 1 some callers wait for others.
     pub burst_p99_to_p50: Option<f64>,
     /// The tool that recovered least, of those with calls enough before and after.
@@ -141,30 +170,13 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         burst,
         recovery,
         tools,
+        settling,
         machine,
+        ..
     } = input;
-    let comparable = tools
-        .iter()
-        .filter(|tool| tool.before.count >= CALLS_MIN && tool.after.count >= CALLS_MIN);
-    // In a closed load slow calls are few calls as well, so that they come first.
-    let is_rest_of_burst = error_share(recovery) < REST_OF_BURST_SHARE * error_share(burst);
-    let has_stopped = baseline.calls >= CALLS_MIN
-        && baseline.ended_per_s * recovery.duration_secs >= EXPECTED_MIN
-        && recovery.ended_per_s < STOPPED_SHARE * baseline.ended_per_s;
-    let stays = if fails_more(baseline, recovery) && !is_rest_of_burst {
-        Some(Aftermath::Errors)
-    } else if is_short(recovery) || works_off_queue(baseline, recovery) {
-        None
-    } else if comparable.clone().any(is_slower) {
-        Some(Aftermath::Latency)
-    } else if burst.calls > 0 && has_stopped {
-        Some(Aftermath::Stopped)
-    } else {
-        None
-    };
+    let stays = what_stays(input, recovery, tools).filter(|what| !is_pause(input, *what));
     let is_doubtful = match stays {
-        Some(Aftermath::Latency) => comparable
-            .clone()
+        Some(Aftermath::Latency) => comparable(tools)
             .filter(|tool| is_slower(tool))
             .all(|tool| machine.explains(LATENCY_FACTOR, growth(tool))),
         Some(Aftermath::Stopped) => {
@@ -172,15 +184,24 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         }
         Some(Aftermath::Errors) | None => false,
     };
+    let late = settling
+        .as_ref()
+        .filter(|part| what_stays(input, &part.calls, &part.tools).is_some());
+    let watched = watched_secs(input);
+    let may_recover = watched < PATIENCE_SECS && silence_secs(input) < SILENCE_SECS_MAX;
     SpikeReport {
         baseline: *baseline,
         burst: *burst,
         recovery: *recovery,
+        recovered_within_secs: late
+            .filter(|_| stays.is_none())
+            .and_then(|part| finite(part.calls.duration_secs)),
+        watched_secs: finite(watched).filter(|_| stays.is_some() && may_recover),
         burst_p99_to_p50: burst
             .p99_ms
             .zip(burst.p50_ms)
             .and_then(|(p99, p50)| ratio(p99, p50)),
-        slowest_tool: comparable
+        slowest_tool: comparable(tools)
             .max_by(|one, other| {
                 let growths = growth(one).total_cmp(&growth(other));
                 is_slower(one).cmp(&is_slower(other)).then(growths)
@@ -190,6 +211,60 @@ pub fn judge(input: &SpikeInput) -> SpikeReport {
         doubtful: stays.filter(|_| is_doubtful),
         overflows: fails_more(baseline, burst),
     }
+}
+
+/// The tools with calls enough before and after.
+fn comparable(tools: &[ToolRecovery]) -> impl Iterator<Item = &ToolRecovery> {
+    tools
+        .iter()
+        .filter(|tool| tool.before.count >= CALLS_MIN && tool.after.count >= CALLS_MIN)
+}
+
+/// In which way a server is not in a part of the time after the burst what it was before.
+fn what_stays(input: &SpikeInput, part: &PhaseCalls, tools: &[ToolRecovery]) -> Option<Aftermath> {
+    let SpikeInput {
+        baseline, burst, ..
+    } = input;
+    // In a closed load slow calls are few calls as well, so that they come first.
+    let is_rest_of_burst = error_share(part) < REST_OF_BURST_SHARE * error_share(burst);
+    let has_stopped = baseline.calls >= CALLS_MIN
+        && baseline.ended_per_s * part.duration_secs >= EXPECTED_MIN
+        && part.ended_per_s < STOPPED_SHARE * baseline.ended_per_s;
+    if fails_more(baseline, part) && !is_rest_of_burst {
+        Some(Aftermath::Errors)
+    } else if is_short(part) || works_off_queue(baseline, part) {
+        None
+    } else if comparable(tools).any(is_slower) {
+        Some(Aftermath::Latency)
+    } else if burst.calls > 0 && has_stopped {
+        Some(Aftermath::Stopped)
+    } else {
+        None
+    }
+}
+
+/// How long the server was watched after the burst.
+fn watched_secs(input: &SpikeInput) -> f64 {
+    let settling = input.settling.as_ref();
+    let before = settling.map_or(0.0, |part| part.calls.duration_secs);
+    before + input.recovery.duration_secs
+}
+
+/// How long nothing at all was answered at the end.
+fn silence_secs(input: &SpikeInput) -> f64 {
+    if input.recovery.ended_per_s > 0.0 {
+        return 0.0;
+    }
+    let settling = input.settling.as_ref();
+    match settling.filter(|part| part.calls.ended_per_s > 0.0) {
+        Some(_) => input.recovery.duration_secs,
+        None => watched_secs(input),
+    }
+}
+
+/// Whether the server may only pause, as it did before the burst.
+fn is_pause(input: &SpikeInput, what: Aftermath) -> bool {
+    what == Aftermath::Stopped && silence_secs(input) < PAUSES_MAX * input.longest_pause_secs
 }
 
 fn is_short(recovery: &PhaseCalls) -> bool {
@@ -232,16 +307,16 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
             let [before, _, after] = report
                 .phases()
                 .map(|(_, phase)| percent(error_share(phase)));
-            Verdict::critical(
-                ID,
-                format!("{NO_RECOVERY}: {after} of the calls after it fail, {before} before."),
+            not_recovered(
+                report,
+                sentence!("{after} of the calls after it fail, {before} before."),
                 "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers",
             )
         }
-        (Some(Aftermath::Latency), Some(tool)) => Verdict::critical(
-            ID,
+        (Some(Aftermath::Latency), Some(tool)) => not_recovered(
+            report,
             sentence!(
-                "{NO_RECOVERY}: a call of {} takes {} after it at the median, {} before.",
+                "a call of {} takes {} after it at the median, {} before.",
                 quoted(&tool.tool),
                 milliseconds(tool.after.p50_ms),
                 milliseconds(tool.before.p50_ms)
@@ -252,9 +327,9 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
             let [before, _, after] = report
                 .phases()
                 .map(|(_, phase)| decimal(phase.ended_per_s, 1));
-            Verdict::critical(
-                ID,
-                format!("{NO_RECOVERY}: {after} calls per second end after it, {before} before."),
+            not_recovered(
+                report,
+                sentence!("{after} calls per second end after it, {before} before."),
                 "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run shows whether it recovers later",
             )
         }
@@ -299,7 +374,24 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
 }
 
 pub const ID: &str = "spike_recovery";
-const NO_RECOVERY: &str = "The server does not recover from the burst";
+
+/// That the server is not what it was; where it was not watched for long, it may be later.
+fn not_recovered(report: &SpikeReport, what: Message, hint: &'static str) -> Verdict {
+    let Some(watched) = report.watched_secs else {
+        let sentence = sentence!("The server does not recover from the burst: {what}");
+        return Verdict::critical(ID, sentence, hint);
+    };
+    let watched = decimal(watched, 1);
+    Verdict::warning(
+        ID,
+        sentence!("The server has not recovered from the burst within {watched} s: {what}"),
+        sentence!(
+            "let the run last longer ({}), so that at least {} s after the burst show whether it recovers later",
+            setting("duration"),
+            decimal(PATIENCE_SECS, 0)
+        ),
+    )
+}
 
 impl SpikeReport {
     fn phases(&self) -> [(&'static str, &PhaseCalls); 3] {
@@ -343,8 +435,11 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
         milliseconds(tool.after.p50_ms),
         milliseconds(tool.before.p50_ms)
     );
+    let within = report.recovered_within_secs.map_or(String::new(), |secs| {
+        format!(" within {} s", decimal(secs, 1))
+    });
     if !report.overflows {
-        let sentence = sentence!("The server recovers from the burst: after it {medians}.");
+        let sentence = sentence!("The server recovers from the burst{within}: after it {medians}.");
         return Verdict::pass(ID, sentence);
     }
     let [before, burst, _] = report
@@ -353,7 +448,7 @@ fn recovered(report: &SpikeReport, tool: &ToolRecovery) -> Verdict {
     Verdict::warning(
         ID,
         sentence!(
-            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server recovers ({medians})."
+            "The burst is too much for the server: {burst} of its calls fail, {before} before; after it the server recovers{within} ({medians})."
         ),
         "let calls wait in a longer queue, or send clients a time to retry",
     )

@@ -41,7 +41,20 @@ fn healthy() -> SpikeInput {
         burst: phase(900, 0, 900.0),
         recovery: phase(480, 0, 480.0),
         tools: vec![tool(quartiles(500, 2.0), quartiles(480, 2.1))],
+        settling: Some(settling(480, 0, 480.0)),
+        longest_pause_secs: 0.0,
         machine: MachineReport::default(),
+    }
+}
+
+/// The 20 seconds after the burst.
+fn settling(calls: u64, errors: u64, ended_per_s: f64) -> Settling {
+    Settling {
+        calls: PhaseCalls {
+            duration_secs: 20.0,
+            ..phase(calls, errors, ended_per_s)
+        },
+        tools: Vec::new(),
     }
 }
 
@@ -207,6 +220,50 @@ fn a_server_that_stops_is_found_and_one_that_empties_its_queue_is_not() {
 }
 
 #[test]
+fn a_server_that_recovers_later_passes_and_the_verdict_states_when() {
+    // A circuit breaker that is open for a while.
+    let mut input = SpikeInput {
+        settling: Some(settling(500, 300, 500.0)),
+        ..healthy()
+    };
+    let verdict = judged(&input);
+    assert_eq!(verdict.outcome, Outcome::Pass, "{verdict:?}");
+    assert_eq!(
+        verdict.sentence,
+        "The server recovers from the burst within 20 s: after it `echo` takes 2.1 ms at the median, 2 ms before."
+    );
+    // In a short run it is still open.
+    input.recovery = phase(480, 300, 480.0);
+    assert!(judged(&input).is_failure());
+    input.settling = None;
+    let verdict = judged(&input);
+    assert_eq!(verdict.severity, Severity::Warning, "{verdict:?}");
+    assert_eq!(
+        verdict.sentence,
+        "The server has not recovered from the burst within 1 s: 62.5% of the calls after it fail, 0% before."
+    );
+}
+
+#[test]
+fn a_pause_is_no_end_unless_it_is_far_longer_than_those_before() {
+    let silent = |seconds: f64, longest_pause_secs| SpikeInput {
+        recovery: PhaseCalls {
+            duration_secs: seconds,
+            ..phase(0, 0, 0.0)
+        },
+        settling: None,
+        longest_pause_secs,
+        tools: vec![tool(quartiles(500, 2.0), Quartiles::default())],
+        ..healthy()
+    };
+    let severity = |input| judged(&input).severity;
+    assert_eq!(severity(silent(1.7, 0.0)), Severity::Warning);
+    assert_eq!(severity(silent(5.0, 0.0)), Severity::Critical);
+    let pausing = judged(&silent(5.0, 1.5));
+    assert_eq!(pausing.outcome, Outcome::Inconclusive, "{pausing:?}");
+}
+
+#[test]
 fn a_burst_that_did_not_happen_is_inconclusive() {
     let none = PhaseCalls::default();
     let input = SpikeInput {
@@ -252,7 +309,7 @@ proptest! {
     #[test]
     fn whatever_is_measured_has_a_verdict(baseline in any_phase(), burst in any_phase(), recovery in any_phase(), before in floats(), after in floats()) {
         let tools = vec![tool(quartiles(20, before), quartiles(20, after))];
-        let report = judge(&SpikeInput { baseline, burst, recovery, tools, machine: MachineReport::default() });
+        let report = judge(&SpikeInput { baseline, burst, recovery, tools, settling: None, longest_pause_secs: 0.0, machine: MachineReport::default() });
         prop_assert!(report.burst_p99_to_p50.is_none_or(f64::is_finite));
         let verdict = verdict(&report);
         prop_assert!(verdict.numbers.len() == 14, "{verdict:?}");

@@ -92,6 +92,17 @@ impl Source {
         })
     }
 
+    /// The open descriptors of the process that is nearest to its limit of them, as a share of that.
+    #[expect(clippy::unused_self, reason = "the other systems are asked alike")]
+    pub fn descriptor_share(&self, readings: &[Reading]) -> Option<f64> {
+        let shares = readings.iter().filter_map(|reading| {
+            let pid = reading.identity.pid;
+            let limit = descriptor_limit(&fs::read_to_string(format!("/proc/{pid}/limits")).ok()?)?;
+            Some(f64::from(count_descriptors(pid)?) / f64::from(limit.max(1)))
+        });
+        shares.max_by(f64::total_cmp)
+    }
+
     /// How long the threads of these processes have waited for a processor, as far as they were seen to, without the one
     /// that looks.
     pub fn waited(&mut self, pids: impl Iterator<Item = u32>) -> Option<Duration> {
@@ -158,6 +169,13 @@ fn waited_of(thread: &Path) -> Option<Duration> {
     // What it ran, what it waited, and how often it ran.
     let waited = times.split_ascii_whitespace().nth(1)?.parse().ok()?;
     Some(Duration::from_nanos(waited))
+}
+
+/// How many descriptors a process may have open, of what `/proc/PID/limits` says; none without a limit.
+fn descriptor_limit(limits: &str) -> Option<u32> {
+    let mut lines = limits.lines();
+    let soft = lines.find_map(|line| line.strip_prefix("Max open files"))?;
+    soft.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// How many descriptors a process has open: none if it ended meanwhile, `None` if it does not let
@@ -239,6 +257,19 @@ mod tests {
                 .iter()
                 .any(|reading| reading.identity.pid == own)
         );
+    }
+
+    #[test]
+    fn the_limit_of_descriptors_is_the_soft_one() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units\n\
+                      Max processes             unlimited            unlimited            processes\n\
+                      Max open files            256                  1048576              files\n";
+        assert_eq!(descriptor_limit(limits), Some(256));
+        assert_eq!(
+            descriptor_limit("Max open files unlimited unlimited files"),
+            None
+        );
+        assert_eq!(descriptor_limit(""), None);
     }
 
     #[test]

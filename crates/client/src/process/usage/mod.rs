@@ -41,7 +41,10 @@ pub struct UsageSample {
     pub threads: Option<u32>,
     /// Open files, sockets and the like; `None` where the system does not tell.
     pub descriptors: Option<u32>,
-    /// Living processes.
+    /// The open files of the process that is nearest to its own limit of them, as a share of that; `None` where the system does
+    /// not tell.
+    pub descriptor_share: Option<f64>,
+    /// Living processes, and children of theirs that ended and were not waited for.
     pub processes: u32,
 }
 
@@ -120,7 +123,10 @@ impl UsageMeter {
             cpu_pct: cpu_share * 100.0,
             threads: threads.reduce(u32::saturating_add),
             descriptors: self.source.count_descriptors(&living),
-            processes: u32::try_from(living.len()).unwrap_or(u32::MAX),
+            descriptor_share: self.source.descriptor_share(&living),
+            processes: u32::try_from(living.len())
+                .unwrap_or(u32::MAX)
+                .saturating_add(self.family.unreaped),
         })
     }
 

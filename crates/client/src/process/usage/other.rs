@@ -53,6 +53,11 @@ impl Source {
     }
 
     #[expect(clippy::unused_self, reason = "Linux reports it")]
+    pub fn descriptor_share(&self, _: &[Reading]) -> Option<f64> {
+        None
+    }
+
+    #[expect(clippy::unused_self, reason = "Linux reports it")]
     pub fn waited(&mut self, _: impl Iterator<Item = u32>) -> Option<Duration> {
         None
     }

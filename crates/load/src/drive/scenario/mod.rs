@@ -204,7 +204,8 @@ pub trait ScenarioType: Settings + CloneScenario + Debug + Send + Sync {
     }
 
     /// The detector that answers what it is made to see: a run in which that comes to no conclusion does not pass.
-    /// After it, the one that does where the server's processes are not on this machine.
+    /// Of several, the last one is asked only where the server's processes are not on this machine, and the first one only where they
+    /// are.
     fn questions(&self) -> &'static [&'static str] {
         &[]
     }
@@ -286,6 +287,8 @@ pub struct Judging {
     pub interrupts_calls: bool,
     /// It goes on until calls fail.
     pub expects_errors: bool,
+    /// The phase whose failed calls it judges itself.
+    pub burst: Option<&'static str>,
     /// It is made to see what grows, and judges memory itself.
     pub judges_growth: bool,
     /// It starts the server again and again, and how long that takes is a result.

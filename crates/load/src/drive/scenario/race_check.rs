@@ -83,7 +83,8 @@ impl RaceCheck {
             }
         }
         *time_at_once += began.elapsed();
-        let after = if at_once.iter().any(|reply| Some(reply) != first) {
+        let is_repeated = at_once.iter().any(|reply| Some(reply) != first);
+        let after = if is_repeated {
             call_alone(context, slot, call).await
         } else {
             Vec::new()
@@ -93,6 +94,10 @@ impl RaceCheck {
             let (callers, failures) = self.check_callers(context, slot, call, time_at_once).await;
             report.add_callers(&callers, failures);
         }
+        let after_made = if is_repeated { ALONE_CALLS } else { 0 };
+        let answered = before.len() + after.len();
+        let failed_alone = u64::from(ALONE_CALLS + after_made).saturating_sub(answered as u64);
+        report.failures_alone = failed_alone;
         report
     }
 

@@ -31,7 +31,7 @@ pub struct Soak {
 
 impl ScenarioType for Soak {
     fn questions(&self) -> &'static [&'static str] {
-        &[leak::ID, drift::ID]
+        &[leak::ID, throughput_drift::ID, drift::ID]
     }
 
     fn judging(&self) -> Judging {
@@ -95,6 +95,7 @@ impl ScenarioType for Soak {
             is_open: report.model == Model::Open,
             cpu_us: &cpu_used(report),
             machine,
+            noise_at_end: facts.noise_at_end(report, warmup),
         });
         // Calls that are stuck are fewer calls per second too, and have a verdict of their own.
         let slowed = slowed.filter(|_| report.deadlock_count == 0);

@@ -12,6 +12,12 @@ pub const BASELINE: &str = "baseline";
 pub const SPIKE: &str = "spike";
 /// The phase after the burst.
 pub const RECOVERY: &str = "recovery";
+/// The last part of the time after it, by which the server must have recovered. Older runs, and those with less than that after
+/// the burst, have none.
+pub const RECOVERED: &str = "recovered";
+/// The part of the time after the burst that it takes, and how long it is at least.
+const RECOVERED_PART: u32 = 3;
+const RECOVERED_MIN: Duration = Duration::from_secs(1);
 
 /// How many times the calls in flight there are in the burst, unless given.
 const MULTIPLIER: f64 = 10.0;
@@ -97,15 +103,30 @@ impl ScenarioType for Spike {
         &[spike_recovery::ID]
     }
 
+    fn judging(&self) -> Judging {
+        Judging {
+            burst: Some(SPIKE),
+            ..Judging::default()
+        }
+    }
+
     fn plan(&self, load: &LoadSettings) -> RunResult<Option<LoadPlan>> {
         let spike_end = self.spike_at.saturating_add(self.spike_duration);
         if spike_end > self.baseline_duration || self.spike_duration.is_zero() {
             return Err(RunError::Config(self.does_not_fit().into()));
         }
-        let recovery = self.baseline_duration.saturating_sub(spike_end);
+        let after = self.baseline_duration.saturating_sub(spike_end);
+        let recovered = (after / RECOVERED_PART).max(RECOVERED_MIN);
+        let recovered = if recovered < after {
+            recovered
+        } else {
+            Duration::ZERO
+        };
+        let recovery = after.saturating_sub(recovered);
         let schedule = Schedule::steady(load, BASELINE, self.spike_at, self.baseline_concurrent)
             .then(SPIKE, self.spike_duration, self.spike_concurrent)
-            .then(RECOVERY, recovery, self.baseline_concurrent);
+            .then(RECOVERY, recovery, self.baseline_concurrent)
+            .then(RECOVERED, recovered, self.baseline_concurrent);
         Ok(Some(weighted_calls(schedule)))
     }
 
@@ -151,27 +172,29 @@ impl ScenarioType for Spike {
             phases
                 .find(|phase| phase.name == name)
                 .map(|phase| phase_calls(facts, phase))
-                .unwrap_or_default()
         };
-        let after = facts.tools_in(RECOVERY);
-        let before = facts.tools_in(BASELINE);
-        let compared = before.into_iter().flatten().map(|(tool, calls)| {
-            let later = after.and_then(|tools| tools.get(tool));
-            spike_recovery::ToolRecovery {
-                tool: tool.clone(),
-                before: quartiles(calls),
-                after: later.map(quartiles).unwrap_or_default(),
-            }
-        });
+        let settled = phase(RECOVERED).filter(|part| part.duration_secs > 0.0);
+        let last = if settled.is_some() {
+            RECOVERED
+        } else {
+            RECOVERY
+        };
         let judged = spike_recovery::judge(&spike_recovery::SpikeInput {
-            baseline: phase(BASELINE),
-            burst: phase(SPIKE),
-            recovery: phase(RECOVERY),
-            tools: compared.collect(),
-            machine: facts.machine_while(RECOVERY),
+            baseline: phase(BASELINE).unwrap_or_default(),
+            burst: phase(SPIKE).unwrap_or_default(),
+            recovery: phase(last).unwrap_or_default(),
+            tools: compare_tools(facts, last),
+            settling: phase(RECOVERY).filter(|_| last == RECOVERED).map(|calls| {
+                spike_recovery::Settling {
+                    calls,
+                    tools: compare_tools(facts, RECOVERY),
+                }
+            }),
+            longest_pause_secs: longest_pause(facts, BASELINE).as_secs_f64(),
+            machine: facts.machine_while(last),
         });
         let verdict = spike_recovery::verdict(&judged);
-        let verdict = facts.unless_faults_differ(verdict, &[BASELINE, RECOVERY]);
+        let verdict = facts.unless_faults_differ(verdict, &[BASELINE, RECOVERY, RECOVERED]);
         report.verdicts.push(verdict);
         report.spike_recovery = Some(judged);
         Ok(())
@@ -203,6 +226,41 @@ impl Spike {
         let (at, all) = (describe_duration(at), describe_duration(all));
         format!("{burst} at {at} does not fit into a run of {all}")
     }
+}
+
+/// Each tool before the burst and in a phase after it.
+fn compare_tools(facts: &RunFacts<'_>, after: &str) -> Vec<spike_recovery::ToolRecovery> {
+    let before = facts.tools_in(BASELINE);
+    let after = facts.tools_in(after);
+    let compared = before.into_iter().flatten().map(|(tool, calls)| {
+        let later = after.and_then(|tools| tools.get(tool));
+        spike_recovery::ToolRecovery {
+            tool: tool.clone(),
+            before: quartiles(calls),
+            after: later.map(quartiles).unwrap_or_default(),
+        }
+    });
+    compared.collect()
+}
+
+/// The longest time in a phase in which no call ended: in whole seconds, and at most one more.
+fn longest_pause(facts: &RunFacts<'_>, phase: &str) -> Duration {
+    let Some(phase) = facts.phase(phase) else {
+        return Duration::ZERO;
+    };
+    let until = phase.until.unwrap_or(facts.ending.duration);
+    let ended: BTreeSet<u64> = facts.metrics.seconds.keys().map(|(_, it)| *it).collect();
+    let (mut longest, mut pause) = (0, 0);
+    for second in phase.from.as_secs() + 1..until.as_secs() {
+        pause = if ended.contains(&second) {
+            0
+        } else {
+            pause + 1
+        };
+        longest = longest.max(pause);
+    }
+    let partial = u64::from(longest > 0);
+    Duration::from_secs(longest + partial)
 }
 
 fn phase_calls(facts: &RunFacts<'_>, phase: &PhaseReport) -> spike_recovery::PhaseCalls {
@@ -254,7 +312,12 @@ mod tests {
             .collect();
         assert_eq!(
             phases,
-            [("baseline", 0, 2), ("spike", 3, 100), ("recovery", 4, 2)]
+            [
+                ("baseline", 0, 2),
+                ("spike", 3, 100),
+                ("recovery", 4, 2),
+                ("recovered", 5, 2)
+            ]
         );
     }
 

@@ -1,5 +1,7 @@
 //! How many calls failed, where nobody said how many may.
 
+use mcprove_score::compare::proportion::share_at_least;
+
 use super::frames::of_category;
 use crate::prelude::*;
 
@@ -19,30 +21,52 @@ impl RunFacts<'_> {
         }
     }
 
-    /// Many errors.
+    /// Failed calls and all calls of the phases that have a verdict of their own.
+    fn in_bursts(&self) -> (u64, u64) {
+        let burst = self.judging().burst;
+        let bursts = self.measured_phases();
+        let bursts = bursts.filter(|phase| burst == Some(phase.name.as_str()));
+        bursts.fold((0, 0), |(failed, calls), phase| {
+            let more = (self.failed_and_refused(phase).0, self.calls_of(phase));
+            (failed + more.0, calls + more.1)
+        })
+    }
+
+    /// Many errors: critical where so many failed that it is no chance.
     pub fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // Whether a queued call would have got an answer is not known. It has a verdict of its own, and so have starts
         // that failed and frames that are broken.
         let malformed = of_category(report, ErrorCategory::Malformed);
         let judged_elsewhere = [self.queued(), report.errors.starts, malformed];
-        let judged_elsewhere = judged_elsewhere.into_iter().sum();
+        let judged_elsewhere: u64 = judged_elsewhere.into_iter().sum();
+        let (failed_in_bursts, in_bursts) = self.in_bursts();
         let failed = report.errors.failed.unwrap_or_default();
-        let failed = failed.saturating_sub(judged_elsewhere);
-        let rate = share(failed, report.throughput.total_requests)?;
+        let failed = failed.saturating_sub(judged_elsewhere + failed_in_bursts);
+        let calls = report.throughput.total_requests.saturating_sub(in_bursts);
+        let rate = share(failed, calls)?;
         let is_provoked = self.judging().sends_bad_input || self.judging().interrupts_calls;
         let nothing_succeeded = report.throughput.successful_requests == 0;
         let is_judged = self.header.thresholds.error_rate.is_none() && !is_provoked;
         if !is_judged || nothing_succeeded || rate <= ERROR_SHARE_MAX {
             return None;
         }
-        let verdict = Verdict::critical(
-            "errors",
-            format!("{:.1} % of the calls failed.", rate * 100.0),
-            sentence!(
-                "set {} to change the limit; the errors are listed by code",
-                setting("error_rate")
-            ),
+        let hint = sentence!(
+            "set {} to change the limit; the errors are listed by code",
+            setting("error_rate")
         );
+        let is_certain = share_at_least(failed, calls).is_some_and(|low| low > ERROR_SHARE_MAX);
+        let failing = format!("{:.1} % of the calls failed", rate * 100.0);
+        let verdict = if is_certain {
+            Verdict::critical("errors", format!("{failing}."), hint)
+        } else {
+            let sentence = format!(
+                "{failing}, but {} of {} are too few to be sure that it is more than {}.",
+                phrase::whole(failed),
+                phrase::count(calls, "call"),
+                phrase::percent(ERROR_SHARE_MAX)
+            );
+            Verdict::warning("errors", sentence, hint)
+        };
         Some(verdict.number("error_rate", rate))
     }
 

@@ -132,9 +132,17 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
             continue;
         }
         let sentence = format!(
-            "{} had no answer, but the server also wrote {} that match no call and may be the missing answers.",
+            "{} had no answer, but the server also wrote {} no call and may be {}.",
             phrase::count(unanswered, "call"),
-            phrase::count(unattributed, "message"),
+            match unattributed {
+                1 => "1 message that matches".to_owned(),
+                count => format!("{} that match", phrase::count(count, "message")),
+            },
+            if unanswered == 1 {
+                "the missing answer"
+            } else {
+                "the missing answers"
+            },
         );
         verdict.outcome = Outcome::Inconclusive;
         verdict.severity = Severity::Info;
@@ -148,23 +156,26 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
 fn broken_calls(report: &Report, reported: u64) -> Vec<Verdict> {
     let crashes = u64::from(report.crash_count);
     [
-        (ErrorCategory::Crash, "crash", ""),
+        (ErrorCategory::Crash, "crash", "", ""),
         (
             ErrorCategory::Malformed,
             "malformed",
+            "was answered with something that is not a valid answer",
             "were answered with something that is not a valid answer",
         ),
         (
             ErrorCategory::Disconnected,
             "disconnected",
+            "lost its connection before the answer",
             "lost their connection before the answer",
         ),
     ]
     .into_iter()
-    .filter_map(|(category, detector, what)| {
+    .filter_map(|(category, detector, what_one, what)| {
         let told = reported * u64::from(category == ErrorCategory::Malformed);
         let failed = of_category(report, category).saturating_sub(told);
         let calls = phrase::count(failed, "call");
+        let what = if failed == 1 { what_one } else { what };
         let is_crash = category == ErrorCategory::Crash;
         let (sentence, number, count) = if is_crash {
             let times = times(crashes);

@@ -71,6 +71,7 @@ impl RunFacts<'_> {
         } else {
             let sentence = match attempted {
                 0 => "No call was completed.".to_owned(),
+                1 => "The only call did not succeed.".to_owned(),
                 calls => format!("None of the {} succeeded.", phrase::count(calls, "call")),
             };
             let worst = report
@@ -106,6 +107,8 @@ impl RunFacts<'_> {
             .breaking_point
             .as_ref()
             .filter(|point| point.rate_per_s.is_none());
+        let mut failures: Vec<String> = failures.chain(violations).collect();
+        failures.dedup();
         report.grades = grade::grade(&grade::GradeInput {
             alone_median_ms: alone.map(|alone| as_milliseconds(alone.p50)),
             // What hung is no success, even where nobody waited for its end.
@@ -113,7 +116,7 @@ impl RunFacts<'_> {
             failed: report.errors.failed.unwrap_or_default() + self.hung_unanswered(),
             deadlocks: u64::from(report.deadlock_count),
             breaking_concurrent: breaking.map(|point| point.concurrent),
-            failures: failures.chain(violations).collect(),
+            failures,
             is_inconclusive: report.outcome() == RunOutcome::Inconclusive,
         });
     }

@@ -103,6 +103,12 @@ impl RunFacts<'_> {
         calls.failures().saturating_sub(late)
     }
 
+    /// How many calls of a phase ended.
+    pub fn calls_of(&self, phase: &PhaseFact) -> u64 {
+        let calls = self.calls_in(phase);
+        calls.succeeded() + calls.failures()
+    }
+
     /// All calls of a phase.
     fn calls_in(&self, phase: &PhaseFact) -> CallMetrics {
         self.metrics.total_of(|index| index == phase.index)

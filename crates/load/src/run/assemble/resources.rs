@@ -43,6 +43,20 @@ impl RunFacts<'_> {
         samples
     }
 
+    /// Samples of the time after the load in which the idle server was watched. What is seen after that is its end.
+    fn samples_after_load(
+        &self,
+        report: &Report,
+        value: impl Fn(&ProcessSample) -> Option<f64>,
+    ) -> Vec<(Duration, f64)> {
+        let watched = self.metrics.notes_of(IdleWatchFact::NAME);
+        let until = watched.map(|note| note.at).min().unwrap_or_default();
+        let from = self.load_end();
+        let mut samples = samples(report, value);
+        samples.retain(|(at, _)| *at > from && *at <= until);
+        samples
+    }
+
     /// The calls that had ended at the end of each second, whatever they were made for.
     pub fn calls_ended(&self) -> Progress {
         let mut seconds = BTreeMap::<u64, u64>::new();
@@ -96,10 +110,14 @@ impl RunFacts<'_> {
         let warmup = self.sample_warmup().warmup_of(duration);
         let calls = self.calls_ended();
         let concurrent = u64::from(self.header.scenario.kind.concurrent());
+        let is_full = self.metrics.count_notes(FullDescriptorsFact::NAME) > 0;
         let judge = |resource| {
             let samples = self.samples_of_load(report, |sample| resource_of(sample, resource));
+            let after = self.samples_after_load(report, |sample| resource_of(sample, resource));
             let found = resource_leak::detect(&Sampled {
                 samples: &samples,
+                after: &after,
+                is_full: is_full && resource == Resource::Descriptors,
                 warmup,
                 calls: &calls,
                 in_flight: concurrent.max(report.in_flight_at_end),
@@ -185,6 +203,15 @@ impl RunFacts<'_> {
             Machine::Noisy
         } else {
             machine::over_time(&self.machine, warmup..self.load_end())
+        }
+    }
+
+    /// How noisy the machine was at the end of a load; not known where the generator was the limit.
+    pub fn noise_at_end(&self, report: &Report, warmup: Duration) -> MachineReport {
+        if report.generator.limited {
+            MachineReport::default()
+        } else {
+            machine::at_end(&self.machine, warmup..self.load_end())
         }
     }
 

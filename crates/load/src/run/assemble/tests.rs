@@ -1,4 +1,4 @@
-use mcprove_score::verdict::Outcome;
+use mcprove_score::verdict::{Outcome, Severity};
 use mcprove_trace::stream::{MetricsSink, Shard, Sink};
 use mcprove_trace::{CallFailure, CallTag, ErrorCategory, Event, EventKind, RequestKey};
 use serde_json::json;
@@ -190,6 +190,80 @@ fn calls_without_an_answer_are_counted_when_a_run_was_interrupted_or_killed() {
     }
 }
 
+/// Calls of a phase, of which so many fail in that way, and then the others succeed.
+fn calls_of_phase(
+    events: &mut Events,
+    index: u16,
+    calls: u64,
+    failed: u64,
+    as_failure: (ErrorCategory, &str),
+) {
+    let (category, server_message) = as_failure;
+    for id in 1..=calls {
+        let request = RequestKey {
+            session: index.into(),
+            id,
+        };
+        let (method, tool) = ("tools/call", Some("echo"));
+        let tag = CallTag {
+            phase: index,
+            wait: Duration::ZERO,
+        };
+        events.record(EventKind::Request {
+            request,
+            method,
+            tool,
+            params: "",
+            client_id: "",
+            tag,
+        });
+        let duration = Duration::from_secs(6);
+        events.record(if id <= failed {
+            EventKind::Error {
+                request,
+                method,
+                tool,
+                duration,
+                failure: CallFailure {
+                    category,
+                    message: server_message,
+                    code: Some(-32000),
+                    server_message,
+                    answer: "",
+                },
+                tag,
+            }
+        } else {
+            EventKind::Response {
+                request,
+                method,
+                tool,
+                duration,
+                result: "{}",
+                tag,
+            }
+        });
+    }
+}
+
+/// A spike with 20 calls in each phase, of which so many fail.
+fn spike_report(failed: [u64; 3], as_failure: (ErrorCategory, &str)) -> Report {
+    let mut events = Events::of(Scenario::spike());
+    let phases = [BASELINE, SPIKE, RECOVERY].into_iter().zip(failed);
+    for (index, (name, failed)) in (1..).zip(phases) {
+        let from = f64::from(index) * 20.0 - 20.0;
+        let phase = json!({ "index": index, "name": name, "concurrent": 1, "measured": true,
+            "from_secs": from, "until_secs": from + 20.0 });
+        events.note("phase", &phase);
+        calls_of_phase(&mut events, index, 20, failed, as_failure);
+    }
+    events.note(
+        Ending::NAME,
+        &json!({ "duration_secs": 60.0, "interrupted": false }),
+    );
+    events.report()
+}
+
 #[test]
 fn late_answers_and_refusals_are_no_failed_calls_of_a_spike() {
     use ErrorCategory::{Hang, ServerError};
@@ -199,66 +273,52 @@ fn late_answers_and_refusals_are_no_failed_calls_of_a_spike() {
         (ServerError, "out of order", 20),
     ];
     for (category, server_message, errors) in cases {
-        let mut events = Events::of(Scenario::spike());
-        for (index, name) in (1..).zip([BASELINE, SPIKE, RECOVERY]) {
-            let from = f64::from(index) * 20.0 - 20.0;
-            let phase = json!({ "index": index, "name": name, "concurrent": 1, "measured": true,
-                "from_secs": from, "until_secs": from + 20.0 });
-            events.note("phase", &phase);
-            for id in 1..=20 {
-                let request = RequestKey {
-                    session: index.into(),
-                    id,
-                };
-                let (method, tool) = ("tools/call", Some("echo"));
-                let tag = CallTag {
-                    phase: index,
-                    wait: Duration::ZERO,
-                };
-                events.record(EventKind::Request {
-                    request,
-                    method,
-                    tool,
-                    params: "",
-                    client_id: "",
-                    tag,
-                });
-                let duration = Duration::from_secs(6);
-                events.record(match index {
-                    3 => EventKind::Error {
-                        request,
-                        method,
-                        tool,
-                        duration,
-                        failure: CallFailure {
-                            category,
-                            message: server_message,
-                            code: Some(-32000),
-                            server_message,
-                            answer: "",
-                        },
-                        tag,
-                    },
-                    _ => EventKind::Response {
-                        request,
-                        method,
-                        tool,
-                        duration,
-                        result: "{}",
-                        tag,
-                    },
-                });
-            }
-        }
+        let report = spike_report([0, 0, 20], (category, server_message));
+        let recovery = report.spike_recovery.as_ref().unwrap().recovery;
+        assert_eq!((recovery.calls, recovery.errors), (20, errors));
+        let is_found = outcome_of(&report, "spike_recovery") == Some(Outcome::Finding);
+        assert_eq!(is_found, errors > 0, "{category:?}");
+    }
+}
+
+#[test]
+fn calls_that_fail_only_in_a_burst_are_not_judged_twice() {
+    let failure = (ErrorCategory::ServerError, "out of order");
+    let report = spike_report([0, 20, 0], failure);
+    assert_eq!(outcome_of(&report, "errors"), None);
+    assert_eq!(
+        outcome_of(&report, "spike_recovery"),
+        Some(Outcome::Finding)
+    );
+    let report = spike_report([20, 0, 0], failure);
+    assert_eq!(outcome_of(&report, "errors"), Some(Outcome::Finding));
+}
+
+#[test]
+fn a_few_failed_calls_of_few_are_a_warning() {
+    for (failed, calls, severity) in [
+        (1, 20, None),
+        (2, 20, Some(Severity::Warning)),
+        (10, 150, Some(Severity::Warning)),
+        (5, 20, Some(Severity::Critical)),
+        (20, 150, Some(Severity::Critical)),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        let failure = (ErrorCategory::ServerError, "out of order");
+        calls_of_phase(&mut events, 1, calls, failed, failure);
         events.note(
             Ending::NAME,
             &json!({ "duration_secs": 60.0, "interrupted": false }),
         );
         let report = events.report();
-        let recovery = report.spike_recovery.as_ref().unwrap().recovery;
-        assert_eq!((recovery.calls, recovery.errors), (20, errors));
-        let is_found = outcome_of(&report, "spike_recovery") == Some(Outcome::Finding);
-        assert_eq!(is_found, errors > 0, "{category:?}");
+        let mut verdicts = report.verdicts.iter();
+        let errors = verdicts.find(|it| it.detector == "errors");
+        assert_eq!(
+            errors.map(|it| it.severity),
+            severity,
+            "{failed} of {calls}"
+        );
     }
 }
 

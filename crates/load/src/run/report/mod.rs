@@ -284,12 +284,16 @@ impl Report {
         let is_question = || {
             let mut same = self.verdicts.iter().filter(|it| it.detector == detector);
             let questions = self.scenario_kind.as_type().questions();
-            let question = if self.process.samples.is_empty() {
-                questions.last()
-            } else {
+            let unseen = if self.process.samples.is_empty() {
                 questions.first()
+            } else {
+                questions.last()
             };
-            question == Some(&detector) && same.all(|it| it.outcome == Outcome::Inconclusive)
+            let is_asked = match questions {
+                [only] => *only == detector,
+                _ => questions.contains(&detector) && unseen != Some(&detector),
+            };
+            is_asked && same.all(|it| it.outcome == Outcome::Inconclusive)
         };
         verdict.limit().is_some()
             || matches!(detector, SUCCESS | deadlock::ID | DROPPED | OWN_LIMIT)

@@ -41,6 +41,9 @@ pub struct Family {
     /// The members as they were at the last look, by process id.
     members: FxHashMap<u32, Member>,
     last_look: Option<u64>,
+    /// Members that ended and that their parent, which lives, did not take notice of, at the last look. They take a place in
+    /// the system's table of processes.
+    pub unreaped: u32,
     /// The CPU time of all members there ever were.
     pub cpu_time: Duration,
     /// The part of it that was used under our eyes.
@@ -93,7 +96,7 @@ impl Family {
         let inherited = self.inherited(&by_pid);
 
         let mut members = FxHashMap::default();
-        let mut living = Vec::new();
+        let (mut living, mut ended) = (Vec::new(), Vec::new());
         for (reading, root) in found {
             let identity = reading.identity;
             let inheritance = inherited.get(&identity).copied().unwrap_or_default();
@@ -108,10 +111,15 @@ impl Family {
                 pending,
             };
             members.insert(identity.pid, member);
-            if !reading.ended {
+            if reading.ended {
+                ended.push(reading.parent);
+            } else {
                 living.push(reading);
             }
         }
+        let pids: FxHashSet<u32> = living.iter().map(|it| it.identity.pid).collect();
+        ended.retain(|parent| pids.contains(parent));
+        self.unreaped = u32::try_from(ended.len()).unwrap_or(u32::MAX);
         self.members = members;
         self.last_look = Some(sample.time);
         living

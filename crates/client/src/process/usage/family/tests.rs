@@ -157,3 +157,16 @@ fn the_ended_count_for_their_time_only() {
     );
     assert_eq!(seconds(&family), (11, 0));
 }
+
+#[test]
+fn children_that_nobody_waited_for_are_counted() {
+    let mut family = family();
+    let mut child = reading(CHILD, ROOT, 10, 0);
+    child.ended = true;
+    look(&mut family, 9, &[reading(ROOT, 1, 1, 0), child.clone()]);
+    assert_eq!(family.unreaped, 1);
+    // Whoever took them over will.
+    child.parent = 1;
+    look(&mut family, 10, &[reading(ROOT, 1, 1, 0), child]);
+    assert_eq!(family.unreaped, 0);
+}
