@@ -15,7 +15,7 @@ mod lines;
 pub mod sse;
 pub mod stdio;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]

@@ -55,11 +55,11 @@ async fn exchange(
     if job.is_barrier {
         pool.lift_barrier();
     }
-    if job.headers.opens_session
-        && head.status.is_success()
-        && let Some(session) = head.headers.get(SESSION_ID)
-    {
-        pool.headers().join_session(session.clone());
+    if job.headers.opens_session && head.status.is_success() {
+        match head.headers.get(SESSION_ID) {
+            Some(session) => pool.headers().join_session(session.clone()),
+            None => pool.headers().leave_session(),
+        }
     }
     if head.status.is_redirection()
         && let Some(location) = head.headers.get(LOCATION)
