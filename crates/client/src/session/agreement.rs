@@ -429,7 +429,10 @@ impl Discovery {
             None => match (category, detail) {
                 // What never ends cannot be talked over.
                 (ErrorCategory::Crash | ErrorCategory::Timeout | ErrorCategory::Cancelled, _)
-                | (ErrorCategory::Disconnected, Detail::None | Detail::Refused)
+                | (
+                    ErrorCategory::Disconnected,
+                    Detail::None | Detail::Refused | Detail::KeptConnection,
+                )
                 | (_, Detail::Oversized { .. }) => Self::Gone,
                 _ => handshake(&[]),
             },

@@ -94,17 +94,23 @@ pub fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Sends `request` on `connection` or a new one. A kept connection that the server
-/// closed in the meantime is replaced once; nothing else is ever sent twice.
+/// closed in the meantime is replaced once, and so is one that it may be about to close; nothing else is ever sent twice.
 pub async fn request(
     pool: &Pool,
     connection: Option<Connection>,
     request: &Request<'_>,
 ) -> Result<(Connection, Head), Failure> {
-    if let Some(mut kept) = connection.filter(Connection::is_open) {
+    let is_usable = |kept: &Connection| kept.is_open() && pool.keep_limits().allow(kept.kept());
+    if let Some(mut kept) = connection.filter(is_usable) {
+        let before = kept.kept();
         match kept.send(request).await {
             Ok(head) => return Ok((kept, head)),
-            Err(error) if !error.is_unsent => return Err(error.into()),
-            Err(_) => {}
+            Err(error) if error.is_unsent => pool.keep_limits().learn(before),
+            Err(error) if error.is_silent && before.answers > 0 && error.failure.own_limit().is_none() => {
+                pool.keep_limits().learn(before);
+                return Err(error.failure.with(Detail::KeptConnection));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
     let mut fresh = Connection::open(&pool.address, &pool.options).await?;

@@ -39,6 +39,7 @@ pub struct Pool {
     pub answers: Answers,
     pub inbox: Arc<dyn Inbox>,
     headers: Mutex<Headers>,
+    keep_limits: Mutex<KeepLimits>,
     runtime: Handle,
     state: Mutex<State>,
     room: Notify,
@@ -112,6 +113,7 @@ impl Pool {
             answers,
             inbox,
             headers: Mutex::new(headers),
+            keep_limits: Mutex::default(),
             runtime: Handle::current(),
             state: Mutex::default(),
             room: Notify::new(),
@@ -120,6 +122,11 @@ impl Pool {
 
     pub fn headers(&self) -> MutexGuard<'_, Headers> {
         lock(&self.headers)
+    }
+
+    /// What the server was seen to do with connections that are kept.
+    pub fn keep_limits(&self) -> MutexGuard<'_, KeepLimits> {
+        lock(&self.keep_limits)
     }
 
     pub fn runtime(&self) -> &Handle {
@@ -262,7 +269,13 @@ impl Pool {
                 Next::End => return,
                 Next::Park(mut seat) => {
                     let given = match &mut connection {
-                        Some(connection) => connection.unless_closed(&mut seat).await,
+                        Some(connection) => {
+                            let given = connection.unless_closed(&mut seat).await;
+                            if given.is_none() {
+                                self.keep_limits().learn(connection.kept());
+                            }
+                            given
+                        }
                         None => None,
                     };
                     match given.and_then(Result::ok) {

@@ -193,15 +193,18 @@ impl SessionEnds {
     }
 
     /// Whether a call that failed says nothing against the server: a late answer is an answer, a call that is still
-    /// queued may get one, and something broken is reported as such. Refusals by a rate limit are counted.
+    /// queued may get one, a connection that was kept may be closed at any moment, and something broken is reported as such. Refusals by a rate limit are counted.
     fn excuse(&self, error: &CallError) -> bool {
         let is_refused = error.failure.is_rate_limited();
         if is_refused {
             self.count(|sessions| sessions.refused += 1);
         }
         let is_late = reference::is_answer(error) && error.category() == ErrorCategory::Hang;
-        let is_queued = error.failure.detail == Detail::Queued;
-        is_refused || is_late || is_queued || error.category() == ErrorCategory::Malformed
+        let is_unclear = matches!(
+            error.failure.detail,
+            Detail::Queued | Detail::KeptConnection
+        );
+        is_refused || is_late || is_unclear || error.category() == ErrorCategory::Malformed
     }
 
     /// Notes that no session can be opened any more.

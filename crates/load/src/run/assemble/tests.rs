@@ -479,3 +479,33 @@ fn a_run_does_not_pass_without_an_answer_to_what_its_scenario_is_made_to_see() {
         );
     }
 }
+
+#[test]
+fn a_connection_that_was_kept_may_be_closed_and_a_fresh_one_may_not() {
+    use mcprove_score::verdict::Severity::{Critical, Warning};
+
+    for (lost, kept, expected) in [
+        (3, 3, vec![(Warning, 3.0)]),
+        (3, 1, vec![(Critical, 2.0), (Warning, 1.0)]),
+        (3, 0, vec![(Critical, 3.0)]),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        for id in 0..100 {
+            let end = (id < lost).then_some(ErrorCategory::Disconnected);
+            events.call(id, false, end);
+        }
+        for _ in 0..kept {
+            events.note("kept_connection_closed", &json!({ "phase": 1 }));
+        }
+        // One of a phase that does not count.
+        events.note("kept_connection_closed", &json!({ "phase": 7 }));
+        let report = events.report();
+        let found = report.verdicts.iter();
+        let found = found.filter(|verdict| verdict.detector == "disconnected");
+        let found: Vec<_> = found
+            .map(|verdict| (verdict.severity, verdict.numbers["calls"]))
+            .collect();
+        assert_eq!(found, expected, "{lost} {kept}");
+    }
+}
