@@ -120,9 +120,16 @@ pub async fn request(
 
 /// Deals with a response of success that is no stream.
 fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: Bytes) {
-    // The answer to a request that was only accepted may come on the GET stream.
-    let may_be_empty = job.request().is_none() || status == StatusCode::ACCEPTED;
+    // The answer to a request that was only accepted may come on the GET stream, where there is one.
+    let is_accepted =
+        status == StatusCode::ACCEPTED && (job.request().is_none() || pool.is_listening());
+    let may_be_empty = job.request().is_none() || is_accepted;
     let said = excerpt(&body);
+    if body.is_empty() && status == StatusCode::ACCEPTED && !may_be_empty {
+        let message = "HTTP 202 without a body, and no stream is open on which the answer could come";
+        pool.inbox.fail(job.request(), Failure::malformed(message));
+        return;
+    }
     let (problem, is_fine) = if body.is_empty() {
         ("an empty body where the answer belongs", may_be_empty)
     } else if job.kind == OutgoingKind::Raw {
@@ -135,7 +142,7 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     } else {
         // Some servers say "Accepted" in words.
         let problem = "a body that is neither application/json nor text/event-stream";
-        (problem, status == StatusCode::ACCEPTED)
+        (problem, is_accepted)
     };
     if !is_fine {
         let message = format!("HTTP {status} with {problem}{said}");

@@ -40,6 +40,8 @@ pub struct Pool {
     pub inbox: Arc<dyn Inbox>,
     headers: Mutex<Headers>,
     keep_limits: Mutex<KeepLimits>,
+    /// Whether a GET stream is open, or may be soon.
+    is_listening: AtomicBool,
     runtime: Handle,
     state: Mutex<State>,
     room: Notify,
@@ -114,6 +116,7 @@ impl Pool {
             inbox,
             headers: Mutex::new(headers),
             keep_limits: Mutex::default(),
+            is_listening: AtomicBool::default(),
             runtime: Handle::current(),
             state: Mutex::default(),
             room: Notify::new(),
@@ -127,6 +130,15 @@ impl Pool {
     /// What the server was seen to do with connections that are kept.
     pub fn keep_limits(&self) -> MutexGuard<'_, KeepLimits> {
         lock(&self.keep_limits)
+    }
+
+    /// Whether messages of the server may come on a GET stream.
+    pub fn is_listening(&self) -> bool {
+        self.is_listening.load(Ordering::Acquire)
+    }
+
+    pub fn set_listening(&self, is_listening: bool) {
+        self.is_listening.store(is_listening, Ordering::Release);
     }
 
     pub fn runtime(&self) -> &Handle {
