@@ -35,6 +35,8 @@ impl RunFacts<'_> {
         }
         let context = ViolationContext {
             unanswered: unanswered + known,
+            // What a fuzzer sends is no call, and what has no answer there is told by `fuzz`.
+            has_calls: self.total.sent > 0 && !self.judging().sends_bad_input,
             is_over_stdout,
         };
         let found = violations::verdicts(&counts, context);

@@ -485,9 +485,9 @@ fn a_connection_that_was_kept_may_be_closed_and_a_fresh_one_may_not() {
     use mcprove_score::verdict::Severity::{Critical, Warning};
 
     for (lost, kept, expected) in [
-        (3, 3, vec![(Warning, 3.0)]),
-        (3, 1, vec![(Critical, 2.0), (Warning, 1.0)]),
-        (3, 0, vec![(Critical, 3.0)]),
+        (3, 3, vec![(Warning, json!(3))]),
+        (3, 1, vec![(Critical, json!(2)), (Warning, json!(1))]),
+        (3, 0, vec![(Critical, json!(3))]),
     ] {
         let mut events = Events::of(Scenario::sustained());
         events.phase();
@@ -504,7 +504,7 @@ fn a_connection_that_was_kept_may_be_closed_and_a_fresh_one_may_not() {
         let found = report.verdicts.iter();
         let found = found.filter(|verdict| verdict.detector == "disconnected");
         let found: Vec<_> = found
-            .map(|verdict| (verdict.severity, verdict.numbers["calls"]))
+            .map(|verdict| (verdict.severity, verdict.numbers["calls"].clone()))
             .collect();
         assert_eq!(found, expected, "{lost} {kept}");
     }
