@@ -3,7 +3,7 @@
 use mcprove_score::machine::Machine;
 use mcprove_servers::fixture::{self, FixtureOptions};
 
-use crate::drive::scenario::{Ramp, SlowMix};
+use crate::drive::scenario::{Fuzzer, Ramp, SlowMix};
 use crate::prelude::*;
 
 fn server(mode: &'static str, settings: &[(&str, u64)]) -> Server {
@@ -229,4 +229,29 @@ async fn a_server_that_copes_has_no_step_repeated() {
     let found = verdict(&report, "breaking_point").unwrap();
     assert_eq!(found.outcome, Outcome::Pass, "{found:?}");
     assert!(report.machine.unwrap().cores > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_only_answers_pings_after_bad_input_does_not_pass() {
+    for (then, wedged, broken) in [(3, 1, 0), (4, 0, 1)] {
+        let scenario = Scenario::from(ScenarioKind::Fuzzer(Fuzzer {
+            iterations: 1,
+            payloads: vec!["unknown_method".to_owned(), "array_params".to_owned()],
+            answer_timeout: Duration::from_millis(200),
+        }));
+        let limits = Thresholds {
+            hang_timeout: Some(Duration::from_millis(200)),
+            grace_period: Some(Duration::from_millis(200)),
+            ..Thresholds::default()
+        };
+        let server = server("chokes", &[("on", 2), ("then", then)]);
+        let run = Run::new(server, scenario).with_thresholds(limits);
+        let report = run.with_calibration(false).execute().await.unwrap();
+        let fuzz = report.fuzz.as_ref().unwrap();
+        assert_eq!((fuzz.wedged, fuzz.broken), (wedged, broken), "{fuzz:?}");
+        let expected = Some((Outcome::Finding, Severity::Critical));
+        assert_eq!(outcome(&report, "fuzz"), expected);
+        // The other payload is not blamed, and nothing is told twice.
+        assert_eq!(report.findings().len(), 1, "{:?}", report.findings());
+    }
 }
