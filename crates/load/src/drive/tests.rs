@@ -240,8 +240,8 @@ async fn a_server_that_only_answers_pings_after_bad_input_does_not_pass() {
             answer_timeout: Duration::from_millis(200),
         }));
         let limits = Thresholds {
-            hang_timeout: Some(Duration::from_millis(200)),
-            grace_period: Some(Duration::from_millis(200)),
+            hang_timeout: Duration::from_millis(200),
+            grace_period: Duration::from_millis(200),
             ..Thresholds::default()
         };
         let server = server("chokes", &[("on", 2), ("then", then)]);

@@ -3,7 +3,7 @@
 use mcprove_score::{coverage, deadlock, generator, head_of_line, isolation, starts};
 use mcprove_trace::panic_guard::contain_call;
 
-use super::without_answer;
+use super::{count_of, without_answer};
 use crate::drive::scenario::ProbeFact;
 use crate::prelude::*;
 
@@ -16,6 +16,7 @@ impl RunFacts<'_> {
         self.detect_generator(report)?;
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
+        report.verdicts.extend(self.detect_hangs_alone());
         self.conclude(report)?;
         self.detect_head_of_line(report)?;
         self.detect_resource_leaks(report);
@@ -231,6 +232,31 @@ impl RunFacts<'_> {
             report.verdicts.push(self.and_injected_hangs(verdict));
         }
         Ok(())
+    }
+
+    /// Control calls that were answered late, of tools that are fast under load.
+    fn detect_hangs_alone(&self) -> Option<Verdict> {
+        let mut hung = BTreeMap::<&String, u64>::new();
+        let phases = self.control_phases();
+        let tools = phases.filter_map(|phase| self.metrics.phases.get(&phase.index));
+        for (tool, calls) in tools.flatten() {
+            *hung.entry(tool).or_default() += count_of(calls, ErrorCategory::Hang);
+        }
+        let of_load = |tool: &String| {
+            let calls = self.tools.get(tool)?;
+            let is_timely = calls.succeeded() > 0 && count_of(calls, ErrorCategory::Hang) == 0;
+            is_timely.then(|| Duration::from_nanos(calls.latency_ns.max()))
+        };
+        let hung = hung.into_iter().filter_map(|(tool, calls)| {
+            Some(deadlock::HungAlone {
+                tool: tool.clone(),
+                calls,
+                slowest_in_load: of_load(tool)?,
+            })
+        });
+        let scenario = &self.header.scenario.kind;
+        let limits = scenario.hang_limits(&self.header.thresholds);
+        deadlock::alone_verdict(&hung.collect::<Vec<_>>(), &limits)
     }
 
     /// Sessions that were given up, because the server did not come back.
