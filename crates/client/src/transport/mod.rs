@@ -293,6 +293,8 @@ pub enum Detail {
     Error(Box<RpcError>),
     /// It was waited for as long as a call is while others are answered.
     Queued,
+    /// Many calls of the same tool were answered that were sent after it was hung: its reply is lost.
+    Overtaken,
     /// The server closed a connection that had carried answers before, without a byte of this one. It may have closed
     /// it before the request arrived, as servers of HTTP do with connections that they no longer want to keep.
     KeptConnection,

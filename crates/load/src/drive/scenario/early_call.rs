@@ -270,6 +270,7 @@ impl ScenarioType for EarlyCall {
     fn judging(&self) -> Judging {
         Judging {
             interrupts_calls: true,
+            hangs_told_by: Some(EARLY_CALL),
             ..Judging::leaving_calls()
         }
     }

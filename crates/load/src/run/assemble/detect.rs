@@ -46,7 +46,24 @@ impl RunFacts<'_> {
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
         report.verdicts.extend(checks.map(Verdict::from));
+        self.drop_told_hangs(report);
         Ok(())
+    }
+
+    /// Calls that hang since the scenario did something to the server are not a finding of their own beside that.
+    fn drop_told_hangs(&self, report: &mut Report) {
+        let Some(detector) = self.judging().hangs_told_by else {
+            return;
+        };
+        let is_told = |verdict: &Verdict| {
+            let failed = verdict.numbers.get("failed_calls").and_then(Value::as_u64);
+            verdict.detector == detector && verdict.is_failure() && failed.is_none_or(|it| it > 0)
+        };
+        if report.verdicts.iter().any(is_told) {
+            report.verdicts.retain(|verdict| {
+                verdict.detector != deadlock::ID || verdict.outcome != Outcome::Finding
+            });
+        }
     }
 
     /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
@@ -211,9 +228,12 @@ impl RunFacts<'_> {
             .chain(stuck)
             .chain(queued.into_iter().map(|call| call.tool))
             .collect();
+        // A call whose reply was lost while its tool answered others is told by `isolation`.
+        let lost = report.isolation.lost;
+        let deadlocks = self.deadlocks().saturating_sub(lost);
         let calls = deadlock::LoadCalls {
             sent: self.total.sent,
-            deadlocks: self.deadlocks(),
+            deadlocks,
             queued: self.queued(),
             timed_out,
             late: self.late(),
@@ -226,7 +246,8 @@ impl RunFacts<'_> {
                 .hang_limits(&self.header.thresholds),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
-        if !self.judging().sends_bad_input {
+        let is_told = lost > 0 && deadlocks == 0;
+        if !is_told && !self.judging().sends_bad_input {
             let tools: Vec<String> = tools.into_iter().collect();
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));

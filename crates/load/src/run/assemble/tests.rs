@@ -111,6 +111,31 @@ impl Events {
         }
     }
 
+    fn success(&mut self, id: u64) {
+        let request = RequestKey { session: 0, id };
+        let (method, tool) = ("tools/call", Some("echo"));
+        let tag = CallTag {
+            phase: 1,
+            wait: Duration::ZERO,
+        };
+        self.record(EventKind::Request {
+            request,
+            method,
+            tool,
+            params: "",
+            client_id: "",
+            tag,
+        });
+        self.record(EventKind::Response {
+            request,
+            method,
+            tool,
+            duration: Duration::from_millis(1),
+            result: "",
+            tag,
+        });
+    }
+
     fn report(self) -> Report {
         assemble(&self.sink.snapshot(), &[], None).unwrap().unwrap()
     }
@@ -507,5 +532,53 @@ fn a_connection_that_was_kept_may_be_closed_and_a_fresh_one_may_not() {
             .map(|verdict| (verdict.severity, verdict.numbers["calls"].clone()))
             .collect();
         assert_eq!(found, expected, "{lost} {kept}");
+    }
+}
+
+fn findings_of(report: &Report) -> Vec<&str> {
+    let findings = report.findings().into_iter();
+    findings.map(|verdict| verdict.detector.as_str()).collect()
+}
+
+#[test]
+fn each_call_without_an_answer_is_told_once() {
+    // Of 20 calls that were judged a deadlock so many were overtaken by calls of their tool.
+    for (lost, expected) in [
+        (0, &["deadlock"][..]),
+        (5, &["isolation", "deadlock"]),
+        (20, &["isolation"]),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        for id in 0..20 {
+            events.call(id, true, Some(ErrorCategory::Deadlock));
+        }
+        events.success(20);
+        let isolation = json!({ "checked": 1, "crossed": 0, "unchecked": 0, "lost": lost });
+        events.note("isolation", &isolation);
+        let report = events.report();
+        assert_eq!(findings_of(&report), expected, "{lost}");
+        if let Some(verdict) = report.verdicts.iter().find(|it| it.detector == "deadlock") {
+            assert_eq!(verdict.numbers["deadlock"], 20 - lost);
+        }
+    }
+}
+
+#[test]
+fn calls_that_hang_since_a_cancellation_are_told_by_that() {
+    let scenario = Scenario::from(crate::drive::ScenarioKind::InterruptedCall(
+        crate::drive::scenario::InterruptedCall { iterations: 1 },
+    ));
+    for (is_critical, expected) in [
+        (true, &["cancel_kills"][..]),
+        (false, &["deadlock", "cancel_kills"]),
+    ] {
+        let mut events = Events::of(scenario.clone());
+        events.phase();
+        events.success(1);
+        events.call(2, true, Some(ErrorCategory::Deadlock));
+        let check = json!({ "detector": "cancel_kills", "passed": false, "critical": is_critical, "sentence": "It hangs.", "hint": "" });
+        events.note("check", &check);
+        assert_eq!(findings_of(&events.report()), expected);
     }
 }
