@@ -411,6 +411,22 @@ impl RunContext {
         opened
     }
 
+    /// [`RunContext::connect_with`] for one of the starts that a scenario makes, which are planned once they were made. A
+    /// failure is noted, unless a rate limit refused it.
+    pub async fn connect_start(
+        &self,
+        number: u32,
+        adjust: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
+        let opened = self.open(Some(number), adjust).await;
+        if let Err(error) = &opened {
+            let planned = (!error.is_rate_limited()).then_some(number);
+            self.note_failed_start(error, None, planned, Some(began));
+        }
+        opened
+    }
+
     async fn open(
         &self,
         planned: Option<u32>,

@@ -256,7 +256,7 @@ impl ScenarioType for InterruptedCall {
     fn judging(&self) -> Judging {
         Judging {
             interrupts_calls: true,
-            hangs_told_by: Some(CANCEL_KILLS),
+            failures_told_by: Some(CANCEL_KILLS),
             ..Judging::leaving_calls()
         }
     }

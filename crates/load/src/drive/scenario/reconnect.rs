@@ -114,7 +114,7 @@ impl ScenarioType for Reconnect {
 
     fn judging(&self) -> Judging {
         Judging {
-            hangs_told_by: Some(session_end::NEW_SESSIONS),
+            failures_told_by: Some(session_end::NEW_SESSIONS),
             ..Judging::leaving_calls()
         }
     }

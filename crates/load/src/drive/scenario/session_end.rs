@@ -119,6 +119,9 @@ pub struct SessionEnds {
     counts: Mutex<Counts>,
     /// Held by whoever opens a session, together or alone.
     opening: RwLock<()>,
+    /// How many starts were made, and whether one of them failed at first.
+    starts: AtomicU32,
+    has_failed_start: AtomicBool,
 }
 
 impl SessionEnds {
@@ -128,6 +131,8 @@ impl SessionEnds {
             context: context.clone(),
             counts: Mutex::default(),
             opening: RwLock::default(),
+            starts: AtomicU32::default(),
+            has_failed_start: AtomicBool::default(),
         }
     }
 
@@ -141,16 +146,20 @@ impl SessionEnds {
     }
 
     /// Opens a session, or counts that it could not be opened. What fails is tried once more, while nobody else opens
-    /// a session: many servers that start at once may all be late, which is no fault of theirs.
+    /// a session: many servers that start at once may all be late, which is no fault of theirs. Other failures are one
+    /// all the same, and `starts` judges them.
     pub async fn open(&self, protocol: ProtocolChoice) -> Option<Visit> {
         let context = &self.context;
-        let connect = || context.connect_with(|options| options.protocol = protocol);
+        let number = self.starts.fetch_add(1, Ordering::Relaxed);
+        let connect = || context.connect_start(number, |options| options.protocol = protocol);
         let mut outcome = {
             let _together = self.opening.read().await;
             connect().await
         };
         let is_refused = |error: &ConnectError| error.is_rate_limited();
         let has_failed = outcome.as_ref().is_err_and(|error| !is_refused(error));
+        self.has_failed_start
+            .fetch_or(has_failed, Ordering::Relaxed);
         if has_failed && context.stop.is_running() {
             let _alone = self.opening.write().await;
             outcome = connect().await;
@@ -161,7 +170,6 @@ impl SessionEnds {
                 sessions.refused += u64::from(is_refused);
                 sessions.failed_opens += u64::from(!is_refused);
             });
-            context.note_failure(error);
         });
         opened.ok().map(|connection| self.enter(connection))
     }
@@ -296,6 +304,9 @@ impl SessionEnds {
             .and_then(process::process_listening_on);
         if let Some(process) = process.filter(|process| *process != std::process::id()) {
             self.count_zombies(process).await;
+        }
+        if self.has_failed_start.load(Ordering::Relaxed) {
+            context.plan_starts(StartUnit::Start, self.starts.load(Ordering::Relaxed));
         }
         let counts = lock(&self.counts);
         let stayed: u64 = counts.stays.iter().map(Stays::total).sum();

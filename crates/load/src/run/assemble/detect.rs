@@ -46,23 +46,28 @@ impl RunFacts<'_> {
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
         report.verdicts.extend(checks.map(Verdict::from));
-        self.drop_told_hangs(report);
+        self.drop_told_failures(report);
         Ok(())
     }
 
-    /// Calls that hang since the scenario did something to the server are not a finding of their own beside that.
-    fn drop_told_hangs(&self, report: &mut Report) {
-        let Some(detector) = self.judging().hangs_told_by else {
+    /// Calls that hang and starts that fail since the scenario did something to the server are no findings of their own
+    /// beside that.
+    fn drop_told_failures(&self, report: &mut Report) {
+        let Some(detector) = self.judging().failures_told_by else {
             return;
         };
-        let is_told = |verdict: &Verdict| {
-            let failed = verdict.numbers.get("failed_calls").and_then(Value::as_u64);
-            verdict.detector == detector && verdict.is_failure() && failed.is_none_or(|it| it > 0)
-        };
-        if report.verdicts.iter().any(is_told) {
-            report.verdicts.retain(|verdict| {
-                verdict.detector != deadlock::ID || verdict.outcome != Outcome::Finding
-            });
+        for (number, told) in [("failed_calls", deadlock::ID), ("failed_opens", starts::ID)] {
+            let is_told = |verdict: &Verdict| {
+                let failed = verdict.numbers.get(number).and_then(Value::as_u64);
+                verdict.detector == detector
+                    && verdict.is_failure()
+                    && failed.is_none_or(|it| it > 0)
+            };
+            if report.verdicts.iter().any(is_told) {
+                report.verdicts.retain(|verdict| {
+                    verdict.detector != told || verdict.outcome != Outcome::Finding
+                });
+            }
         }
     }
 

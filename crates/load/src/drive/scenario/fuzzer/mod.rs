@@ -170,8 +170,8 @@ impl Trial<'_> {
         let session = &connection.session;
         let mut aftermath = Aftermath::Unknown;
         for _ in 0..CALLS_MAX {
-            let calling = session.request_as(&request, &in_phase(REFERENCE_PHASE));
-            let Err(error) = calling.await else {
+            let start = in_phase(REFERENCE_PHASE);
+            let Err(error) = session.request_as(&request, &start).await else {
                 return Aftermath::Works;
             };
             match error.category() {
