@@ -582,3 +582,23 @@ fn calls_that_hang_since_a_cancellation_are_told_by_that() {
         assert_eq!(findings_of(&events.report()), expected);
     }
 }
+
+#[test]
+fn a_list_of_the_tools_without_an_answer_keeps_a_run_from_passing() {
+    for (overtaken, expected) in [
+        (None, RunOutcome::Passed),
+        (Some(false), RunOutcome::Inconclusive),
+        (Some(true), RunOutcome::Failed),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        events.success(1);
+        if let Some(overtaken) = overtaken {
+            events.note("lost_list", &json!({ "overtaken": overtaken }));
+        }
+        let ending = json!({ "duration_secs": 30.0, "interrupted": false });
+        events.note(Ending::NAME, &ending);
+        let report = events.report();
+        assert_eq!(report.outcome(), expected, "{:?}", report.verdicts);
+    }
+}
