@@ -408,10 +408,8 @@ impl<'a> Prober<'a> {
                     "the process was still running {} after its input closed, and was terminated",
                     describe_duration(self.server.shutdown_timeout)
                 ));
-            } else if let Some(status) = closing.exit.filter(|status| !status.success()) {
-                let warning =
-                    format!("the process did not end well when its input closed: {status}");
-                self.first.warnings.push(warning);
+            } else {
+                self.first.warnings.extend(closing.bad_end());
             }
         }
         let mut report = self.first;

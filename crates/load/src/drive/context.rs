@@ -126,6 +126,14 @@ impl Fact for StayedFact {
     const NAME: &'static str = "stayed";
 }
 
+/// A server ended with a signal or a status that is no success when its input closed; the message says so.
+#[stored]
+pub struct EndedBadlyFact {}
+
+impl Fact for EndedBadlyFact {
+    const NAME: &'static str = "ended_badly";
+}
+
 /// A session could not be opened; the message says why.
 #[sparse]
 #[stored]
@@ -265,11 +273,18 @@ impl Connection {
     /// Ends the session in an orderly way.
     pub async fn end(&self) {
         self.look_away();
+        // One that was killed, or is gone already, does not end now.
+        let is_open = self.session.closed().is_none();
         let closing = self.session.end().await;
         // One that hangs in a call does not exit because of that, which has a verdict of its own.
-        if closing.forced && !self.session.has_unanswered() {
+        let is_idle = !self.session.has_unanswered();
+        if closing.forced && is_idle {
             let timeout = describe_duration(self.context.server.shutdown_timeout);
             self.context.fact(&timeout, &StayedFact {});
+        }
+        let bad_end = closing.bad_end().filter(|_| is_open && is_idle);
+        if let Some(message) = bad_end {
+            self.context.fact(&message, &EndedBadlyFact {});
         }
         // The last words count, too.
         self.note_violations();

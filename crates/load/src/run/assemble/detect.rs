@@ -31,6 +31,7 @@ impl RunFacts<'_> {
         report.verdicts.extend(starts);
         report.verdicts.extend(self.detect_lost_sessions()?);
         report.verdicts.extend(self.detect_stays());
+        report.verdicts.extend(self.detect_bad_ends());
         report.verdicts.extend(self.detect_errors(report));
         report.verdicts.extend(self.detect_rate_limit(report));
         report.verdicts.extend(self.detect_dropped(report));
@@ -317,6 +318,18 @@ impl RunFacts<'_> {
                 times(count)
             ),
             "exit when reading stdin returns end of file",
+        );
+        Some(verdict.number("processes", count))
+    }
+
+    /// Servers that ended with a signal or a status that is no success when their input closed.
+    fn detect_bad_ends(&self) -> Option<Verdict> {
+        let count = self.metrics.count_notes(EndedBadlyFact::NAME);
+        let first = self.metrics.notes_of(EndedBadlyFact::NAME).next()?;
+        let verdict = Verdict::warning(
+            "ending",
+            format!("{} ({}).", phrase::capitalized(&first.message), times(count)),
+            sentence!("exit with status 0 when reading stdin returns end of file; the server's stderr says what went wrong{}", tee_stderr()),
         );
         Some(verdict.number("processes", count))
     }

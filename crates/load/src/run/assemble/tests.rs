@@ -602,3 +602,12 @@ fn a_list_of_the_tools_without_an_answer_keeps_a_run_from_passing() {
         assert_eq!(report.outcome(), expected, "{:?}", report.verdicts);
     }
 }
+
+#[test]
+fn a_server_that_ends_badly_when_its_input_closes_is_a_warning() {
+    let mut events = Events::of(Scenario::sustained());
+    events.phase();
+    events.success(1);
+    events.note("ended_badly", &json!({}));
+    assert_eq!(findings_of(&events.report()), ["ending"]);
+}
