@@ -368,7 +368,10 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
         "stdio" => Focus::Processes,
         _ => otherwise,
     };
-    report.verdicts.extend(verdicts(&record, &judged, focus));
+    let failures = facts.metrics.notes_of(ConnectFailedFact::NAME);
+    let reason = failures.map(|note| note.message.as_str()).next();
+    let found = verdicts(&record, &judged, focus, reason);
+    report.verdicts.extend(found);
     report.session_ends = Some(judged);
     Ok(())
 }
@@ -384,21 +387,29 @@ pub enum Focus {
     Recovery,
 }
 
-fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
+fn verdicts(
+    record: &SessionsFact,
+    judged: &ChurnReport,
+    focus: Focus,
+    reason: Option<&str>,
+) -> Vec<Verdict> {
     let mut verdicts = sessions::verdicts(judged);
     verdicts.retain(|verdict| match verdict.detector.as_str() {
         sessions::LEFTOVERS => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
         _ => focus == Focus::Leaks,
     });
-    verdicts.insert(0, new_sessions(record));
+    verdicts.insert(0, new_sessions(record, reason));
     verdicts
 }
 
-/// Whether sessions could be opened and used after others had ended.
-fn new_sessions(record: &SessionsFact) -> Verdict {
+/// Whether sessions could be opened and used after others had ended; why the first could not.
+fn new_sessions(record: &SessionsFact, reason: Option<&str>) -> Verdict {
     let tried = record.opened + record.failed_opens;
-    let opens =
-        (record.failed_opens > 0).then(|| format!("{} could not be opened", record.failed_opens));
+    let reason = reason.map_or(String::new(), |reason| {
+        format!(" (such as: {})", phrase::text(reason))
+    });
+    let opens = (record.failed_opens > 0)
+        .then(|| format!("{} could not be opened{reason}", record.failed_opens));
     let calls = (record.failed_calls > 0).then(|| {
         let count = record.failed_calls;
         format!("on {count} a call failed that succeeded before")
@@ -532,7 +543,7 @@ mod tests {
     }
 
     fn outcomes(record: SessionsFact, leftovers: u64, focus: Focus) -> Vec<(String, Outcome)> {
-        verdicts(&record, &judged(leftovers), focus)
+        verdicts(&record, &judged(leftovers), focus, None)
             .into_iter()
             .map(|verdict| (verdict.detector, verdict.outcome))
             .collect()
@@ -581,12 +592,14 @@ mod tests {
                 refused,
                 ..SessionsFact::default()
             };
-            let verdict = new_sessions(&record);
+            let verdict = new_sessions(&record, Some("HTTP 503"));
+            let said = verdict.sentence.rendered();
+            assert_eq!(said.contains("(such as: HTTP 503)"), failed_opens > 0, "{said}");
             assert_eq!(verdict.outcome, outcome, "{record:?}");
             if let Some(severity) = severity {
                 assert_eq!(verdict.severity, severity, "{record:?}");
                 record.is_gone = true;
-                assert_eq!(new_sessions(&record).severity, Critical, "{record:?}");
+                assert_eq!(new_sessions(&record, None).severity, Critical, "{record:?}");
             }
         }
     }
