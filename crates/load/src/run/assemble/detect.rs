@@ -1,6 +1,7 @@
 //! What the detectors find in any run.
 
 use mcprove_score::{coverage, deadlock, generator, head_of_line, isolation, starts};
+use mcprove_settings::message::tee_stderr;
 use mcprove_trace::panic_guard::contain_call;
 
 use super::{count_of, without_answer};
@@ -328,7 +329,7 @@ impl RunFacts<'_> {
         let first = self.metrics.notes_of(EndedBadlyFact::NAME).next()?;
         let verdict = Verdict::warning(
             "ending",
-            format!("{} ({}).", phrase::capitalized(&first.message), times(count)),
+            format!("At the end of a session {} ({}).", first.message, times(count)),
             sentence!("exit with status 0 when reading stdin returns end of file; the server's stderr says what went wrong{}", tee_stderr()),
         );
         Some(verdict.number("processes", count))
