@@ -9,7 +9,7 @@ pub use hdrhistogram::Histogram;
 pub use mcprove_client::permission::{Allowance, SkippedTool};
 pub use mcprove_client::server::{Server, Transport};
 pub use mcprove_client::session::{
-    CallError, ConnectError, ProtocolChoice, QueuedFact, Reply, Request, Session,
+    CallError, ConnectError, KeptConnectionFact, ProtocolChoice, QueuedFact, Reply, Request, Session,
     SessionExpiredFact, SessionOptions, Start,
 };
 pub use mcprove_client::transport::Failure;

@@ -1,8 +1,9 @@
 //! What a server does with requests that no client should send.
 //!
 //! Each hostile payload ends in exactly one outcome: rejected or accepted, both of which leave a
-//! server that answers; unanswered; wedged (it lives and answers nothing any more); or crashed. The
-//! last two are critical. Accepting is only counted: a lenient server is not a broken one.
+//! server that answers; unanswered; broken (a valid call fails since then that worked before); wedged (it lives and
+//! answers nothing any more, or no valid call); or crashed. The last two are critical, and so is a broken one where a
+//! fresh session still works: then it was the payload that broke this one. Accepting is only counted: a lenient server is not a broken one.
 //!
 //! Silence is a warning only where an answer is due: where the payload is a request whose id can be
 //! read, so that a client would wait for the answer until it times out. JSON-RPC has an error
@@ -33,7 +34,9 @@ pub enum FuzzOutcome {
     Accepted,
     /// Not answered; the server lives.
     Unanswered,
-    /// The server lives and answers nothing any more.
+    /// A valid call that worked before fails since then.
+    Broken,
+    /// The server lives and answers nothing any more, or no valid call.
     Wedged,
     /// The server process ended.
     Crashed,
@@ -53,6 +56,17 @@ pub struct FuzzCase {
     /// Whether a client would wait for an answer.
     #[serde(default = "yes")]
     pub is_answer_due: bool,
+    /// Whether valid calls worked on a fresh session all the same, where they did not on this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_fresh_fine: bool,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives a reference"
+)]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 const fn yes() -> bool {
@@ -70,6 +84,9 @@ pub struct FuzzReport {
     pub accepted: u32,
     /// Times a payload was not answered.
     pub unanswered: u32,
+    /// Times a valid call failed since then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub broken: u32,
     /// Times the server stopped answering.
     pub wedged: u32,
     /// Times the server ended.
@@ -110,25 +127,26 @@ pub fn report(cases: Vec<FuzzCase>) -> FuzzReport {
         rejected: count(FuzzOutcome::Rejected),
         accepted: count(FuzzOutcome::Accepted),
         unanswered: count(FuzzOutcome::Unanswered),
+        broken: count(FuzzOutcome::Broken),
         wedged: count(FuzzOutcome::Wedged),
         crashed: count(FuzzOutcome::Crashed),
         cases,
     }
 }
 
-/// The verdict `fuzz`: a wedged or crashed server is critical, silence where an answer is due a
+/// The verdict `fuzz`: a wedged, crashed or broken server is critical, silence where an answer is due a
 /// warning.
 pub fn verdict(report: &FuzzReport) -> Verdict {
-    let payloads = |outcome| -> Vec<&str> {
-        let cases = report.cases.iter().filter(|case| {
-            case.outcome == outcome && (outcome != FuzzOutcome::Unanswered || case.is_answer_due)
-        });
+    let named = |counts: &dyn Fn(&FuzzCase) -> bool| -> Vec<&str> {
+        let cases = report.cases.iter().filter(|case| counts(case));
         let names: BTreeSet<&str> = cases.map(|case| case.payload.as_str()).collect();
         names.into_iter().collect()
     };
-    let crashed = payloads(FuzzOutcome::Crashed);
-    let wedged = payloads(FuzzOutcome::Wedged);
-    let unanswered = payloads(FuzzOutcome::Unanswered);
+    let crashed = named(&|case| case.outcome == FuzzOutcome::Crashed);
+    let wedged = named(&|case| case.outcome == FuzzOutcome::Wedged);
+    let broken = named(&|case| case.outcome == FuzzOutcome::Broken && case.is_fresh_fine);
+    let failing = named(&|case| case.outcome == FuzzOutcome::Broken && !case.is_fresh_fine);
+    let unanswered = named(&|case| case.outcome == FuzzOutcome::Unanswered && case.is_answer_due);
     let down = [("ends on", &crashed), ("stops answering after", &wedged)]
         .into_iter()
         .filter(|(_, payloads)| !payloads.is_empty());
@@ -143,6 +161,24 @@ pub fn verdict(report: &FuzzReport) -> Verdict {
                 Message::join(parts, ", and it ")
             ),
             "catch every error around reading and handling one message, answer it with a JSON-RPC error and read on",
+        )
+    } else if !broken.is_empty() {
+        Verdict::critical(
+            ID,
+            sentence!(
+                "Bad input breaks the server for later calls: one that worked before fails after {}, and works on a fresh session.",
+                quoted_names(&broken)
+            ),
+            "check the arguments before anything is changed, and let go of what a call holds when it fails",
+        )
+    } else if !failing.is_empty() {
+        Verdict::warning(
+            ID,
+            sentence!(
+                "A valid call that worked before fails after {}, on a fresh session too; so it may fail for another reason.",
+                quoted_names(&failing)
+            ),
+            "read what the call answers, and check whether it works again when the server is started anew",
         )
     } else if !unanswered.is_empty() {
         Verdict::warning(
@@ -185,6 +221,7 @@ mod tests {
             detail: String::new(),
             times,
             is_answer_due: true,
+            is_fresh_fine: false,
         }
     }
 
@@ -238,6 +275,21 @@ mod tests {
             verdict.sentence,
             "Bad input takes the whole server down: it ends on `not_json`, and it stops answering after `deep`."
         );
+    }
+
+    #[test]
+    fn a_server_whose_calls_fail_is_broken_where_a_fresh_session_works() {
+        for (is_fresh_fine, severity) in [(true, Severity::Critical), (false, Severity::Warning)] {
+            let broken = FuzzCase {
+                is_fresh_fine,
+                ..case("wrong_type", FuzzOutcome::Broken, 1)
+            };
+            let report = report(vec![broken, case("array", FuzzOutcome::Rejected, 1)]);
+            assert_eq!(report.broken, 1);
+            let verdict = verdict(&report);
+            assert_eq!((verdict.outcome, verdict.severity), (Outcome::Finding, severity));
+            assert!(verdict.sentence.rendered().contains("after `wrong_type`"));
+        }
     }
 
     #[test]

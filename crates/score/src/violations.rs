@@ -43,6 +43,8 @@ pub struct ViolationCount {
 pub struct ViolationContext {
     /// Calls without an answer.
     pub unanswered: u64,
+    /// Whether it is known of all that was sent whether it was answered, so that this can be said.
+    pub has_calls: bool,
     /// Whether the messages are lines on the stdout of a process.
     pub is_over_stdout: bool,
 }
@@ -68,7 +70,7 @@ pub fn verdicts(counts: &[ViolationCount], context: ViolationContext) -> Vec<Ver
     let is_harmless = breaches.is_empty() && context.unanswered == 0;
     let others: Vec<_> = breaches.into_iter().chain(harmless).collect();
     if !others.is_empty() {
-        verdicts.push(protocol(&others, is_harmless));
+        verdicts.push(protocol(&others, is_harmless, context.has_calls));
     }
     verdicts
 }
@@ -108,7 +110,7 @@ fn stdout_noise(first: &ViolationCount, lines: u64) -> Verdict {
 }
 
 /// The verdict `protocol`.
-fn protocol(counts: &[&ViolationCount], is_harmless: bool) -> Verdict {
+fn protocol(counts: &[&ViolationCount], is_harmless: bool, has_calls: bool) -> Verdict {
     let list: Vec<String> = counts
         .iter()
         .map(|it| format!("{} × {} (such as: {})", it.count, it.kind, it.example))
@@ -119,7 +121,7 @@ fn protocol(counts: &[&ViolationCount], is_harmless: bool) -> Verdict {
     } else {
         Severity::Critical
     };
-    let but = if is_harmless {
+    let but = if is_harmless && has_calls {
         " Every call was answered all the same."
     } else {
         ""
@@ -156,6 +158,7 @@ mod tests {
     ) -> Vec<(String, Severity)> {
         let context = ViolationContext {
             unanswered,
+            has_calls: true,
             is_over_stdout,
         };
         let verdicts = verdicts(counts, context).into_iter();
@@ -198,6 +201,21 @@ mod tests {
     }
 
     #[test]
+    fn that_all_was_answered_is_said_where_it_is_known() {
+        let counts = [seen("reply_without_id", Cause::Harmless, 1)];
+        for has_calls in [true, false] {
+            let context = ViolationContext {
+                unanswered: 0,
+                has_calls,
+                is_over_stdout: true,
+            };
+            let verdict = verdicts(&counts, context).remove(0);
+            let said = verdict.sentence.rendered();
+            assert_eq!(said.contains("Every call was answered"), has_calls, "{said}");
+        }
+    }
+
+    #[test]
     fn what_was_seen_is_quoted_and_counted() {
         let counts = [
             seen("duplicate_reply", Cause::Breach, 2),
@@ -205,6 +223,7 @@ mod tests {
         ];
         let context = ViolationContext {
             unanswered: 0,
+            has_calls: true,
             is_over_stdout: true,
         };
         let verdict = verdicts(&counts, context).remove(0);

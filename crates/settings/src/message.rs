@@ -135,6 +135,12 @@ pub const fn command_or(name: &'static str, method: &'static str) -> Part {
 }
 
 impl Message {
+    /// Without what only a flag can do, where that does not help.
+    pub fn without_flags(self) -> Self {
+        let is_flag = |part: &Part| matches!(part, Part::FlagOnly(..));
+        Self(self.0.into_iter().filter(|part| !is_flag(part)).collect())
+    }
+
     /// Of its parts.
     pub fn from_parts(parts: impl IntoIterator<Item = Part>) -> Self {
         Self(parts.into_iter().collect())

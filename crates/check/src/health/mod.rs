@@ -395,9 +395,10 @@ impl<'a> Prober<'a> {
                 if let Err(error) = session.check_alive(timeout).await
                     && !has_failed
                 {
-                    let message = format!("does not answer any more after the last call: {error}");
-                    self.findings
-                        .push(ProbeFinding::new("unresponsive", message));
+                    let list = Request::new("tools/list").timeout(timeout);
+                    let listed = session.request(&list).await;
+                    let is_alive = listed.map_or_else(|error| error.is_answer(), |_| true);
+                    self.findings.push(unanswered(&error, is_alive));
                     self.first.note_stderr(&session.stderr_tail());
                 }
             }
@@ -408,10 +409,8 @@ impl<'a> Prober<'a> {
                     "the process was still running {} after its input closed, and was terminated",
                     describe_duration(self.server.shutdown_timeout)
                 ));
-            } else if let Some(status) = closing.exit.filter(|status| !status.success()) {
-                let warning =
-                    format!("the process did not end well when its input closed: {status}");
-                self.first.warnings.push(warning);
+            } else {
+                self.first.warnings.extend(closing.bad_end());
             }
         }
         let mut report = self.first;
@@ -449,6 +448,21 @@ fn repeated_names(tools: &[Tool]) -> Option<String> {
         repeated.len(),
         shorten(first, NAME_SHOWN_MAX)
     ))
+}
+
+/// What is found where the question whether a server lives got no answer after the last call: it may answer others.
+fn unanswered(error: &CallError, answers_list: bool) -> ProbeFinding {
+    if !answers_list {
+        let message = format!("does not answer any more after the last call: {error}");
+        return ProbeFinding::new("unresponsive", message);
+    }
+    ProbeFinding {
+        is_warning: true,
+        ..ProbeFinding::new(
+            "ping_unanswered",
+            sentence!("`ping` is not answered ({error}), though `tools/list` is"),
+        )
+    }
 }
 
 fn finding(violation: &Violation) -> ProbeFinding {

@@ -40,6 +40,16 @@ pub struct Closing {
     pub forced: bool,
 }
 
+impl Closing {
+    /// How a process ended that ended by itself when its input closed, and not well.
+    pub fn bad_end(&self) -> Option<String> {
+        let exit = self.exit.filter(|status| !self.forced && !status.success())?;
+        Some(format!(
+            "the process did not end well when its input closed: {exit}"
+        ))
+    }
+}
+
 /// How far a process got.
 #[derive(Debug, Clone)]
 enum Life {

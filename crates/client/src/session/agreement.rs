@@ -429,7 +429,10 @@ impl Discovery {
             None => match (category, detail) {
                 // What never ends cannot be talked over.
                 (ErrorCategory::Crash | ErrorCategory::Timeout | ErrorCategory::Cancelled, _)
-                | (ErrorCategory::Disconnected, Detail::None | Detail::Refused)
+                | (
+                    ErrorCategory::Disconnected,
+                    Detail::None | Detail::Refused | Detail::KeptConnection,
+                )
                 | (_, Detail::Oversized { .. }) => Self::Gone,
                 _ => handshake(&[]),
             },
@@ -475,7 +478,8 @@ impl Core {
     /// Agrees again after the server forgot our session (HTTP 404).
     pub async fn initialize_again(self: &Arc<Self>, revision: Revision) -> Result<(), CallError> {
         let channel = self.channel().map_err(CallError::unsent)?;
-        channel.set_revision(None);
+        // The old session stays until the new one is there: what is sent meanwhile is answered with another 404, and
+        // made again.
         let request = self.initialize_request(revision);
         let result: InitializeResult = self.start(&request, &Start::default())?.await?.parse()?;
         self.set_revision(result.protocol_version.parse().unwrap_or(revision));

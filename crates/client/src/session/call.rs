@@ -158,6 +158,18 @@ impl Fact for SessionExpiredFact {
     const NAME: &'static str = "session_expired";
 }
 
+/// A call ended with a connection that had carried answers before, and that the server closed without a byte of this
+/// one. It may have closed it before the call arrived.
+#[stored]
+pub struct KeptConnectionFact {
+    /// The phase of the call.
+    pub phase: u16,
+}
+
+impl Fact for KeptConnectionFact {
+    const NAME: &'static str = "kept_connection_closed";
+}
+
 /// A request that was sent. Await it for the answer; drop it to cancel.
 #[must_use = "a call that is dropped is cancelled"]
 #[derive(Opaque)]
@@ -294,6 +306,10 @@ impl Core {
             Ending::Failure(failure) => {
                 if let Some(limit) = failure.own_limit() {
                     self.recorder.meet_limit(limit);
+                }
+                if failure.detail == Detail::KeptConnection && label.tool().is_some() {
+                    let phase = waiting.tag.phase;
+                    self.recorder.fact(&failure.message, &KeptConnectionFact { phase });
                 }
                 (failure, None, None)
             }

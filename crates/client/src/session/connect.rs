@@ -2,6 +2,7 @@
 //! that died of `server/discover` is started again and greeted with `initialize` alone, and an
 //! address that does not take POST is tried as HTTP+SSE.
 
+use super::Renewing;
 use super::agreement::{Agreed, Attempt, Disagreement};
 use super::prelude::*;
 use crate::transport;
@@ -108,6 +109,7 @@ fn finish(attempt: Attempt, agreed: Result<Agreed, Disagreement>) -> Result<Sess
             died_first: None,
             tools: Mutex::default(),
             renewal: tokio::sync::Mutex::default(),
+            is_renewing: Renewing::default(),
             generation: AtomicU64::default(),
         }),
         Err(Disagreement::Refused(error)) => Err(error),

@@ -90,7 +90,14 @@ impl UserError for ConnectError {
             Self::Handshake { failure, .. } if failure.is_oversized() => {
                 ErrorCategory::Malformed.hint()
             }
-            Self::Handshake { failure, .. } if matches!(failure.detail, Detail::Status(_)) => {
+            Self::Handshake { failure, .. }
+                if matches!(failure.detail, Detail::Status(500..=599)) =>
+            {
+                "the server was reached and failed: its log says why".into()
+            }
+            Self::Handshake { failure, .. }
+                if matches!(failure.detail, Detail::Status(404 | 405)) =>
+            {
                 "check the path of the address: an MCP endpoint often ends in /mcp or /sse".into()
             }
             Self::Handshake { .. } if self.is_violation() => {
@@ -351,5 +358,19 @@ mod tests {
         assert!(host.contains("allowed_hosts") && host.contains("allowed_origins"));
         assert!(hint(Detail::Denied(Denial::Token)).contains("bearer_env = NAME"));
         assert!(hint(Detail::Denied(Denial::Scheme)).contains("headers"));
+    }
+
+    #[test]
+    fn the_path_is_in_doubt_where_nothing_is_there() {
+        for (status, is_about_path) in [(404, true), (405, true), (500, false), (503, false)] {
+            let failure = Failure::new(ErrorCategory::ServerError, format!("HTTP {status}"));
+            let error = ConnectError::Handshake {
+                failure: failure.with(Detail::Status(status)),
+                is_violation: false,
+                stderr: String::new(),
+            };
+            let hint = error.hint().rendered();
+            assert_eq!(hint.contains("/mcp"), is_about_path, "{status}: {hint}");
+        }
     }
 }

@@ -113,7 +113,7 @@ impl Core {
                 Some((time, end)) if time <= now => {
                     let mut waited = time.saturating_duration_since(waiting.sent);
                     // What was lost does not count as waiting for a server that is stuck.
-                    if let (End::Stuck, Some(limits)) = (end, &self.options.hang_limits) {
+                    if let (End::Stuck | End::Overtaken, Some(limits)) = (end, &self.options.hang_limits) {
                         let lost = self.progress.lost.total().saturating_sub(waiting.lost);
                         waited = waited.saturating_sub(lost).max(limits.judged_after());
                     }
@@ -135,11 +135,11 @@ impl Core {
         for (id, label, end, waited) in expired {
             let mut message = format!("no answer within {}", describe_duration(waited));
             let category = match end {
-                End::Stuck => ErrorCategory::Deadlock,
+                End::Stuck | End::Overtaken => ErrorCategory::Deadlock,
                 End::Queued | End::Overdue => ErrorCategory::Timeout,
             };
             match end {
-                End::Stuck => self.emit_hang(id, waited, true),
+                End::Stuck | End::Overtaken => self.emit_hang(id, waited, true),
                 End::Queued => {
                     message.push_str(", while others were answered");
                     let tool = label.tool().unwrap_or_default().to_owned();
@@ -157,6 +157,7 @@ impl Core {
             }
             let detail = match end {
                 End::Queued => Detail::Queued,
+                End::Overtaken => Detail::Overtaken,
                 _ => Detail::None,
             };
             let failure = Failure::new(category, message).with(detail);
@@ -191,6 +192,9 @@ impl Core {
         let (end, again_at) = match judged {
             WaitState::Waits(until) => (None, progress.instant(until)),
             WaitState::Stuck(since) => (progress.instant(since).zip(Some(End::Stuck)), None),
+            WaitState::Overtaken(since) => {
+                (progress.instant(since).zip(Some(End::Overtaken)), None)
+            }
             WaitState::GivenUp(at) => (progress.instant(at).zip(Some(End::Queued)), None),
         };
         Watch {
@@ -241,6 +245,8 @@ impl Core {
 enum End {
     /// The server makes no progress.
     Stuck,
+    /// Many calls of its tool were answered that were sent after it was hung.
+    Overtaken,
     /// It was waited for as long as a queued call is.
     Queued,
     /// Its own deadline passed.

@@ -13,6 +13,8 @@ mod inbound;
 mod lists;
 pub mod options;
 mod raw;
+#[cfg(test)]
+mod renewal_tests;
 mod request;
 mod respond;
 mod stray_cancel;
@@ -30,7 +32,9 @@ use self::prelude::*;
 
 pub use self::core::Start;
 
-pub use call::{Call, CallError, FailedCall, Reply, SessionExpiredFact};
+pub use call::{
+    Call, CallError, FailedCall, KeptConnectionFact, Reply, SessionExpiredFact,
+};
 pub use connect_error::{ConnectError, exit_hint, import_hint};
 pub use deadlines::QueuedFact;
 pub use options::{
@@ -114,8 +118,34 @@ pub struct Session {
     tools: lists::ToolRules,
     /// Held while a forgotten session is agreed on again, so that it happens once.
     renewal: Mutex<()>,
+    is_renewing: Renewing,
     /// How often it was agreed on again.
     generation: AtomicU64,
+}
+
+/// Whether a session is agreed on again now.
+#[derive(Debug, Default)]
+struct Renewing(AtomicBool);
+
+impl Renewing {
+    /// For as long as what is returned lives.
+    fn begin(&self) -> UnderWay<'_> {
+        self.0.store(true, Ordering::Release);
+        UnderWay(&self.0)
+    }
+
+    fn is_under_way(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A session is agreed on again, until this is dropped.
+struct UnderWay<'a>(&'a AtomicBool);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 impl fmt::Debug for Session {
@@ -192,6 +222,7 @@ impl Session {
 
     async fn send_once(&self, request: &Request, start: &Start<'_>) -> Result<Reply, CallError> {
         loop {
+            self.wait_for_renewal().await;
             match self.core.request_as(request, start).await {
                 Ok(outcome) => return outcome,
                 Err(closed @ SendError::Closed(_)) => return Err(closed.into()),
@@ -220,6 +251,7 @@ impl Session {
         request: &Request,
         start: &Start<'_>,
     ) -> Result<Reply, CallError> {
+        self.wait_for_renewal().await;
         let generation = self.generation.load(Ordering::Acquire);
         let first = Start {
             repeats: true,
@@ -250,9 +282,17 @@ impl Session {
         self.send_once(request, start).await
     }
 
+    /// A request between the end of a session and the agreement on the next would belong to neither.
+    async fn wait_for_renewal(&self) {
+        if self.is_renewing.is_under_way() {
+            drop(self.renewal.lock().await);
+        }
+    }
+
     async fn renew(&self, seen: u64) -> Result<(), CallError> {
         let _renewal = self.renewal.lock().await;
         if self.generation.load(Ordering::Acquire) == seen {
+            let _under_way = self.is_renewing.begin();
             self.core.initialize_again(self.facts.revision).await?;
             self.generation.fetch_add(1, Ordering::AcqRel);
         }

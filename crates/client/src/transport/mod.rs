@@ -15,7 +15,7 @@ mod lines;
 pub mod sse;
 pub mod stdio;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(feature = "tls")]
 mod tls;
 #[cfg(not(feature = "tls"))]
@@ -293,6 +293,11 @@ pub enum Detail {
     Error(Box<RpcError>),
     /// It was waited for as long as a call is while others are answered.
     Queued,
+    /// Many calls of the same tool were answered that were sent after it was hung: its reply is lost.
+    Overtaken,
+    /// The server closed a connection that had carried answers before, without a byte of this one. It may have closed
+    /// it before the request arrived, as servers of HTTP do with connections that they no longer want to keep.
+    KeptConnection,
 }
 
 /// Why a server does not let us in.

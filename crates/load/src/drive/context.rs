@@ -128,6 +128,14 @@ impl Fact for StayedFact {
     const NAME: &'static str = "stayed";
 }
 
+/// A server ended with a signal or a status that is no success when its input closed; the message says so.
+#[stored]
+pub struct EndedBadlyFact {}
+
+impl Fact for EndedBadlyFact {
+    const NAME: &'static str = "ended_badly";
+}
+
 /// A session could not be opened; the message says why.
 #[sparse]
 #[stored]
@@ -267,11 +275,18 @@ impl Connection {
     /// Ends the session in an orderly way.
     pub async fn end(&self) {
         self.look_away();
+        // One that was killed, or is gone already, does not end now.
+        let is_open = self.session.closed().is_none();
         let closing = self.session.end().await;
         // One that hangs in a call does not exit because of that, which has a verdict of its own.
-        if closing.forced && !self.session.has_unanswered() {
+        let is_idle = !self.session.has_unanswered();
+        if closing.forced && is_idle {
             let timeout = describe_duration(self.context.server.shutdown_timeout);
             self.context.fact(&timeout, &StayedFact {});
+        }
+        let bad_end = closing.bad_end().filter(|_| is_open && is_idle);
+        if let Some(message) = bad_end {
+            self.context.fact(&message, &EndedBadlyFact {});
         }
         // The last words count, too.
         self.note_violations();
@@ -408,6 +423,22 @@ impl RunContext {
         let began = Instant::now();
         let opened = self.open(planned, |_| {}).await;
         if let (Err(error), Some(_)) = (&opened, planned) {
+            self.note_failed_start(error, None, planned, Some(began));
+        }
+        opened
+    }
+
+    /// [`RunContext::connect_with`] for one of the starts that a scenario makes, which are planned once they were made. A
+    /// failure is noted, unless a rate limit refused it.
+    pub async fn connect_start(
+        &self,
+        number: u32,
+        adjust: impl FnOnce(&mut SessionOptions),
+    ) -> Result<Connection, ConnectError> {
+        let began = Instant::now();
+        let opened = self.open(Some(number), adjust).await;
+        if let Err(error) = &opened {
+            let planned = (!error.is_rate_limited()).then_some(number);
             self.note_failed_start(error, None, planned, Some(began));
         }
         opened

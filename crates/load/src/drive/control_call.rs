@@ -1,7 +1,7 @@
 //! Control calls: calls made alone, one at a time, to know what a tool does when nothing else happens. They belong to
 //! phases of their own, after those of the schedule, and count in no metric.
 
-use tokio::task::JoinHandle;
+use futures_util::future::BoxFuture;
 
 use crate::prelude::*;
 
@@ -112,7 +112,7 @@ pub struct Controller {
     pub tally: Arc<Tally>,
     pub phases: ControlPhases,
     /// Calls that were not answered in time.
-    pub late: Arc<Mutex<Vec<JoinHandle<Option<Reply>>>>>,
+    pub late: Arc<Mutex<Vec<BoxFuture<'static, ()>>>>,
 }
 
 impl Controller {
@@ -139,10 +139,35 @@ impl Controller {
             Some(Ok(Ok(Some(reply)))) => ControlReply::Success(reply),
             Some(Ok(_)) => ControlReply::Failure,
             _ => {
-                lock(&self.late).push(calling);
+                self.note_late(async { drop(calling.await) });
                 ControlReply::Late
             }
         }
+    }
+
+    /// Goes through a pattern of the first mix of a load, and waits that long for it; whether it is through. It is left
+    /// alone like a call.
+    pub async fn perform(&self, job: &Arc<Job>, slot: CallSlot, patience: Duration) -> bool {
+        let mut worker = Worker::new(&self.context, &self.slot, &self.tally);
+        let job = Arc::clone(job);
+        let mut performing = tokio::spawn(async move {
+            match job.mixes.first() {
+                Some(mix) => worker.perform(mix, slot).await,
+                None => Ended::NoSession,
+            }
+        });
+        let ended = tokio::time::timeout(patience, &mut performing);
+        match self.context.unless(StopLevel::Drain, ended).await {
+            Some(Ok(ended)) => ended.is_ok_and(|ended| ended == Ended::Done),
+            _ => {
+                self.note_late(async { drop(performing.await) });
+                false
+            }
+        }
+    }
+
+    fn note_late(&self, waiting: impl Future<Output = ()> + Send + 'static) {
+        lock(&self.late).push(Box::pin(waiting));
     }
 
     /// Waits for the calls that were not answered in time: whether they hang is for the report, as of any other call.

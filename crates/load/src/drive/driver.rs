@@ -337,7 +337,6 @@ impl Driver {
         };
         let context = &self.context;
         let phase = controller.begin(controller.phases.alone(), ALONE);
-        let mut worker = Worker::new(context, &controller.slot, &controller.tally);
         let began = Instant::now();
         let slow_tools = lock(&context.slow_tools).clone();
         let calls = ALONE_CALLS_MAX.min(mix.len().saturating_mul(ALONE_CALLS_PER_PATTERN));
@@ -356,12 +355,9 @@ impl Driver {
             if pattern.is_some_and(|pattern| pattern.calls_any_of(&slow_tools)) {
                 continue;
             }
-            // Given up before anybody could take it for a hang: the load is over.
             let patience = left.min(context.hang_limits().threshold / 2);
-            let performing = tokio::time::timeout(patience, worker.perform(mix, call));
-            match context.unless(StopLevel::Now, performing).await {
-                Some(Ok(Ended::Done)) => {}
-                _ => break,
+            if !controller.perform(job, call, patience).await {
+                break;
             }
         }
         context.end_phases([phase]);

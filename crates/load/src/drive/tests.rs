@@ -3,7 +3,7 @@
 use mcprove_score::machine::Machine;
 use mcprove_servers::fixture::{self, FixtureOptions};
 
-use crate::drive::scenario::{Ramp, SlowMix};
+use crate::drive::scenario::{Fuzzer, Ramp, SlowMix};
 use crate::prelude::*;
 
 fn server(mode: &'static str, settings: &[(&str, u64)]) -> Server {
@@ -229,4 +229,82 @@ async fn a_server_that_copes_has_no_step_repeated() {
     let found = verdict(&report, "breaking_point").unwrap();
     assert_eq!(found.outcome, Outcome::Pass, "{found:?}");
     assert!(report.machine.unwrap().cores > 0);
+}
+
+#[tokio::test]
+async fn a_server_that_only_answers_pings_after_bad_input_does_not_pass() {
+    for (then, wedged, broken) in [(3, 1, 0), (4, 0, 1)] {
+        let scenario = Scenario::from(ScenarioKind::Fuzzer(Fuzzer {
+            iterations: 1,
+            payloads: vec!["unknown_method".to_owned(), "array_params".to_owned()],
+            answer_timeout: Duration::from_millis(200),
+        }));
+        let limits = Thresholds {
+            hang_timeout: Duration::from_millis(200),
+            grace_period: Duration::from_millis(200),
+            ..Thresholds::default()
+        };
+        let server = server("chokes", &[("on", 2), ("then", then)]);
+        let run = Run::new(server, scenario).with_thresholds(limits);
+        let report = run.with_calibration(false).execute().await.unwrap();
+        let fuzz = report.fuzz.as_ref().unwrap();
+        assert_eq!((fuzz.wedged, fuzz.broken), (wedged, broken), "{fuzz:?}");
+        let expected = Some((Outcome::Finding, Severity::Critical));
+        assert_eq!(outcome(&report, "fuzz"), expected);
+        // The other payload is not blamed, and nothing is told twice.
+        assert_eq!(report.findings().len(), 1, "{:?}", report.findings());
+    }
+}
+
+/// A server in memory that is one of this mode at every `every`th start, and healthy else.
+fn server_with_bad_starts(every: u32, mode: &'static str, settings: &[(&str, u64)]) -> Server {
+    let settings = settings.iter();
+    let settings = settings.map(|(name, value)| ((*name).to_owned(), json!(value)));
+    let bad = FixtureOptions {
+        settings: settings.collect(),
+        ..FixtureOptions::default()
+    };
+    let good = FixtureOptions::default();
+    let starts = AtomicU32::new(0);
+    Server::in_memory(mode, move || {
+        let number = starts.fetch_add(1, Ordering::Relaxed) + 1;
+        if number.is_multiple_of(every) {
+            fixture::spawn_in_memory(mode, &bad).unwrap()
+        } else {
+            fixture::spawn_in_memory("normal", &good).unwrap()
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_start_that_fails_at_first_is_judged() {
+    for scenario in [
+        Scenario::reconnect().iterations(6),
+        Scenario::early_call().iterations(4),
+    ] {
+        let server = server_with_bad_starts(4, "exit_at_start", &[]);
+        let report = examine(server, scenario).await;
+        let starts = report.starts.as_ref().unwrap();
+        assert!(starts.failed + starts.opened_late > 0, "{starts:?}");
+        let found = report.findings();
+        assert!(found.iter().any(|it| it.detector == "starts"), "{found:?}");
+        assert!(!found.iter().any(|it| it.detector == "new_sessions"), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_early_call_is_not_blamed_for_a_list_that_hangs_now_and_then() {
+    let settings = [("good", 0), ("every", 1), ("how", 2)];
+    let server = server_with_bad_starts(4, "unreliable_start", &settings);
+    let limits = Thresholds {
+        hang_timeout: Duration::from_millis(300),
+        grace_period: Duration::from_millis(300),
+        ..Thresholds::default()
+    };
+    let run = Run::new(server, Scenario::early_call().iterations(4)).with_thresholds(limits);
+    let report = run.with_calibration(false).execute().await.unwrap();
+    let early = report.verdicts.iter();
+    let mut early = early.filter(|verdict| verdict.detector == "early_call");
+    assert!(early.all(|verdict| !verdict.is_failure()), "{:?}", report.verdicts);
+    assert!(!report.passed(), "{:?}", report.verdicts);
 }

@@ -1,5 +1,7 @@
 //! Making calls: one worker makes one after the other and looks at each answer.
 
+use mcprove_client::transport::Detail;
+
 use crate::prelude::*;
 
 /// An arrival taken up this long after it was due was taken up late.
@@ -45,7 +47,7 @@ pub struct Tally {
     pub crossed: Count,
     /// Calls that carried a token and whose reply held none, or that carried none.
     pub unchecked: Count,
-    /// Calls that were never answered though their server went on answering others.
+    /// Calls that were never answered though their tool went on answering others.
     pub lost: Count,
     /// Replies with tokens of other calls and not their own, by tool. Rare, so that the lock is rarely taken.
     pub foreign: Mutex<BTreeMap<String, ForeignTokens>>,
@@ -419,9 +421,11 @@ impl Worker {
         // A call that a fault held up says nothing of the server.
         let is_deadlock = error.category() == ErrorCategory::Deadlock;
         if is_deadlock && !self.failed_by_fault(session, error) {
-            let kind = self.connections.examine(session, &call.tool).await;
-            if kind == Some(DeadlockKind::ToolStuck) {
+            // One or the other: a tool that answers others is not stuck.
+            if error.failure.detail == Detail::Overtaken {
                 self.tally.lost.add();
+            } else {
+                self.connections.examine(session, &call.tool).await;
             }
         }
         self.reconnect_if_closed(error, session).await;

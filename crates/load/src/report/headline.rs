@@ -40,10 +40,27 @@ pub fn verdict(report: &Report) -> Verdict {
     };
     if report.partial {
         let said = Some(why).filter(|why| !why.text().is_empty());
-        let partial = Line::plain("Partial: the run ended early.");
+        let partial = Line::from(partial(report));
         why = Line::join(said.into_iter().chain([partial]), " ");
     }
     Verdict::new(tone, word, why)
+}
+
+/// What a report of a part of a run is without.
+fn partial(report: &Report) -> String {
+    let unreachable = report.verdicts.iter();
+    let unreachable = unreachable.filter(|verdict| verdict.detector == "unreachable");
+    let given_up = unreachable.filter_map(|verdict| verdict.numbers.get("sessions")?.as_u64());
+    let never_open = report.starts.iter();
+    let never_open = never_open.filter(|starts| starts.unit == StartUnit::Session);
+    let never_open = never_open.map(|starts| starts.planned.saturating_sub(starts.opened));
+    let missing = given_up.sum::<u64>() + never_open.sum::<u64>();
+    let all = u64::from(report.sessions);
+    if report.interrupted || missing == 0 || missing >= all {
+        return "Partial: the run ended early.".to_owned();
+    }
+    let missing = phrase::whole(missing);
+    format!("Partial: {missing} of {} were missing.", counted(all, "session"))
 }
 
 /// What the report begins with: what decided how the run ended. A deadlock probe is asked one question.

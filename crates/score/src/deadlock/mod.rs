@@ -480,6 +480,40 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
         .number("queued", calls.queued.saturating_add(calls.timed_out))
 }
 
+/// The detector of calls that hang when nothing else is called.
+pub const HANGS_ALONE: &str = "hangs_alone";
+
+/// A tool whose calls were answered late when they were made alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HungAlone {
+    /// The tool.
+    pub tool: String,
+    /// How many calls.
+    pub calls: u64,
+    /// The longest that one of its calls took under load.
+    pub slowest_in_load: Duration,
+}
+
+/// The verdict `hangs_alone`: a call alone that passes the hang threshold, of a tool that is fast under load.
+pub fn alone_verdict(hung: &[HungAlone], limits: &HangLimits) -> Option<Verdict> {
+    let is_fast = |one: &&HungAlone| one.calls > 0 && one.slowest_in_load < limits.threshold / 2;
+    let mut fast: Vec<&HungAlone> = hung.iter().filter(is_fast).collect();
+    fast.sort_by_key(|one| std::cmp::Reverse(one.calls));
+    let first = fast.first()?;
+    let verdict = Verdict::warning(
+        HANGS_ALONE,
+        sentence!(
+            "{} of {}, made while nothing else was called, was answered only after the hang threshold ({}); under load each took {} at most.",
+            counted(first.calls, "call"),
+            quoted(&first.tool),
+            describe_duration(limits.threshold),
+            describe_duration(first.slowest_in_load)
+        ),
+        "look for replies that are sent only when others follow, such as a buffer that is written when it is full",
+    );
+    Some(verdict.number("calls", fast.iter().map(|one| one.calls).sum::<u64>()))
+}
+
 /// A call without an answer when the run was interrupted may be slow, or stuck for ever.
 fn interrupted(calls: &LoadCalls, to_tools: &Message) -> Verdict {
     let unanswered = counted(calls.unanswered, "call");

@@ -364,3 +364,19 @@ proptest! {
         verdict(&report);
     }
 }
+
+#[test]
+fn a_call_that_hangs_alone_is_a_warning_where_its_tool_is_fast_under_load() {
+    let limits = HangLimits::default();
+    let hung = |calls, seconds| HungAlone {
+        tool: "echo".to_owned(),
+        calls,
+        slowest_in_load: Duration::from_secs(seconds),
+    };
+    assert_eq!(alone_verdict(&[hung(0, 0)], &limits), None);
+    // A tool that is slow anyway has that for a reason.
+    assert_eq!(alone_verdict(&[hung(1, 3)], &limits), None);
+    let verdict = alone_verdict(&[hung(2, 1), hung(1, 3)], &limits).unwrap();
+    assert_eq!(verdict.severity, Severity::Warning);
+    assert_eq!(verdict.numbers["calls"], 2);
+}

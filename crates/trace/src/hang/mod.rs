@@ -220,8 +220,10 @@ pub struct Unanswered {
 pub enum WaitState {
     /// On time, late or queued: to be judged again then, at the latest.
     Waits(Duration),
-    /// It will not be answered: the server makes no progress, or answers only others. Since then.
+    /// It will not be answered: the server, or the tool while others are answered, makes no progress. Since then.
     Stuck(Duration),
+    /// It will not be answered: many calls of its tool were that were sent after it was hung. Since then.
+    Overtaken(Duration),
     /// It was waited for as long as a queued call is.
     GivenUp(Duration),
 }
@@ -249,11 +251,14 @@ pub fn judge_wait(
         return WaitState::Stuck(silent_from);
     }
     // Overtaken by calls of its own tool, or by others while its tool was silent. That may be rare, and slow.
-    let is_overtaken = call.hung.is_some_and(|mark| {
-        tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at
-            || answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now
-    });
-    if is_overtaken && judged_at <= now {
+    let mark = call.hung.filter(|_| judged_at <= now);
+    let by_own = mark
+        .is_some_and(|mark| tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at);
+    let by_others = mark
+        .is_some_and(|mark| answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now);
+    if by_own {
+        WaitState::Overtaken(judged_at)
+    } else if by_others {
         WaitState::Stuck(judged_at)
     } else if now < given_up_at {
         WaitState::Waits(silent_from.min(given_up_at))
@@ -418,13 +423,14 @@ mod tests {
     fn a_call_is_overtaken_by_its_own_tool_or_while_that_is_silent() {
         let given_up = WaitState::GivenUp(SECOND * 121);
         let stuck = WaitState::Stuck(SECOND * 16);
+        let lost = WaitState::Overtaken(SECOND * 16);
         // A rare slow tool beside a fast one is not stuck as soon as a hundred fast calls were answered.
         assert!(matches!(overtaken(23, (0, 200, 0)), WaitState::Waits(_)));
-        assert_eq!(overtaken(23, (200, 0, 23)), stuck);
+        assert_eq!(overtaken(23, (200, 0, 23)), lost);
         assert!(matches!(overtaken(23, (99, 0, 23)), WaitState::Waits(_)));
         assert_eq!(overtaken(121, (0, 200, 0)), stuck);
         assert_eq!(overtaken(121, (1, 200, 100)), given_up);
-        assert_eq!(overtaken(121, (200, 200, 121)), stuck);
+        assert_eq!(overtaken(121, (200, 200, 121)), lost);
     }
 
     #[test]

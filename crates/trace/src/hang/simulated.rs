@@ -158,10 +158,10 @@ fn simulate(server: &Server, calls: u64, concurrent: usize, rng: &mut Draws) -> 
             let is_lost = is_stuck || blocked >= server.workers;
             match judge_wait(&call.waiting, (&progress, tool, answered), now, &limits) {
                 WaitState::Waits(_) => continue,
-                WaitState::Stuck(_) if is_lost => {
+                WaitState::Stuck(_) | WaitState::Overtaken(_) if is_lost => {
                     endings.found.insert(call.number);
                 }
-                WaitState::Stuck(_) => endings.false_deadlocks += 1,
+                WaitState::Stuck(_) | WaitState::Overtaken(_) => endings.false_deadlocks += 1,
                 WaitState::GivenUp(_) => endings.given_up += 1,
             }
             ended.push(call.number);

@@ -20,6 +20,8 @@ use super::prelude::*;
 
 /// How much is read at once.
 const READ_BYTES: usize = 64 * 1024;
+/// A connection that has had nothing to do for so long may have been closed for that.
+const IDLE_MIN: Duration = Duration::from_millis(50);
 /// A buffer of more is not kept while nothing is under way.
 const KEPT_BYTES_MAX: usize = 4096;
 
@@ -37,6 +39,52 @@ pub struct Connection {
     framing: Framing,
     /// Whether another request may follow the response under way.
     stays_open: bool,
+    /// How many responses it has carried to their end.
+    answers: u32,
+    /// Since when it has nothing to do.
+    idle_since: Option<Instant>,
+}
+
+/// What a connection has behind it that may be reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// How many responses it has carried.
+    pub answers: u32,
+    /// How long it has had nothing to do.
+    pub idle: Duration,
+}
+
+/// What a server was seen to do with connections that are kept: it may close them whenever it likes, and what is sent
+/// at that moment is lost. So none is used as long again as one that it closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeepLimits {
+    answers_max: u32,
+    idle_max: Duration,
+}
+
+impl Default for KeepLimits {
+    fn default() -> Self {
+        Self {
+            answers_max: u32::MAX,
+            idle_max: Duration::MAX,
+        }
+    }
+}
+
+impl KeepLimits {
+    /// Learns from a connection that the server closed: it had been idle for a while, or had carried enough.
+    pub fn learn(&mut self, closed: Kept) {
+        if closed.idle >= IDLE_MIN {
+            self.idle_max = self.idle_max.min(closed.idle / 2);
+        } else {
+            self.answers_max = self.answers_max.min(closed.answers);
+        }
+    }
+
+    /// Whether a connection may carry another request.
+    pub fn allow(&self, kept: Kept) -> bool {
+        kept.answers < self.answers_max && kept.idle < self.idle_max
+    }
 }
 
 /// Why a request got no response.
@@ -45,6 +93,8 @@ pub struct NoResponse {
     /// Nothing was sent: the connection was found closed. A request that was sent may have been
     /// acted upon, even if nothing came back, and must not be sent twice.
     pub is_unsent: bool,
+    /// The connection ended, and nothing at all came back.
+    pub is_silent: bool,
 }
 
 impl From<NoResponse> for Failure {
@@ -71,6 +121,8 @@ impl Connection {
             received: BytesMut::new(),
             framing: Framing::Length(0),
             stays_open: true,
+            answers: 0,
+            idle_since: None,
         })
     }
 
@@ -96,10 +148,14 @@ impl Connection {
                 self.stays_open = head.stays_open && sending.is_flushed;
                 Ok(head)
             }
-            Err(failure) => Err(NoResponse {
-                is_unsent: sending.sent == 0 && failure.category == ErrorCategory::Disconnected,
-                failure,
-            }),
+            Err(failure) => {
+                let is_closed = failure.category == ErrorCategory::Disconnected;
+                Err(NoResponse {
+                    is_unsent: sending.sent == 0 && is_closed,
+                    is_silent: self.received.is_empty() && is_closed,
+                    failure,
+                })
+            }
         }
     }
 
@@ -156,6 +212,14 @@ impl Connection {
         self.stays_open && self.framing == Framing::Length(0)
     }
 
+    /// How much it has been kept for, as a reason for the server to close it.
+    pub fn kept(&self) -> Kept {
+        Kept {
+            answers: self.answers,
+            idle: self.idle_since.map_or(Duration::ZERO, |since| since.elapsed()),
+        }
+    }
+
     /// Whether nothing came that was not asked for, neither an end nor a word.
     fn poll_unasked(&mut self, context: &mut Context<'_>) -> bool {
         if self.is_open() && (!self.received.is_empty() || self.poll_receive(context).is_ready()) {
@@ -203,6 +267,8 @@ impl Connection {
     /// A response is over.
     fn rest_a_while(&mut self) {
         self.framing = Framing::Length(0);
+        self.answers = self.answers.saturating_add(1);
+        self.idle_since = Some(Instant::now());
         if self.received.is_empty() && self.received.capacity() > KEPT_BYTES_MAX {
             self.received = BytesMut::new();
         }

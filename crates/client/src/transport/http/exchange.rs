@@ -55,11 +55,11 @@ async fn exchange(
     if job.is_barrier {
         pool.lift_barrier();
     }
-    if job.headers.opens_session
-        && head.status.is_success()
-        && let Some(session) = head.headers.get(SESSION_ID)
-    {
-        pool.headers().join_session(session.clone());
+    if job.headers.opens_session && head.status.is_success() {
+        match head.headers.get(SESSION_ID) {
+            Some(session) => pool.headers().join_session(session.clone()),
+            None => pool.headers().leave_session(),
+        }
     }
     if head.status.is_redirection()
         && let Some(location) = head.headers.get(LOCATION)
@@ -94,17 +94,23 @@ pub fn unasked_encoding(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Sends `request` on `connection` or a new one. A kept connection that the server
-/// closed in the meantime is replaced once; nothing else is ever sent twice.
+/// closed in the meantime is replaced once, and so is one that it may be about to close; nothing else is ever sent twice.
 pub async fn request(
     pool: &Pool,
     connection: Option<Connection>,
     request: &Request<'_>,
 ) -> Result<(Connection, Head), Failure> {
-    if let Some(mut kept) = connection.filter(Connection::is_open) {
+    let is_usable = |kept: &Connection| kept.is_open() && pool.keep_limits().allow(kept.kept());
+    if let Some(mut kept) = connection.filter(is_usable) {
+        let before = kept.kept();
         match kept.send(request).await {
             Ok(head) => return Ok((kept, head)),
-            Err(error) if !error.is_unsent => return Err(error.into()),
-            Err(_) => {}
+            Err(error) if error.is_unsent => pool.keep_limits().learn(before),
+            Err(error) if error.is_silent && before.answers > 0 && error.failure.own_limit().is_none() => {
+                pool.keep_limits().learn(before);
+                return Err(error.failure.with(Detail::KeptConnection));
+            }
+            Err(error) => return Err(error.into()),
         }
     }
     let mut fresh = Connection::open(&pool.address, &pool.options).await?;
@@ -114,9 +120,16 @@ pub async fn request(
 
 /// Deals with a response of success that is no stream.
 fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: Bytes) {
-    // The answer to a request that was only accepted may come on the GET stream.
-    let may_be_empty = job.request().is_none() || status == StatusCode::ACCEPTED;
+    // The answer to a request that was only accepted may come on the GET stream, where there is one.
+    let is_accepted =
+        status == StatusCode::ACCEPTED && (job.request().is_none() || pool.is_listening());
+    let may_be_empty = job.request().is_none() || is_accepted;
     let said = excerpt(&body);
+    if body.is_empty() && status == StatusCode::ACCEPTED && !may_be_empty {
+        let message = "HTTP 202 without a body, and no stream is open on which the answer could come";
+        pool.inbox.fail(job.request(), Failure::malformed(message));
+        return;
+    }
     let (problem, is_fine) = if body.is_empty() {
         ("an empty body where the answer belongs", may_be_empty)
     } else if job.kind == OutgoingKind::Raw {
@@ -129,7 +142,7 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     } else {
         // Some servers say "Accepted" in words.
         let problem = "a body that is neither application/json nor text/event-stream";
-        (problem, status == StatusCode::ACCEPTED)
+        (problem, is_accepted)
     };
     if !is_fine {
         let message = format!("HTTP {status} with {problem}{said}");

@@ -92,6 +92,13 @@ impl Headers {
         self.rebuild();
     }
 
+    /// Forgets the session: the server has none now.
+    pub fn leave_session(&mut self) {
+        if self.session.take().is_some() {
+            self.rebuild();
+        }
+    }
+
     pub fn era(&self) -> Option<Era> {
         self.revision.map(Revision::era)
     }

@@ -26,7 +26,9 @@ pub(super) mod prelude {
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
     pub use super::address::{Address, Wire};
-    pub use super::connection::{Connection, ContentType, content_type, read_body};
+    pub use super::connection::{
+        Connection, ContentType, KeepLimits, content_type, read_body,
+    };
     pub use super::head::{Head, Request};
     pub use super::headers::Headers;
     #[cfg(feature = "ws")]
@@ -103,10 +105,11 @@ impl HttpChannel {
         self.pool.answers == Answers::InResponse
     }
 
-    fn set_listener(&self, listener: Option<AbortHandle>) {
-        let mut current = lock(&self.listener);
-        if let Some(previous) = std::mem::replace(&mut *current, listener) {
-            previous.abort();
+    /// Closes the stream that belongs to no request.
+    fn stop_listening(&self) {
+        self.pool.set_listening(false);
+        if let Some(listener) = lock(&self.listener).take() {
+            listener.abort();
         }
     }
 
@@ -148,7 +151,7 @@ impl Channel for HttpChannel {
         }
         self.pool.headers().set_revision(revision);
         if revision.map(Revision::era) != Some(Era::Handshake) {
-            self.set_listener(None);
+            self.stop_listening();
         }
     }
 
@@ -157,11 +160,13 @@ impl Channel for HttpChannel {
             return Box::pin(std::future::ready(()));
         }
         let (tried, first_try) = oneshot::channel();
+        self.stop_listening();
+        self.pool.set_listening(true);
         let task = self
             .pool
             .runtime()
             .spawn(stream::listen(Arc::clone(&self.pool), tried));
-        self.set_listener(Some(task.abort_handle()));
+        *lock(&self.listener) = Some(task.abort_handle());
         Box::pin(async move {
             // A server that neither accepts nor refuses does not hold up the session.
             let _ = tokio::time::timeout(LISTEN_WAIT, first_try).await;
@@ -169,13 +174,13 @@ impl Channel for HttpChannel {
     }
 
     fn sever(&self) {
-        self.set_listener(None);
+        self.stop_listening();
         self.pool.close();
     }
 
     fn close(&self) -> BoxFuture<'_, Closing> {
         Box::pin(async {
-            self.set_listener(None);
+            self.stop_listening();
             if self.pool.close() && self.is_streamable() {
                 self.delete_session().await;
             }

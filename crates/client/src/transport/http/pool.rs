@@ -39,6 +39,9 @@ pub struct Pool {
     pub answers: Answers,
     pub inbox: Arc<dyn Inbox>,
     headers: Mutex<Headers>,
+    keep_limits: Mutex<KeepLimits>,
+    /// Whether a GET stream is open, or may be soon.
+    is_listening: AtomicBool,
     runtime: Handle,
     state: Mutex<State>,
     room: Notify,
@@ -112,6 +115,8 @@ impl Pool {
             answers,
             inbox,
             headers: Mutex::new(headers),
+            keep_limits: Mutex::default(),
+            is_listening: AtomicBool::default(),
             runtime: Handle::current(),
             state: Mutex::default(),
             room: Notify::new(),
@@ -120,6 +125,20 @@ impl Pool {
 
     pub fn headers(&self) -> MutexGuard<'_, Headers> {
         lock(&self.headers)
+    }
+
+    /// What the server was seen to do with connections that are kept.
+    pub fn keep_limits(&self) -> MutexGuard<'_, KeepLimits> {
+        lock(&self.keep_limits)
+    }
+
+    /// Whether messages of the server may come on a GET stream.
+    pub fn is_listening(&self) -> bool {
+        self.is_listening.load(Ordering::Acquire)
+    }
+
+    pub fn set_listening(&self, is_listening: bool) {
+        self.is_listening.store(is_listening, Ordering::Release);
     }
 
     pub fn runtime(&self) -> &Handle {
@@ -262,7 +281,13 @@ impl Pool {
                 Next::End => return,
                 Next::Park(mut seat) => {
                     let given = match &mut connection {
-                        Some(connection) => connection.unless_closed(&mut seat).await,
+                        Some(connection) => {
+                            let given = connection.unless_closed(&mut seat).await;
+                            if given.is_none() {
+                                self.keep_limits().learn(connection.kept());
+                            }
+                            given
+                        }
                         None => None,
                     };
                     match given.and_then(Result::ok) {

@@ -269,6 +269,7 @@ pub async fn listen(pool: Arc<Pool>, tried: oneshot::Sender<()>) {
             Err((Some(status), _))
                 if !status.is_server_error() || status == StatusCode::NOT_IMPLEMENTED =>
             {
+                pool.set_listening(false);
                 return;
             }
             Err(_) => {}

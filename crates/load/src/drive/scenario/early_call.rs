@@ -104,54 +104,157 @@ impl Tally {
     }
 }
 
+/// What the early calls of a run have in common.
+struct Trial<'a> {
+    context: &'a RunContext,
+    reference: &'a Reference,
+    /// Whether each session has a server of its own, so that one says nothing of the next.
+    has_own_server: bool,
+    is_handshake: bool,
+    /// Whether a session could not be opened at first.
+    has_failed_start: AtomicBool,
+}
+
+impl Trial<'_> {
+    /// Opens a session for start `number`; none where the server has no such moment. One that fails is tried once more,
+    /// and is a start that failed all the same.
+    async fn open(
+        &self,
+        number: u32,
+        is_with_list: bool,
+    ) -> Result<Option<Connection>, ConnectError> {
+        let open = async || {
+            if is_with_list {
+                self.context.connect_start(number, |_| {}).await.map(Some)
+            } else {
+                connect_unready(self.context, number, self.is_handshake).await
+            }
+        };
+        let opened = open().await;
+        if opened.as_ref().is_err_and(|error| !error.is_rate_limited()) {
+            self.has_failed_start.store(true, Ordering::Relaxed);
+            self.context.pause(PAUSE).await;
+            return open().await;
+        }
+        opened
+    }
+
+    /// Makes an early call on a fresh session; whether it was accepted, or what it did. None where the server has no such
+    /// moment.
+    async fn call(&self, number: u32, is_with_list: bool) -> Option<Result<bool, Ended>> {
+        let connection = match self.open(number, is_with_list).await {
+            Ok(connection) => connection?,
+            Err(error) => return Some(Err(self.unopened(&error))),
+        };
+        let outcome = call_early(self.context, &connection, self.reference, is_with_list).await;
+        let Err(Ended::Harm { what, is_stuck }) = outcome else {
+            match &outcome {
+                Ok(_) => connection.dismiss().await,
+                Err(_) => connection.finish(true).await,
+            }
+            return Some(outcome);
+        };
+        let ended = if self.has_own_server {
+            connection.finish(true).await;
+            self.repeat(number, is_with_list, &what).await
+        } else {
+            if is_stuck {
+                self.note_stuck(&connection).await;
+            }
+            connection.finish(true).await;
+            Ended::Harm { what, is_stuck }
+        };
+        Some(Err(ended))
+    }
+
+    /// Repeats an early call that did harm, and makes the same calls in order, each on a fresh session: a server that
+    /// fails now and then is not to be blamed for failing just then.
+    async fn repeat(&self, number: u32, is_with_list: bool, what: &str) -> Ended {
+        let again = match self.open(number, is_with_list).await {
+            Ok(Some(connection)) => connection,
+            Ok(None) => return Ended::Undecided(format!("{what}; it could not be repeated")),
+            Err(error) => return self.unopened(&error),
+        };
+        let (context, reference) = (self.context, self.reference);
+        let outcome = call_early(context, &again, reference, is_with_list).await;
+        let Err(Ended::Harm { what, is_stuck }) = outcome else {
+            again.dismiss().await;
+            return Ended::Undecided(format!("{what}, and not when it was repeated"));
+        };
+        let in_order = match context.connect_start(number, |_| {}).await {
+            Ok(connection) => {
+                let failed = call_in_order(context, &connection, reference).await;
+                connection.finish(true).await;
+                failed.map(|error| error.to_string())
+            }
+            Err(error) => Some(error.to_string()),
+        };
+        if is_stuck && in_order.is_none() {
+            self.note_stuck(&again).await;
+        }
+        again.finish(true).await;
+        match in_order {
+            Some(error) => {
+                Ended::Undecided(format!("{what}, but not always: the last failed with {error}"))
+            }
+            None => Ended::Harm { what, is_stuck },
+        }
+    }
+
+    async fn note_stuck(&self, connection: &Connection) {
+        let tool = &self.reference.call.tool;
+        self.context.note_stuck(connection, tool).await;
+    }
+
+    /// What a session that cannot be opened says: of a server of its own, that starts fail, which is told as such.
+    fn unopened(&self, error: &ConnectError) -> Ended {
+        if error.is_rate_limited() || self.has_own_server {
+            Ended::Undecided(format!("could not be made: {error}"))
+        } else {
+            died(&format!("a new session cannot be opened: {error}"))
+        }
+    }
+}
+
+/// Makes the calls in their proper order; why it failed, if it was not answered.
+async fn call_in_order(
+    context: &RunContext,
+    connection: &Connection,
+    reference: &Reference,
+) -> Option<CallError> {
+    let list = Request::new("tools/list").timeout(context.hang_limits().judged_after());
+    let listed = connection.session.request(&list).await.err();
+    if let Some(error) = listed.filter(|error| !is_answer(error)) {
+        return Some(error);
+    }
+    let called = connection.call(&reference.call, PHASE).await.err();
+    called.filter(|error| !is_answer(error))
+}
+
 impl EarlyCall {
     /// Makes early calls, each on a fresh session; what became of those with the list, and of those after it.
-    async fn call_early(&self, context: &RunContext, reference: &Reference) -> [Tally; 2] {
+    async fn call_early(&self, trial: &Trial<'_>) -> [Tally; 2] {
         let mut tallies = [Tally::default(), Tally::default()];
         let [with_list, uninitialized] = &mut tallies;
-        for round in context.rounds(2 * self.iterations) {
+        let mut made = 0;
+        for round in trial.context.rounds(2 * self.iterations) {
             let is_with_list = round < self.iterations;
             let tally = if is_with_list {
                 &mut *with_list
             } else {
                 &mut *uninitialized
             };
-            let open = async || {
-                if is_with_list {
-                    context.connect().await.map(Some)
-                } else {
-                    connect_unready(context).await
-                }
+            let Some(outcome) = trial.call(round, is_with_list).await else {
+                break;
             };
-            let mut opened = open().await;
-            // Once is a chance.
-            if opened.as_ref().is_err_and(|error| !error.is_rate_limited()) {
-                context.pause(PAUSE).await;
-                opened = open().await;
-            }
-            let connection = match opened {
-                Ok(Some(connection)) => connection,
-                // This server has no such moment.
-                Ok(None) => break,
-                Err(error) => {
-                    context.note_failure(&error);
-                    tally.ended = Some(if error.is_rate_limited() {
-                        Ended::Undecided(format!("could not be made: {error}"))
-                    } else {
-                        died(&format!("a new session cannot be opened: {error}"))
-                    });
-                    break;
-                }
-            };
-            tally.count(call_early(context, &connection, reference, is_with_list).await);
-            if matches!(tally.ended, Some(Ended::Harm { is_stuck: true, .. })) {
-                context.note_stuck(&connection, &reference.call.tool).await;
-            }
+            made = round + 1;
+            tally.count(outcome);
             if tally.ended.is_some() {
-                connection.finish(true).await;
                 break;
             }
-            connection.dismiss().await;
+        }
+        if trial.has_failed_start.load(Ordering::Relaxed) {
+            trial.context.plan_starts(StartUnit::Start, made);
         }
         tallies
     }
@@ -162,21 +265,31 @@ fn died(reason: &str) -> Ended {
 }
 
 /// A session whose handshake is not complete; none where the server has no handshake.
-async fn connect_unready(context: &RunContext) -> Result<Option<Connection>, ConnectError> {
+async fn connect_unready(
+    context: &RunContext,
+    number: u32,
+    is_handshake: bool,
+) -> Result<Option<Connection>, ConnectError> {
     let protocol = match context.options.protocol {
         ProtocolChoice::Auto => ProtocolChoice::Revision(Revision::LATEST_HANDSHAKE),
         ProtocolChoice::Revision(revision) if revision.era() == Era::Stateless => return Ok(None),
         chosen @ ProtocolChoice::Revision(_) => chosen,
     };
-    let opening = context.connect_with(|options| {
+    let adjust = |options: &mut SessionOptions| {
         options.protocol = protocol;
         options.sends_initialized = false;
-    });
-    match opening.await {
+    };
+    if is_handshake {
+        return context.connect_start(number, adjust).await.map(Some);
+    }
+    match context.connect_with(adjust).await {
         Ok(connection) => Ok(Some(connection)),
         // Asked for a handshake, a server that has none says so; it was reached before.
         Err(ConnectError::Revision { .. } | ConnectError::Handshake { .. }) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => {
+            context.note_failure(&error);
+            Err(error)
+        }
     }
 }
 
@@ -251,9 +364,19 @@ impl ScenarioType for EarlyCall {
             ];
             let first = context.connect().await?;
             let found = reference::find_first_call(context, &first, PHASE).await?;
+            let session = &first.session;
+            let has_own_server = session.process().is_some() || session.transport() == "memory";
+            let is_handshake = session.era() == Era::Handshake;
             first.dismiss().await;
             if let Some(reference) = &found {
-                let tallies = self.call_early(context, reference).await;
+                let trial = Trial {
+                    context,
+                    reference,
+                    has_own_server,
+                    is_handshake,
+                    has_failed_start: AtomicBool::default(),
+                };
+                let tallies = self.call_early(&trial).await;
                 for (tally, when) in tallies.iter().zip([WITH_LIST, UNINITIALIZED]) {
                     if let Some(verdict) = tally.verdict(when, &reference.call.tool) {
                         context.note_verdict(&verdict);
@@ -270,6 +393,7 @@ impl ScenarioType for EarlyCall {
     fn judging(&self) -> Judging {
         Judging {
             interrupts_calls: true,
+            failures_told_by: Some(EARLY_CALL),
             ..Judging::leaving_calls()
         }
     }

@@ -193,7 +193,9 @@ async fn examine(
     let is_failure =
         |error: &CallError| matches!(error.category(), ToolError | ServerError | ProtocolError);
     let is_refused = |error: &CallError| error.failure.is_rate_limited();
-    let may_repeat = |error: &CallError| is_failure(error) && !is_refused(error);
+    let is_kept = |error: &CallError| error.failure.detail == Detail::KeptConnection;
+    let may_repeat =
+        |error: &CallError| is_kept(error) || is_failure(error) && !is_refused(error);
     if last.as_ref().is_err_and(may_repeat) && session.closed().is_none() {
         last = connection.call(&reference.call, PHASE).await;
     }
@@ -254,6 +256,7 @@ impl ScenarioType for InterruptedCall {
     fn judging(&self) -> Judging {
         Judging {
             interrupts_calls: true,
+            failures_told_by: Some(CANCEL_KILLS),
             ..Judging::leaving_calls()
         }
     }

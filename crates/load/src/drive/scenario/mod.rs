@@ -293,6 +293,9 @@ pub struct Judging {
     pub judges_growth: bool,
     /// It starts the server again and again, and how long that takes is a result.
     pub is_about_starts: bool,
+    /// The detector that tells why calls hang, and starts fail, that are made after the scenario did something to the
+    /// server.
+    pub failures_told_by: Option<&'static str>,
 }
 
 /// Whether something must have succeeded, and has.

@@ -113,7 +113,10 @@ impl ScenarioType for Reconnect {
     }
 
     fn judging(&self) -> Judging {
-        Judging::leaving_calls()
+        Judging {
+            failures_told_by: Some(session_end::NEW_SESSIONS),
+            ..Judging::leaving_calls()
+        }
     }
 
     fn sections(&self, report: &Report) -> Vec<Section> {

@@ -119,6 +119,9 @@ pub struct SessionEnds {
     counts: Mutex<Counts>,
     /// Held by whoever opens a session, together or alone.
     opening: RwLock<()>,
+    /// How many starts were made, and whether one of them failed at first.
+    starts: AtomicU32,
+    has_failed_start: AtomicBool,
 }
 
 impl SessionEnds {
@@ -128,6 +131,8 @@ impl SessionEnds {
             context: context.clone(),
             counts: Mutex::default(),
             opening: RwLock::default(),
+            starts: AtomicU32::default(),
+            has_failed_start: AtomicBool::default(),
         }
     }
 
@@ -141,16 +146,20 @@ impl SessionEnds {
     }
 
     /// Opens a session, or counts that it could not be opened. What fails is tried once more, while nobody else opens
-    /// a session: many servers that start at once may all be late, which is no fault of theirs.
+    /// a session: many servers that start at once may all be late, which is no fault of theirs. Other failures are one
+    /// all the same, and `starts` judges them.
     pub async fn open(&self, protocol: ProtocolChoice) -> Option<Visit> {
         let context = &self.context;
-        let connect = || context.connect_with(|options| options.protocol = protocol);
+        let number = self.starts.fetch_add(1, Ordering::Relaxed);
+        let connect = || context.connect_start(number, |options| options.protocol = protocol);
         let mut outcome = {
             let _together = self.opening.read().await;
             connect().await
         };
         let is_refused = |error: &ConnectError| error.is_rate_limited();
         let has_failed = outcome.as_ref().is_err_and(|error| !is_refused(error));
+        self.has_failed_start
+            .fetch_or(has_failed, Ordering::Relaxed);
         if has_failed && context.stop.is_running() {
             let _alone = self.opening.write().await;
             outcome = connect().await;
@@ -161,7 +170,6 @@ impl SessionEnds {
                 sessions.refused += u64::from(is_refused);
                 sessions.failed_opens += u64::from(!is_refused);
             });
-            context.note_failure(error);
         });
         opened.ok().map(|connection| self.enter(connection))
     }
@@ -193,15 +201,18 @@ impl SessionEnds {
     }
 
     /// Whether a call that failed says nothing against the server: a late answer is an answer, a call that is still
-    /// queued may get one, and something broken is reported as such. Refusals by a rate limit are counted.
+    /// queued may get one, a connection that was kept may be closed at any moment, and something broken is reported as such. Refusals by a rate limit are counted.
     fn excuse(&self, error: &CallError) -> bool {
         let is_refused = error.failure.is_rate_limited();
         if is_refused {
             self.count(|sessions| sessions.refused += 1);
         }
         let is_late = reference::is_answer(error) && error.category() == ErrorCategory::Hang;
-        let is_queued = error.failure.detail == Detail::Queued;
-        is_refused || is_late || is_queued || error.category() == ErrorCategory::Malformed
+        let is_unclear = matches!(
+            error.failure.detail,
+            Detail::Queued | Detail::KeptConnection
+        );
+        is_refused || is_late || is_unclear || error.category() == ErrorCategory::Malformed
     }
 
     /// Notes that no session can be opened any more.
@@ -294,6 +305,9 @@ impl SessionEnds {
         if let Some(process) = process.filter(|process| *process != std::process::id()) {
             self.count_zombies(process).await;
         }
+        if self.has_failed_start.load(Ordering::Relaxed) {
+            context.plan_starts(StartUnit::Start, self.starts.load(Ordering::Relaxed));
+        }
         let counts = lock(&self.counts);
         let stayed: u64 = counts.stays.iter().map(Stays::total).sum();
         let fact = SessionsFact {
@@ -354,7 +368,10 @@ pub fn conclude(facts: &RunFacts<'_>, report: &mut Report, otherwise: Focus) -> 
         "stdio" => Focus::Processes,
         _ => otherwise,
     };
-    report.verdicts.extend(verdicts(&record, &judged, focus));
+    let failures = facts.metrics.notes_of(ConnectFailedFact::NAME);
+    let reason = failures.map(|note| note.message.as_str()).next();
+    let found = verdicts(&record, &judged, focus, reason);
+    report.verdicts.extend(found);
     report.session_ends = Some(judged);
     Ok(())
 }
@@ -370,21 +387,29 @@ pub enum Focus {
     Recovery,
 }
 
-fn verdicts(record: &SessionsFact, judged: &ChurnReport, focus: Focus) -> Vec<Verdict> {
+fn verdicts(
+    record: &SessionsFact,
+    judged: &ChurnReport,
+    focus: Focus,
+    reason: Option<&str>,
+) -> Vec<Verdict> {
     let mut verdicts = sessions::verdicts(judged);
     verdicts.retain(|verdict| match verdict.detector.as_str() {
         sessions::LEFTOVERS => focus == Focus::Processes || verdict.outcome == Outcome::Finding,
         _ => focus == Focus::Leaks,
     });
-    verdicts.insert(0, new_sessions(record));
+    verdicts.insert(0, new_sessions(record, reason));
     verdicts
 }
 
-/// Whether sessions could be opened and used after others had ended.
-fn new_sessions(record: &SessionsFact) -> Verdict {
+/// Whether sessions could be opened and used after others had ended; why the first could not.
+fn new_sessions(record: &SessionsFact, reason: Option<&str>) -> Verdict {
     let tried = record.opened + record.failed_opens;
-    let opens =
-        (record.failed_opens > 0).then(|| format!("{} could not be opened", record.failed_opens));
+    let reason = reason.map_or(String::new(), |reason| {
+        format!(" (such as: {})", phrase::text(reason))
+    });
+    let opens = (record.failed_opens > 0)
+        .then(|| format!("{} could not be opened{reason}", record.failed_opens));
     let calls = (record.failed_calls > 0).then(|| {
         let count = record.failed_calls;
         format!("on {count} a call failed that succeeded before")
@@ -518,7 +543,7 @@ mod tests {
     }
 
     fn outcomes(record: SessionsFact, leftovers: u64, focus: Focus) -> Vec<(String, Outcome)> {
-        verdicts(&record, &judged(leftovers), focus)
+        verdicts(&record, &judged(leftovers), focus, None)
             .into_iter()
             .map(|verdict| (verdict.detector, verdict.outcome))
             .collect()
@@ -567,12 +592,14 @@ mod tests {
                 refused,
                 ..SessionsFact::default()
             };
-            let verdict = new_sessions(&record);
+            let verdict = new_sessions(&record, Some("HTTP 503"));
+            let said = verdict.sentence.rendered();
+            assert_eq!(said.contains("(such as: HTTP 503)"), failed_opens > 0, "{said}");
             assert_eq!(verdict.outcome, outcome, "{record:?}");
             if let Some(severity) = severity {
                 assert_eq!(verdict.severity, severity, "{record:?}");
                 record.is_gone = true;
-                assert_eq!(new_sessions(&record).severity, Critical, "{record:?}");
+                assert_eq!(new_sessions(&record, None).severity, Critical, "{record:?}");
             }
         }
     }

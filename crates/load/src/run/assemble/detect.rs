@@ -1,9 +1,10 @@
 //! What the detectors find in any run.
 
 use mcprove_score::{coverage, deadlock, generator, head_of_line, isolation, starts};
+use mcprove_settings::message::tee_stderr;
 use mcprove_trace::panic_guard::contain_call;
 
-use super::without_answer;
+use super::{count_of, without_answer};
 use crate::drive::scenario::ProbeFact;
 use crate::prelude::*;
 
@@ -16,6 +17,7 @@ impl RunFacts<'_> {
         self.detect_generator(report)?;
         self.detect_isolation(report)?;
         self.detect_deadlock(report)?;
+        report.verdicts.extend(self.detect_hangs_alone());
         self.conclude(report)?;
         self.detect_head_of_line(report)?;
         self.detect_resource_leaks(report);
@@ -30,6 +32,7 @@ impl RunFacts<'_> {
         report.verdicts.extend(starts);
         report.verdicts.extend(self.detect_lost_sessions()?);
         report.verdicts.extend(self.detect_stays());
+        report.verdicts.extend(self.detect_bad_ends());
         report.verdicts.extend(self.detect_errors(report));
         report.verdicts.extend(self.detect_rate_limit(report));
         report.verdicts.extend(self.detect_dropped(report));
@@ -45,7 +48,29 @@ impl RunFacts<'_> {
         report.skipped_tools = tools.skipped;
         let checks = self.checks.iter().cloned();
         report.verdicts.extend(checks.map(Verdict::from));
+        self.drop_told_failures(report);
         Ok(())
+    }
+
+    /// Calls that hang and starts that fail since the scenario did something to the server are no findings of their own
+    /// beside that.
+    fn drop_told_failures(&self, report: &mut Report) {
+        let Some(detector) = self.judging().failures_told_by else {
+            return;
+        };
+        for (number, told) in [("failed_calls", deadlock::ID), ("failed_opens", starts::ID)] {
+            let is_told = |verdict: &Verdict| {
+                let failed = verdict.numbers.get(number).and_then(Value::as_u64);
+                verdict.detector == detector
+                    && verdict.is_failure()
+                    && failed.is_none_or(|it| it > 0)
+            };
+            if report.verdicts.iter().any(is_told) {
+                report.verdicts.retain(|verdict| {
+                    verdict.detector != told || verdict.outcome != Outcome::Finding
+                });
+            }
+        }
     }
 
     /// What the scenario concludes. One of another crate may panic, which is a finding of ours.
@@ -210,9 +235,12 @@ impl RunFacts<'_> {
             .chain(stuck)
             .chain(queued.into_iter().map(|call| call.tool))
             .collect();
+        // A call whose reply was lost while its tool answered others is told by `isolation`.
+        let lost = report.isolation.lost;
+        let deadlocks = self.deadlocks().saturating_sub(lost);
         let calls = deadlock::LoadCalls {
             sent: self.total.sent,
-            deadlocks: self.deadlocks(),
+            deadlocks,
             queued: self.queued(),
             timed_out,
             late: self.late(),
@@ -225,12 +253,38 @@ impl RunFacts<'_> {
                 .hang_limits(&self.header.thresholds),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
-        if calls.sent > 0 || !self.judging().sends_bad_input {
+        let is_told = lost > 0 && deadlocks == 0;
+        if !is_told && !self.judging().sends_bad_input {
             let tools: Vec<String> = tools.into_iter().collect();
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));
         }
         Ok(())
+    }
+
+    /// Control calls that were answered late, of tools that are fast under load.
+    fn detect_hangs_alone(&self) -> Option<Verdict> {
+        let mut hung = BTreeMap::<&String, u64>::new();
+        let phases = self.control_phases();
+        let tools = phases.filter_map(|phase| self.metrics.phases.get(&phase.index));
+        for (tool, calls) in tools.flatten() {
+            *hung.entry(tool).or_default() += count_of(calls, ErrorCategory::Hang);
+        }
+        let of_load = |tool: &String| {
+            let calls = self.tools.get(tool)?;
+            let is_timely = calls.succeeded() > 0 && count_of(calls, ErrorCategory::Hang) == 0;
+            is_timely.then(|| Duration::from_nanos(calls.latency_ns.max()))
+        };
+        let hung = hung.into_iter().filter_map(|(tool, calls)| {
+            Some(deadlock::HungAlone {
+                tool: tool.clone(),
+                calls,
+                slowest_in_load: of_load(tool)?,
+            })
+        });
+        let scenario = &self.header.scenario.kind;
+        let limits = scenario.hang_limits(&self.header.thresholds);
+        deadlock::alone_verdict(&hung.collect::<Vec<_>>(), &limits)
     }
 
     /// Sessions that were given up, because the server did not come back.
@@ -265,6 +319,18 @@ impl RunFacts<'_> {
                 times(count)
             ),
             "exit when reading stdin returns end of file",
+        );
+        Some(verdict.number("processes", count))
+    }
+
+    /// Servers that ended with a signal or a status that is no success when their input closed.
+    fn detect_bad_ends(&self) -> Option<Verdict> {
+        let count = self.metrics.count_notes(EndedBadlyFact::NAME);
+        let first = self.metrics.notes_of(EndedBadlyFact::NAME).next()?;
+        let verdict = Verdict::warning(
+            "ending",
+            format!("At the end of a session {} ({}).", first.message, times(count)),
+            sentence!("exit with status 0 when reading stdin returns end of file; the server's stderr says what went wrong{}", tee_stderr()),
         );
         Some(verdict.number("processes", count))
     }

@@ -1,12 +1,34 @@
 //! How many calls failed, where nobody said how many may.
 
 use mcprove_score::compare::proportion::share_at_least;
+use mcprove_score::{deadlock, isolation};
 
 use super::frames::of_category;
 use crate::prelude::*;
 
 /// The share of the calls that may fail.
 pub const ERROR_SHARE_MAX: f64 = 0.05;
+
+/// Failed calls whose category has a finding of its own.
+fn told_by_category(report: &Report) -> u64 {
+    let has_finding = |detectors: &[&str]| {
+        let mut findings = report.verdicts.iter();
+        findings.any(|verdict| {
+            verdict.outcome == Outcome::Finding && detectors.contains(&verdict.detector.as_str())
+        })
+    };
+    let stuck = [deadlock::ID, isolation::ID];
+    [
+        (ErrorCategory::Malformed, true),
+        (ErrorCategory::Deadlock, has_finding(&stuck)),
+        (ErrorCategory::Crash, has_finding(&["crash"])),
+        (ErrorCategory::Disconnected, has_finding(&["disconnected"])),
+    ]
+    .into_iter()
+    .filter(|(_, is_told)| *is_told)
+    .map(|(category, _)| of_category(report, category))
+    .sum()
+}
 
 impl RunFacts<'_> {
     /// With the failed calls, and starts that failed, that count against the server: a late answer is an answer, and a
@@ -35,10 +57,8 @@ impl RunFacts<'_> {
     /// Many errors: critical where so many failed that it is no chance.
     pub fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // Whether a queued call would have got an answer is not known. It has a verdict of its own, and so have starts
-        // that failed and frames that are broken.
-        let malformed = of_category(report, ErrorCategory::Malformed);
-        let judged_elsewhere = [self.queued(), report.errors.starts, malformed];
-        let judged_elsewhere: u64 = judged_elsewhere.into_iter().sum();
+        // that failed, frames that are broken, and calls that ended with the server or were never answered.
+        let judged_elsewhere = self.queued() + report.errors.starts + told_by_category(report);
         let (failed_in_bursts, in_bursts) = self.in_bursts();
         let failed = report.errors.failed.unwrap_or_default();
         let failed = failed.saturating_sub(judged_elsewhere + failed_in_bursts);

@@ -35,6 +35,8 @@ impl RunFacts<'_> {
         }
         let context = ViolationContext {
             unanswered: unanswered + known,
+            // What a fuzzer sends is no call, and what has no answer there is told by `fuzz`.
+            has_calls: self.total.sent > 0 && !self.judging().sends_bad_input,
             is_over_stdout,
         };
         let found = violations::verdicts(&counts, context);
@@ -45,8 +47,17 @@ impl RunFacts<'_> {
             report.verdicts.push(self.nothing_else(&found));
         }
         report.verdicts.extend(found);
-        report.verdicts.extend(broken_calls(report, known));
+        report
+            .verdicts
+            .extend(broken_calls(report, known, self.closed_while_kept()?));
         Ok(())
+    }
+
+    /// Calls that count and were lost with a connection that the server had kept open, and may have closed before.
+    fn closed_while_kept(&self) -> FactResult<u64> {
+        let facts: Vec<KeptConnectionFact> = self.all()?;
+        let measured = facts.iter().filter(|fact| self.is_measured(fact.phase));
+        Ok(number::count(measured.count()))
     }
 
     /// What can be said where nothing broke the protocol, or only noise did.
@@ -152,10 +163,12 @@ fn doubt_silence(report: &mut Report, unanswered: u64, unattributed: u64) {
 }
 
 /// Calls that ended in a way that no healthy server lets them end, whatever the limits. Of those with a broken answer
-/// `reported` are told as violations.
-fn broken_calls(report: &Report, reported: u64) -> Vec<Verdict> {
+/// `reported` are told as violations, and of those that lost their connection `kept` were sent on one that a healthy
+/// server may close.
+fn broken_calls(report: &Report, reported: u64, kept: u64) -> Vec<Verdict> {
     let crashes = u64::from(report.crash_count);
-    [
+    let kept = kept.min(of_category(report, ErrorCategory::Disconnected));
+    let broken = [
         (ErrorCategory::Crash, "crash", "", ""),
         (
             ErrorCategory::Malformed,
@@ -172,7 +185,11 @@ fn broken_calls(report: &Report, reported: u64) -> Vec<Verdict> {
     ]
     .into_iter()
     .filter_map(|(category, detector, what_one, what)| {
-        let told = reported * u64::from(category == ErrorCategory::Malformed);
+        let told = match category {
+            ErrorCategory::Malformed => reported,
+            ErrorCategory::Disconnected => kept,
+            _ => 0,
+        };
         let failed = of_category(report, category).saturating_sub(told);
         let calls = phrase::count(failed, "call");
         let what = if failed == 1 { what_one } else { what };
@@ -187,6 +204,20 @@ fn broken_calls(report: &Report, reported: u64) -> Vec<Verdict> {
         let verdict = Verdict::critical(detector, sentence, category.hint());
         let is_found = failed > 0 || is_crash && crashes > 0;
         is_found.then(|| verdict.number(number, count))
-    })
-    .collect()
+    });
+    broken.chain(lost_with_kept_connection(kept)).collect()
+}
+
+/// Calls that were sent on a connection that the server closed when it had been used before: it may have done so just
+/// before they arrived, which any server of HTTP may do.
+fn lost_with_kept_connection(calls: u64) -> Option<Verdict> {
+    let verdict = Verdict::warning(
+        "disconnected",
+        format!(
+            "{} got no answer: the server closed the connection, which had carried answers before, perhaps just before the call arrived.",
+            phrase::count(calls, "call")
+        ),
+        "keep idle connections open for longer than clients do, and announce the last answer on one with `Connection: close`",
+    );
+    (calls > 0).then(|| verdict.number("calls", calls))
 }

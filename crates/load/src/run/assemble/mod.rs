@@ -135,6 +135,7 @@ impl RunFacts<'_> {
         self.detect(&mut report)?;
         self.judge(&mut report)?;
         self.grade(&mut report);
+        advise_by_transport(&mut report);
         report.meaning = self.sentences(&report);
         Ok(report.conclude())
     }
@@ -232,6 +233,16 @@ impl RunFacts<'_> {
             .ok()
             .filter(|_| self.ending.interrupted)
             .unwrap_or_default()
+    }
+}
+
+/// What a server writes to stderr can only be shown where we started it.
+fn advise_by_transport(report: &mut Report) {
+    if !matches!(report.server_info.transport.as_str(), "http" | "sse" | "ws") {
+        return;
+    }
+    for verdict in &mut report.verdicts {
+        verdict.hint = verdict.hint.take().map(Message::without_flags);
     }
 }
 

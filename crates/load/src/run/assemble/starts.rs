@@ -4,6 +4,7 @@ use mcprove_score::starts::{self, StartAttempt, StartFailure};
 use mcprove_trace::stream::{Note, new_histogram};
 
 use crate::prelude::*;
+use crate::run::report::LOST_LISTS;
 
 impl RunFacts<'_> {
     /// What became of the planned starts; none where a scenario plans none, or an earlier version noted none.
@@ -129,7 +130,7 @@ impl RunFacts<'_> {
         let requests = |count| phrase::count(number::count(count), "request");
         let verdict = if lost > 0 {
             Verdict::critical(
-                "list",
+                LOST_LISTS,
                 sentence!(
                     "{} for `tools/list` got no answer, while later ones were answered.",
                     requests(lost)
@@ -138,7 +139,7 @@ impl RunFacts<'_> {
             )
         } else {
             Verdict::inconclusive(
-                "list",
+                LOST_LISTS,
                 sentence!(
                     "{} for `tools/list` got no answer, and may have been queued.",
                     requests(silent.len())

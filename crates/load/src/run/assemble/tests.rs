@@ -111,6 +111,31 @@ impl Events {
         }
     }
 
+    fn success(&mut self, id: u64) {
+        let request = RequestKey { session: 0, id };
+        let (method, tool) = ("tools/call", Some("echo"));
+        let tag = CallTag {
+            phase: 1,
+            wait: Duration::ZERO,
+        };
+        self.record(EventKind::Request {
+            request,
+            method,
+            tool,
+            params: "",
+            client_id: "",
+            tag,
+        });
+        self.record(EventKind::Response {
+            request,
+            method,
+            tool,
+            duration: Duration::from_millis(1),
+            result: "",
+            tag,
+        });
+    }
+
     fn report(self) -> Report {
         assemble(&self.sink.snapshot(), &[], None).unwrap().unwrap()
     }
@@ -538,4 +563,111 @@ fn a_run_does_not_pass_without_an_answer_to_what_its_scenario_is_made_to_see() {
             entry.name
         );
     }
+}
+
+#[test]
+fn a_connection_that_was_kept_may_be_closed_and_a_fresh_one_may_not() {
+    use mcprove_score::verdict::Severity::{Critical, Warning};
+
+    for (lost, kept, expected) in [
+        (3, 3, vec![(Warning, json!(3))]),
+        (3, 1, vec![(Critical, json!(2)), (Warning, json!(1))]),
+        (3, 0, vec![(Critical, json!(3))]),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        for id in 0..100 {
+            let end = (id < lost).then_some(ErrorCategory::Disconnected);
+            events.call(id, false, end);
+        }
+        for _ in 0..kept {
+            events.note("kept_connection_closed", &json!({ "phase": 1 }));
+        }
+        // One of a phase that does not count.
+        events.note("kept_connection_closed", &json!({ "phase": 7 }));
+        let report = events.report();
+        let found = report.verdicts.iter();
+        let found = found.filter(|verdict| verdict.detector == "disconnected");
+        let found: Vec<_> = found
+            .map(|verdict| (verdict.severity, verdict.numbers["calls"].clone()))
+            .collect();
+        assert_eq!(found, expected, "{lost} {kept}");
+    }
+}
+
+fn findings_of(report: &Report) -> Vec<&str> {
+    let findings = report.findings().into_iter();
+    findings.map(|verdict| verdict.detector.as_str()).collect()
+}
+
+#[test]
+fn each_call_without_an_answer_is_told_once() {
+    // Of 20 calls that were judged a deadlock so many were overtaken by calls of their tool.
+    for (lost, expected) in [
+        (0, &["deadlock"][..]),
+        (5, &["isolation", "deadlock"]),
+        (20, &["isolation"]),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        for id in 0..20 {
+            events.call(id, true, Some(ErrorCategory::Deadlock));
+        }
+        events.success(20);
+        let isolation = json!({ "checked": 1, "crossed": 0, "unchecked": 0, "lost": lost });
+        events.note("isolation", &isolation);
+        let report = events.report();
+        assert_eq!(findings_of(&report), expected, "{lost}");
+        if let Some(verdict) = report.verdicts.iter().find(|it| it.detector == "deadlock") {
+            assert_eq!(verdict.numbers["deadlock"], 20 - lost);
+        }
+    }
+}
+
+#[test]
+fn calls_that_hang_since_a_cancellation_are_told_by_that() {
+    let scenario = Scenario::from(crate::drive::ScenarioKind::InterruptedCall(
+        crate::drive::scenario::InterruptedCall { iterations: 1 },
+    ));
+    for (is_critical, expected) in [
+        (true, &["cancel_kills"][..]),
+        (false, &["deadlock", "cancel_kills"]),
+    ] {
+        let mut events = Events::of(scenario.clone());
+        events.phase();
+        events.success(1);
+        events.call(2, true, Some(ErrorCategory::Deadlock));
+        let check = json!({ "detector": "cancel_kills", "passed": false, "critical": is_critical, "sentence": "It hangs.", "hint": "" });
+        events.note("check", &check);
+        assert_eq!(findings_of(&events.report()), expected);
+    }
+}
+
+#[test]
+fn a_list_of_the_tools_without_an_answer_keeps_a_run_from_passing() {
+    for (overtaken, expected) in [
+        (None, RunOutcome::Passed),
+        (Some(false), RunOutcome::Inconclusive),
+        (Some(true), RunOutcome::Failed),
+    ] {
+        let mut events = Events::of(Scenario::sustained());
+        events.phase();
+        events.success(1);
+        if let Some(overtaken) = overtaken {
+            events.note("lost_list", &json!({ "overtaken": overtaken }));
+        }
+        let ending = json!({ "duration_secs": 30.0, "interrupted": false });
+        events.note(Ending::NAME, &ending);
+        let report = events.report();
+        assert_eq!(report.outcome(), expected, "{:?}", report.verdicts);
+    }
+}
+
+#[test]
+fn a_server_that_ends_badly_when_its_input_closes_is_a_warning() {
+    let mut events = Events::of(Scenario::sustained());
+    events.phase();
+    events.success(1);
+    events.note("ended_badly", &json!({}));
+    assert_eq!(findings_of(&events.report()), ["ending"]);
 }

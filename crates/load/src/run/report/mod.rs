@@ -234,6 +234,8 @@ details!(
 
 /// What concludes from calls that could not be started in time.
 pub const DROPPED: &str = "dropped";
+/// What concludes from lists of the tools that were a step of a load and got no answer.
+pub const LOST_LISTS: &str = "list";
 
 /// With the outcome that its verdicts have now, whoever added one.
 impl Serialize for Report {
@@ -277,7 +279,7 @@ impl Report {
     }
 
     /// Whether a run cannot pass without an answer to this: a limit that somebody set, whether anything
-    /// works, whether calls get stuck, whether the server keeps up with a rate, and what the scenario is made to see, unless
+    /// works, whether calls or lists of the tools get stuck, whether the server keeps up with a rate, and what the scenario is made to see, unless
     /// that is known of another tool.
     fn is_gate(&self, verdict: &Verdict) -> bool {
         let detector = verdict.detector.as_str();
@@ -296,7 +298,10 @@ impl Report {
             is_asked && same.all(|it| it.outcome == Outcome::Inconclusive)
         };
         verdict.limit().is_some()
-            || matches!(detector, SUCCESS | deadlock::ID | DROPPED | OWN_LIMIT)
+            || matches!(
+                detector,
+                SUCCESS | deadlock::ID | DROPPED | OWN_LIMIT | LOST_LISTS
+            )
             || is_question()
     }
 

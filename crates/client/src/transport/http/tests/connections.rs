@@ -102,6 +102,52 @@ async fn a_request_that_was_sent_is_not_sent_again() {
         (Some(2), ErrorCategory::Disconnected)
     );
     assert_eq!(server.received().len(), 2);
+    // The server may have closed the connection before the request arrived. It is not used for as long again, and on
+    // a fresh one there is no such excuse.
+    assert_eq!(failure.detail, Detail::KeptConnection);
+    client.call(3);
+    eventually("an end", || (!client.inbox.is_waiting(3)).then_some(())).await;
+    let failures = client.inbox.failures();
+    let (_, last) = failures.last().unwrap();
+    assert_eq!((last.category, &last.detail), (ErrorCategory::Disconnected, &Detail::None));
+}
+
+#[tokio::test]
+async fn connections_that_a_server_closes_when_they_are_idle_are_not_idle_as_long_again() {
+    // Closes what was idle for 150 ms, and cannot say so before.
+    let server = TestServer::start(|request| {
+        let mut steps = json(&answer(request.id()));
+        if request.id() == 1 {
+            steps.extend([Step::Pause(Duration::from_millis(150)), Step::Close]);
+        }
+        steps
+    })
+    .await;
+    let client = Client::new(&server);
+    for id in 1..=4 {
+        client.call(id);
+        client.inbox.delivered(usize::try_from(id).unwrap()).await;
+        let idle = if id == 3 { 0 } else { 200 };
+        tokio::time::sleep(Duration::from_millis(idle)).await;
+    }
+    let received = server.received();
+    let connections: Vec<usize> = received.iter().map(|request| request.connection).collect();
+    assert_eq!(connections, [0, 1, 2, 2]);
+    assert!(client.inbox.failures().is_empty());
+}
+
+#[test]
+fn what_a_server_closed_limits_what_is_kept() {
+    let kept = |answers, idle| connection::Kept {
+        answers,
+        idle: Duration::from_millis(idle),
+    };
+    let mut limits = KeepLimits::default();
+    assert!(limits.allow(kept(1_000, 60_000)));
+    limits.learn(kept(7, 200));
+    assert!(limits.allow(kept(1_000, 99)) && !limits.allow(kept(1, 100)));
+    limits.learn(kept(10, 1));
+    assert!(limits.allow(kept(9, 0)) && !limits.allow(kept(10, 0)));
 }
 
 #[tokio::test]

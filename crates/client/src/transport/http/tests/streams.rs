@@ -39,10 +39,12 @@ async fn every_message_of_a_stream_is_delivered_and_the_connection_kept() {
 #[tokio::test]
 async fn an_accepted_request_is_answered_on_the_listening_stream() {
     let server = TestServer::start(|request| match request.method.as_str() {
-        "GET" => then(
-            events(&["data: {\"method\":\"a\"}\n\n", &data(1)]),
-            Step::Hang,
-        ),
+        "GET" => {
+            let mut steps = events(&["data: {\"method\":\"a\"}\n\n"]);
+            steps.push(Step::Pause(Duration::from_millis(300)));
+            steps.push(chunk(&data(1)));
+            then(steps, Step::Hang)
+        }
         _ if request.body.contains("initialize\"") => initialized(),
         _ => accepted(),
     })
@@ -50,25 +52,42 @@ async fn an_accepted_request_is_answered_on_the_listening_stream() {
     let client = Client::new(&server);
     drop(client.channel.listen());
     client.initialize().await;
+    client.channel.listen().await;
     client.call(1);
-    server.requests(2).await;
-    assert!(client.inbox.is_waiting(1) && client.inbox.failures().is_empty());
-    drop(client.channel.listen());
+    server.requests(3).await;
     client.inbox.delivered(3).await;
+    assert!(client.inbox.failures().is_empty());
     let received = server.received();
     assert_eq!(
         received.len(),
         3,
         "before the handshake there is nothing to listen to"
     );
-    assert_eq!(received[2].header("accept"), Some("text/event-stream"));
-    assert_eq!(received[2].header("mcp-session-id"), Some("s-1"));
-    assert_eq!(received[2].header("last-event-id"), None);
+    assert_eq!(received[1].header("accept"), Some("text/event-stream"));
+    assert_eq!(received[1].header("mcp-session-id"), Some("s-1"));
+    assert_eq!(received[1].header("last-event-id"), None);
     drop(client);
     eventually("the stream to close", || {
         (server.hangups() == 1).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn an_accepted_request_is_broken_where_no_stream_is_open() {
+    let server = TestServer::start(|request| match request.method.as_str() {
+        "GET" => respond("405 Method Not Allowed", "", ""),
+        _ if request.body.contains("initialize\"") => initialized(),
+        _ => accepted(),
+    })
+    .await;
+    let client = Client::new(&server);
+    client.initialize().await;
+    client.channel.listen().await;
+    client.call(1);
+    let (id, failure) = client.inbox.failed().await;
+    assert_eq!((id, failure.category), (Some(1), ErrorCategory::Malformed));
+    assert!(failure.message.starts_with("HTTP 202 without a body"), "{failure}");
 }
 
 #[tokio::test]

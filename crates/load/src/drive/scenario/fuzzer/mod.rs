@@ -1,7 +1,8 @@
 //! Messages that no client should send, one after the other, and whether the server survives each.
 //!
 //! One session is used for as long as it lives. After each payload the server is asked whether it
-//! is alive; when it is not, the payload is to blame, and the next one gets a new session.
+//! is alive; when it is not, the payload is to blame, and the next one gets a new session. To answer a ping is not
+//! enough: a call that worked before anything was sent has to work afterwards.
 
 mod payloads;
 
@@ -20,6 +21,10 @@ const CALL_FACTOR: u32 = 4;
 const ANSWER_TIMEOUT_MAX: Duration = Duration::from_secs(30);
 /// How many times as long as at first a liveness check may take.
 const SLOWER_MAX: u32 = 4;
+/// How often in a row a valid call has to fail, for a tool may fail now and then.
+const CALLS_MAX: u32 = 6;
+/// A valid call that takes no longer is repeated after every payload; else after those that may have to do with it.
+const QUICK: Duration = Duration::from_millis(250);
 /// How often in a row a new session is tried before the server counts as gone.
 const OPENS_MAX: u32 = 3;
 /// The pause before a session is tried again.
@@ -66,6 +71,18 @@ struct Seen {
     is_answer_due: bool,
     /// Whether the server answers afterwards.
     is_alive: bool,
+    aftermath: Aftermath,
+}
+
+/// What came of a valid call after a payload.
+enum Aftermath {
+    /// It was not made, or its end says nothing.
+    Unknown,
+    Works,
+    /// It failed as often as it was tried, in this way at last.
+    Fails(String),
+    /// It got no answer.
+    Stuck,
 }
 
 /// What payloads are sent with: a tool to call with arguments that it accepts, and how long to wait.
@@ -78,11 +95,21 @@ struct Trial<'a> {
     /// How long the server may take to show that it lives: the hang threshold, or several times as long as it takes
     /// before anything was done to it.
     alive_timeout: Duration,
+    /// A valid call that worked before.
+    reference: Option<Reference>,
+    /// Whether that no longer works anywhere, so that it says nothing of what is sent next.
+    is_reference_lost: AtomicBool,
 }
 
 impl Trial<'_> {
-    /// Sends a payload, and asks whether the server is alive afterwards.
-    async fn send(&self, session: &Session, payload: &'static Payload) -> Seen {
+    /// Sends a payload, asks whether the server is alive afterwards, and whether a call works that worked before.
+    async fn send(
+        &self,
+        connection: &Connection,
+        payload: &'static Payload,
+        is_last: bool,
+    ) -> Seen {
+        let session = &connection.session;
         let is_answer_due = match payload.due {
             Due::Yes => true,
             Due::No => false,
@@ -114,11 +141,64 @@ impl Trial<'_> {
         if is_alive && !is_answer_due {
             wait(UNDUE_WAIT.min(self.answer_timeout)).await;
         }
+        let answer = exchange.and_then(|exchange| exchange.answer());
+        let reference = self.reference.as_ref();
+        let is_quick = reference.is_some_and(|reference| reference.duration <= QUICK);
+        let is_related = payload.is_call() || answer.is_none() || is_last;
+        let aftermath = if is_alive && (is_quick || is_related) {
+            self.call_again(connection).await
+        } else {
+            Aftermath::Unknown
+        };
         Seen {
-            answer: exchange.and_then(|exchange| exchange.answer()),
+            answer,
             is_answer_due,
             is_alive,
+            aftermath,
         }
+    }
+
+    /// Makes the call that worked before.
+    async fn call_again(&self, connection: &Connection) -> Aftermath {
+        let is_lost = self.is_reference_lost.load(Ordering::Relaxed);
+        let Some(reference) = self.reference.as_ref().filter(|_| !is_lost) else {
+            return Aftermath::Unknown;
+        };
+        let patience = self.context.hang_limits().judged_after();
+        let request = reference.call.request.clone();
+        let request = request.timeout(patience.max(self.alive_timeout));
+        let session = &connection.session;
+        let mut aftermath = Aftermath::Unknown;
+        for _ in 0..CALLS_MAX {
+            let start = in_phase(REFERENCE_PHASE);
+            let Err(error) = session.request_as(&request, &start).await else {
+                return Aftermath::Works;
+            };
+            match error.category() {
+                _ if session.closed().is_some() || error.failure.is_rate_limited() => {
+                    return Aftermath::Unknown;
+                }
+                ErrorCategory::Timeout | ErrorCategory::Deadlock => return Aftermath::Stuck,
+                ErrorCategory::ToolError
+                | ErrorCategory::ServerError
+                | ErrorCategory::ProtocolError => aftermath = Aftermath::Fails(error.to_string()),
+                ErrorCategory::Disconnected => {}
+                // Late is not never, and a broken answer has a verdict of its own.
+                _ => return Aftermath::Unknown,
+            }
+        }
+        aftermath
+    }
+
+    /// Whether the call that worked before works on a fresh session. If not, what comes next is not to blame for it.
+    async fn works_on(&self, fresh: Option<&Connection>) -> bool {
+        let aftermath = match fresh {
+            Some(connection) => self.call_again(connection).await,
+            None => Aftermath::Unknown,
+        };
+        let works = matches!(aftermath, Aftermath::Works);
+        self.is_reference_lost.fetch_or(!works, Ordering::Relaxed);
+        works
     }
 
     /// Notes the outcome of a payload, and returns the session for the next: the same, or a new one
@@ -137,8 +217,9 @@ impl Trial<'_> {
             Some(_) => Answer::Result,
             None => Answer::None,
         };
-        if seen.is_alive && closed.is_none() {
-            self.note_case(payload, seen, classify(said, true, false), None);
+        let has_worked = matches!(seen.aftermath, Aftermath::Works | Aftermath::Unknown);
+        if seen.is_alive && closed.is_none() && has_worked {
+            self.note_case(payload, seen, classify(said, true, false), None, false);
             return Some(connection);
         }
         connection.finish(true).await;
@@ -153,8 +234,12 @@ impl Trial<'_> {
         // A server that closed the connection and takes another one has only refused.
         let is_refusal = closed.is_some() && reopened.is_ok() && !is_gone;
         let said = if is_refusal { Answer::Error } else { said };
-        let outcome = classify(said, is_refusal, is_gone);
-        self.note_case(payload, seen, outcome, closed.as_ref());
+        let is_fine = !has_worked && self.works_on(reopened.as_ref().ok()).await;
+        let outcome = match seen.aftermath {
+            Aftermath::Fails(_) if closed.is_none() => FuzzOutcome::Broken,
+            _ => classify(said, is_refusal, is_gone),
+        };
+        self.note_case(payload, seen, outcome, closed.as_ref(), is_fine);
         reopened.ok()
     }
 
@@ -165,10 +250,18 @@ impl Trial<'_> {
         seen: &Seen,
         outcome: FuzzOutcome,
         closed: Option<&Failure>,
+        is_fresh_fine: bool,
     ) {
         let said = seen.answer.as_ref().map(|answer| answer.text.as_str());
         let closed = closed.map(|failure| failure.message.as_str());
         let what = match outcome {
+            FuzzOutcome::Broken => match &seen.aftermath {
+                Aftermath::Fails(message) => message,
+                _ => "a valid call fails",
+            },
+            FuzzOutcome::Wedged if seen.is_alive => {
+                "a valid call that worked before is not answered any more"
+            }
             FuzzOutcome::Wedged => "the server no longer answers a liveness check",
             FuzzOutcome::Crashed => closed.unwrap_or("the server cannot be reached any more"),
             FuzzOutcome::Unanswered => "no answer",
@@ -180,6 +273,7 @@ impl Trial<'_> {
             detail: format!("{}: {what}", payload.explanation),
             times: 1,
             is_answer_due: seen.is_answer_due,
+            is_fresh_fine,
         };
         self.context.fact(&payload.name, &FuzzFact(case));
     }
@@ -232,23 +326,26 @@ async fn target(context: &RunContext, session: &Session) -> Result<(String, Valu
         return Ok((NO_TOOL.to_owned(), json!({})));
     };
     let call = PreparedCall::new(context, session, &tools, call)?;
-    let mut params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
-    let arguments = params.get_mut("arguments").map(Value::take);
-    Ok((call.tool, arguments.unwrap_or_default()))
+    let arguments = arguments_of(&call);
+    Ok((call.tool, arguments))
 }
 
-/// How long a call takes that nothing is wrong with, on a session of its own; no time if it is not answered in time.
-async fn time_alone(context: &RunContext) -> Duration {
-    let Ok(connection) = context.connect().await else {
-        return Duration::ZERO;
-    };
+/// A call that nothing is wrong with, and that works on a session of its own; none if it is not answered in time.
+async fn call_alone(context: &RunContext) -> Option<Reference> {
+    let connection = context.connect().await.ok()?;
     let calling = reference::find_first_call(context, &connection, REFERENCE_PHASE);
     // Given up before anybody could take it for a deadlock.
     let limits = context.hang_limits();
     let found = tokio::time::timeout(limits.threshold + limits.grace / 2, calling).await;
     connection.finish(true).await;
-    let found = found.ok().and_then(|found| found.ok().flatten());
-    found.map_or(Duration::ZERO, |reference| reference.duration)
+    found.ok().and_then(|found| found.ok().flatten())
+}
+
+/// The arguments of a call that is ready.
+fn arguments_of(call: &PreparedCall) -> Value {
+    let mut params: Value = serde_json::from_str(&call.request.params).unwrap_or_default();
+    let arguments = params.get_mut("arguments").map(Value::take);
+    arguments.unwrap_or_default()
 }
 
 /// A new session after the last one was lost.
@@ -284,18 +381,23 @@ impl ScenarioType for Fuzzer {
             let payloads = choose(&self.payloads);
             let first = context.connect().await?;
             let phase = context.phase(PHASE, "fuzz", 1, true);
-            let (tool, arguments) = target(context, &first.session).await?;
+            let (mut tool, mut arguments) = target(context, &first.session).await?;
             let patience = context.server.startup_timeout;
             let Ok(answered) = first.session.check_alive(patience).await else {
                 context.note_verdict(&unjudgeable());
                 first.end().await;
                 return Ok(());
             };
-            let alone = if tool == NO_TOOL {
-                Duration::ZERO
-            } else {
-                time_alone(context).await
-            };
+            let mut reference = None;
+            if tool != NO_TOOL {
+                reference = call_alone(context).await;
+            }
+            if let Some(reference) = &reference {
+                tool.clone_from(&reference.call.tool);
+                arguments = arguments_of(&reference.call);
+            }
+            let alone = reference.as_ref().map(|reference| reference.duration);
+            let alone = alone.unwrap_or_default();
             let answer_timeout = (alone * CALL_FACTOR).min(ANSWER_TIMEOUT_MAX);
             let answer_timeout = answer_timeout.max(self.answer_timeout);
             let threshold = context.hang_limits().threshold.max(answer_timeout);
@@ -305,6 +407,8 @@ impl ScenarioType for Fuzzer {
                 arguments,
                 answer_timeout,
                 alive_timeout: threshold.max(answered.saturating_mul(SLOWER_MAX)),
+                reference,
+                is_reference_lost: AtomicBool::default(),
             };
             let total = u32::try_from(payloads.len())
                 .unwrap_or(u32::MAX)
@@ -315,9 +419,10 @@ impl ScenarioType for Fuzzer {
                 let Some(connection) = current.take() else {
                     break;
                 };
-                let seen = trial.send(&connection.session, payload).await;
-                current = trial.conclude(connection, payload, &seen).await;
                 done += 1;
+                let is_last = done == total;
+                let seen = trial.send(&connection, payload, is_last).await;
+                current = trial.conclude(connection, payload, &seen).await;
             }
             if current.is_none() && done < total {
                 context.note_verdict(&untried(total - done));
@@ -376,12 +481,16 @@ fn fuzz_section(report: &FuzzReport) -> Section {
         "Rejected: {} · Accepted: {} · Unanswered: {} · Wedged: {} · Crashed: {}",
         report.rejected, report.accepted, report.unanswered, report.wedged, report.crashed
     );
+    let counts = match report.broken {
+        0 => counts,
+        broken => format!("{counts} · Broken: {broken}"),
+    };
     let mut cases: Vec<_> = report.cases.iter().collect();
     // The worst outcome first.
     cases.sort_by_key(|case| std::cmp::Reverse(case.outcome));
     let rows = cases.into_iter().take(ROWS_MAX).map(|case| {
         let outcome = match name_of(case.outcome) {
-            name if case.outcome >= FuzzOutcome::Wedged => Line::strong(name),
+            name if case.outcome >= FuzzOutcome::Broken => Line::strong(name),
             name => name.into(),
         };
         cells![outcome, Line::code(&case.payload), case.times, &case.detail]

@@ -62,6 +62,11 @@ pub struct Frame<'a> {
 const CALL: &str = r#"{"jsonrpc":"2.0","id":<id>,"method":"tools/call","params":{"name":<tool>,"arguments":<arguments><,meta>}}"#;
 
 impl Payload {
+    /// Whether it is a call of the tool that works.
+    pub fn is_call(&self) -> bool {
+        self.method == "tools/call"
+    }
+
     /// Its messages. Their HTTP headers name the method and the tool, as those of proper messages do.
     pub fn build(&'static self, frame: &Frame<'_>) -> Vec<RawMessage> {
         let text = match &self.argument {
