@@ -20,6 +20,6 @@ pub use call::{FAILURE_CODE, FaultedCall, HANG_LIMIT, raw_id, status as status_r
 pub use injector::{CallSite, FaultCount, Injection, Injector, KnownCall, PastCalls};
 pub use kind::{kinds, settings_of};
 pub use mcprove_trace::FaultKind;
-pub use ordinals::{Ordinals, OrdinalsError};
+pub use ordinals::Ordinals;
 pub use spec::{FaultError, FaultSpec, FaultTarget, make_distinct};
 pub use timed::{FaultWindow, TimedFault, TimedInjector};

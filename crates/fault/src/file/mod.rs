@@ -223,7 +223,7 @@ fn read_line(reader: &mut Reader<'_>, node: &Node, line: &str, extra: Extra) -> 
 /// A fault as a map; what does not fit is a problem, and the fault is not to be used then.
 fn read_table(reader: &mut Reader<'_>, node: &Node, extra: Extra) -> Option<Item> {
     let kind = read_kind(reader, node)?;
-    let label = format!("a fault of kind {}", kind.name());
+    let label = sentence!("a fault of kind {}", kind.name());
     let keys = FaultSpec::keys(kind);
     let settings = keys.into_iter().chain(extra).map(|it| it.name);
     let known: Vec<&str> = ["kind", "target"].into_iter().chain(settings).collect();
@@ -238,7 +238,7 @@ fn read_table(reader: &mut Reader<'_>, node: &Node, extra: Extra) -> Option<Item
         spec.put(reader, field);
     }
     if let Err(error) = spec.check() {
-        let message = format!("{label}: {error}");
+        let message = sentence!("{label}: {error}");
         reader.problem(&node.span, message, "swap them, or correct one");
     }
     let name = section.get(FaultSpec::NAME.name);
