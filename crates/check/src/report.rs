@@ -190,7 +190,10 @@ fn violation_hint(kind: &str) -> Message {
         "unresponsive" => {
             "look for what the last call leaves behind: a lock held, a loop, a panic".into()
         }
-        "ping_unanswered" => "answer `ping` with an empty result: clients ask it to know whether the server lives".into(),
+        "ping_unanswered" => {
+            "answer `ping` with an empty result: clients ask it to know whether the server lives"
+                .into()
+        }
         "tools_not_listed" => {
             sentence!("answer tools/list, or do not declare the capability `tools`")
         }

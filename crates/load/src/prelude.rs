@@ -9,8 +9,8 @@ pub use hdrhistogram::Histogram;
 pub use mcprove_client::permission::{Allowance, SkippedTool};
 pub use mcprove_client::server::{Server, Transport};
 pub use mcprove_client::session::{
-    CallError, ConnectError, KeptConnectionFact, ProtocolChoice, QueuedFact, Reply, Request, Session,
-    SessionExpiredFact, SessionOptions, Start,
+    CallError, ConnectError, KeptConnectionFact, ProtocolChoice, QueuedFact, Reply, Request,
+    Session, SessionExpiredFact, SessionOptions, Start,
 };
 pub use mcprove_client::transport::Failure;
 pub use mcprove_fault::{FaultSpec, FaultWindow, Injection, TimedFault, TimedInjector};

@@ -61,10 +61,7 @@ pub struct FuzzCase {
     pub is_fresh_fine: bool,
 }
 
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde gives a reference"
-)]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -287,7 +284,10 @@ mod tests {
             let report = report(vec![broken, case("array", FuzzOutcome::Rejected, 1)]);
             assert_eq!(report.broken, 1);
             let verdict = verdict(&report);
-            assert_eq!((verdict.outcome, verdict.severity), (Outcome::Finding, severity));
+            assert_eq!(
+                (verdict.outcome, verdict.severity),
+                (Outcome::Finding, severity)
+            );
             assert!(verdict.sentence.rendered().contains("after `wrong_type`"));
         }
     }

@@ -211,7 +211,11 @@ mod tests {
             };
             let verdict = verdicts(&counts, context).remove(0);
             let said = verdict.sentence.rendered();
-            assert_eq!(said.contains("Every call was answered"), has_calls, "{said}");
+            assert_eq!(
+                said.contains("Every call was answered"),
+                has_calls,
+                "{said}"
+            );
         }
     }
 

@@ -470,3 +470,20 @@ fn finding(violation: &Violation) -> ProbeFinding {
     let message = sentence!("{}: {}", violation.kind.explanation(), violation.message);
     ProbeFinding::new(kind.as_str().unwrap_or_default(), message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_answers_others_only_leaves_ping_unanswered() {
+        let error = CallError::unsent(Failure::timeout("no answer within 1s"));
+        let found = [false, true].map(|answers_list| unanswered(&error, answers_list));
+        let found = found.map(|found| (found.kind, found.is_warning));
+        let expected = [("unresponsive", false), ("ping_unanswered", true)];
+        assert_eq!(
+            found,
+            expected.map(|(kind, warns)| (kind.to_owned(), warns))
+        );
+    }
+}

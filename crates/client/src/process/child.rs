@@ -43,7 +43,9 @@ pub struct Closing {
 impl Closing {
     /// How a process ended that ended by itself when its input closed, and not well.
     pub fn bad_end(&self) -> Option<String> {
-        let exit = self.exit.filter(|status| !self.forced && !status.success())?;
+        let exit = self
+            .exit
+            .filter(|status| !self.forced && !status.success())?;
         Some(format!(
             "the process did not end well when its input closed: {exit}"
         ))

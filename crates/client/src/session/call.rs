@@ -309,7 +309,8 @@ impl Core {
                 }
                 if failure.detail == Detail::KeptConnection && label.tool().is_some() {
                     let phase = waiting.tag.phase;
-                    self.recorder.fact(&failure.message, &KeptConnectionFact { phase });
+                    self.recorder
+                        .fact(&failure.message, &KeptConnectionFact { phase });
                 }
                 (failure, None, None)
             }

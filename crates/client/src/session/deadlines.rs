@@ -113,7 +113,9 @@ impl Core {
                 Some((time, end)) if time <= now => {
                     let mut waited = time.saturating_duration_since(waiting.sent);
                     // What was lost does not count as waiting for a server that is stuck.
-                    if let (End::Stuck | End::Overtaken, Some(limits)) = (end, &self.options.hang_limits) {
+                    if let (End::Stuck | End::Overtaken, Some(limits)) =
+                        (end, &self.options.hang_limits)
+                    {
                         let lost = self.progress.lost.total().saturating_sub(waiting.lost);
                         waited = waited.saturating_sub(lost).max(limits.judged_after());
                     }

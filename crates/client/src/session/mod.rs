@@ -32,9 +32,7 @@ use self::prelude::*;
 
 pub use self::core::Start;
 
-pub use call::{
-    Call, CallError, FailedCall, KeptConnectionFact, Reply, SessionExpiredFact,
-};
+pub use call::{Call, CallError, FailedCall, KeptConnectionFact, Reply, SessionExpiredFact};
 pub use connect_error::{ConnectError, exit_hint, import_hint};
 pub use deadlines::QueuedFact;
 pub use options::{

@@ -10,7 +10,8 @@ use super::*;
 use crate::server::Server;
 use crate::transport::testing::{Received, Step, TestServer, accepted, answer, respond};
 
-const NOT_FOUND: &str = r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}"#;
+const NOT_FOUND: &str =
+    r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"}}"#;
 const NO_SESSION: &str =
     r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Mcp-Session-Id header is required"}}"#;
 
@@ -67,7 +68,11 @@ async fn calls_wait_for_a_session_that_is_agreed_on_again() {
     assert!(outcomes.2.is_ok(), "{:?}", outcomes.2);
     let calls = server.received().into_iter();
     let calls = calls.filter(|request| request.body.contains("any/method"));
-    assert!(calls.clone().all(|call| call.header("mcp-session-id").is_some()));
+    assert!(
+        calls
+            .clone()
+            .all(|call| call.header("mcp-session-id").is_some())
+    );
     let initialized = server.received().into_iter();
     let initialized = initialized.filter(|request| request.body.contains("\"initialize\""));
     assert_eq!(initialized.count(), 2);

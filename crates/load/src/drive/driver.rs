@@ -322,6 +322,8 @@ impl Driver {
         // Whoever counts calls wants no more of them than are needed to judge these.
         if context.scenario.load.calls.is_none() && context.stop.is_running() {
             self.measure_alone(job, controller).await;
+            // What follows would answer a call that waits for others, and is made alone too.
+            controller.wait_for_late_calls().await;
         }
         let phase = controller.begin(controller.phases.comparison(), COMPARISON);
         controller.recheck_tokens(&job.mixes).await;

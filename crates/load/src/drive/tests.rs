@@ -288,7 +288,10 @@ async fn a_start_that_fails_at_first_is_judged() {
         assert!(starts.failed + starts.opened_late > 0, "{starts:?}");
         let found = report.findings();
         assert!(found.iter().any(|it| it.detector == "starts"), "{found:?}");
-        assert!(!found.iter().any(|it| it.detector == "new_sessions"), "{found:?}");
+        assert!(
+            !found.iter().any(|it| it.detector == "new_sessions"),
+            "{found:?}"
+        );
     }
 }
 
@@ -305,6 +308,10 @@ async fn an_early_call_is_not_blamed_for_a_list_that_hangs_now_and_then() {
     let report = run.with_calibration(false).execute().await.unwrap();
     let early = report.verdicts.iter();
     let mut early = early.filter(|verdict| verdict.detector == "early_call");
-    assert!(early.all(|verdict| !verdict.is_failure()), "{:?}", report.verdicts);
+    assert!(
+        early.all(|verdict| !verdict.is_failure()),
+        "{:?}",
+        report.verdicts
+    );
     assert!(!report.passed(), "{:?}", report.verdicts);
 }

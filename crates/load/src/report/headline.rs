@@ -60,7 +60,10 @@ fn partial(report: &Report) -> String {
         return "Partial: the run ended early.".to_owned();
     }
     let missing = phrase::whole(missing);
-    format!("Partial: {missing} of {} were missing.", counted(all, "session"))
+    format!(
+        "Partial: {missing} of {} were missing.",
+        counted(all, "session")
+    )
 }
 
 /// What the report begins with: what decided how the run ended. A deadlock probe is asked one question.
@@ -233,5 +236,21 @@ mod tests {
                 "{slow} late"
             );
         }
+    }
+
+    #[test]
+    fn a_report_says_what_it_is_without() {
+        let verdict = mcprove_score::verdict::Verdict::critical("unreachable", "Two.", "look");
+        let mut report = Report::empty(crate::drive::Scenario::sustained().kind);
+        report.sessions = 6;
+        assert_eq!(partial(&report), "Partial: the run ended early.");
+        report.verdicts = vec![verdict.number("sessions", 2)];
+        assert_eq!(partial(&report), "Partial: 2 of 6 sessions were missing.");
+        report.interrupted = true;
+        assert_eq!(partial(&report), "Partial: the run ended early.");
+        // Without any session there was no load to go on with.
+        report.interrupted = false;
+        report.sessions = 2;
+        assert_eq!(partial(&report), "Partial: the run ended early.");
     }
 }

@@ -252,10 +252,10 @@ pub fn judge_wait(
     }
     // Overtaken by calls of its own tool, or by others while its tool was silent. That may be rare, and slow.
     let mark = call.hung.filter(|_| judged_at <= now);
-    let by_own = mark
-        .is_some_and(|mark| tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at);
-    let by_others = mark
-        .is_some_and(|mark| answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now);
+    let by_own =
+        mark.is_some_and(|mark| tool.answered.load(Ordering::Relaxed) >= mark.overtaken_by_tool_at);
+    let by_others =
+        mark.is_some_and(|mark| answered >= mark.overtaken_at && stuck_from(&tool.answers) <= now);
     if by_own {
         WaitState::Overtaken(judged_at)
     } else if by_others {

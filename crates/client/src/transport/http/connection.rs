@@ -216,7 +216,9 @@ impl Connection {
     pub fn kept(&self) -> Kept {
         Kept {
             answers: self.answers,
-            idle: self.idle_since.map_or(Duration::ZERO, |since| since.elapsed()),
+            idle: self
+                .idle_since
+                .map_or(Duration::ZERO, |since| since.elapsed()),
         }
     }
 

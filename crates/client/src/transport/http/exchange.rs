@@ -106,7 +106,9 @@ pub async fn request(
         match kept.send(request).await {
             Ok(head) => return Ok((kept, head)),
             Err(error) if error.is_unsent => pool.keep_limits().learn(before),
-            Err(error) if error.is_silent && before.answers > 0 && error.failure.own_limit().is_none() => {
+            Err(error)
+                if error.is_silent && before.answers > 0 && error.failure.own_limit().is_none() =>
+            {
                 pool.keep_limits().learn(before);
                 return Err(error.failure.with(Detail::KeptConnection));
             }
@@ -126,7 +128,8 @@ fn accept(pool: &Pool, job: &Job, status: StatusCode, kind: ContentType, body: B
     let may_be_empty = job.request().is_none() || is_accepted;
     let said = excerpt(&body);
     if body.is_empty() && status == StatusCode::ACCEPTED && !may_be_empty {
-        let message = "HTTP 202 without a body, and no stream is open on which the answer could come";
+        let message =
+            "HTTP 202 without a body, and no stream is open on which the answer could come";
         pool.inbox.fail(job.request(), Failure::malformed(message));
         return;
     }

@@ -26,9 +26,7 @@ pub(super) mod prelude {
     pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
     pub use super::address::{Address, Wire};
-    pub use super::connection::{
-        Connection, ContentType, KeepLimits, content_type, read_body,
-    };
+    pub use super::connection::{Connection, ContentType, KeepLimits, content_type, read_body};
     pub use super::head::{Head, Request};
     pub use super::headers::Headers;
     #[cfg(feature = "ws")]

@@ -194,9 +194,9 @@ impl Trial<'_> {
         }
         again.finish(true).await;
         match in_order {
-            Some(error) => {
-                Ended::Undecided(format!("{what}, but not always: the last failed with {error}"))
-            }
+            Some(error) => Ended::Undecided(format!(
+                "{what}, but not always: the last failed with {error}"
+            )),
             None => Ended::Harm { what, is_stuck },
         }
     }

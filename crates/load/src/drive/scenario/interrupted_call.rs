@@ -194,8 +194,7 @@ async fn examine(
         |error: &CallError| matches!(error.category(), ToolError | ServerError | ProtocolError);
     let is_refused = |error: &CallError| error.failure.is_rate_limited();
     let is_kept = |error: &CallError| error.failure.detail == Detail::KeptConnection;
-    let may_repeat =
-        |error: &CallError| is_kept(error) || is_failure(error) && !is_refused(error);
+    let may_repeat = |error: &CallError| is_kept(error) || is_failure(error) && !is_refused(error);
     if last.as_ref().is_err_and(may_repeat) && session.closed().is_none() {
         last = connection.call(&reference.call, PHASE).await;
     }

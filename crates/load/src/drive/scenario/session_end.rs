@@ -594,7 +594,11 @@ mod tests {
             };
             let verdict = new_sessions(&record, Some("HTTP 503"));
             let said = verdict.sentence.rendered();
-            assert_eq!(said.contains("(such as: HTTP 503)"), failed_opens > 0, "{said}");
+            assert_eq!(
+                said.contains("(such as: HTTP 503)"),
+                failed_opens > 0,
+                "{said}"
+            );
             assert_eq!(verdict.outcome, outcome, "{record:?}");
             if let Some(severity) = severity {
                 assert_eq!(verdict.severity, severity, "{record:?}");

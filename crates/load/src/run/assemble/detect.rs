@@ -329,8 +329,15 @@ impl RunFacts<'_> {
         let first = self.metrics.notes_of(EndedBadlyFact::NAME).next()?;
         let verdict = Verdict::warning(
             "ending",
-            format!("At the end of a session {} ({}).", first.message, times(count)),
-            sentence!("exit with status 0 when reading stdin returns end of file; the server's stderr says what went wrong{}", tee_stderr()),
+            format!(
+                "At the end of a session {} ({}).",
+                first.message,
+                times(count)
+            ),
+            sentence!(
+                "exit with status 0 when reading stdin returns end of file; the server's stderr says what went wrong{}",
+                tee_stderr()
+            ),
         );
         Some(verdict.number("processes", count))
     }

@@ -671,3 +671,26 @@ fn a_server_that_ends_badly_when_its_input_closes_is_a_warning() {
     events.note("ended_badly", &json!({}));
     assert_eq!(findings_of(&events.report()), ["ending"]);
 }
+
+#[test]
+fn the_stderr_of_a_server_is_shown_only_where_it_was_started() {
+    use mcprove_settings::message::Spelling;
+
+    for (transport, is_shown) in [("stdio", true), ("http", false)] {
+        let mut events = Events::of(Scenario::sustained());
+        let info = json!({ "target": "t", "name": "n", "version": "1", "protocol": "2025-11-25", "transport": transport });
+        events.note("server", &info);
+        events.phase();
+        events.success(1);
+        events.call(2, false, Some(ErrorCategory::Disconnected));
+        let report = events.report();
+        let mut found = report.findings().into_iter();
+        let found = found.find(|verdict| verdict.detector == "disconnected");
+        let flags = Spelling::Program {
+            flag: &|name| Some(format!("--{name}")),
+            is_yaml: false,
+        };
+        let hint = found.unwrap().hint.as_ref().unwrap().spelled(flags);
+        assert_eq!(hint.contains("--tee_stderr"), is_shown, "{hint}");
+    }
+}

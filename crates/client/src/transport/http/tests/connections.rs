@@ -109,7 +109,10 @@ async fn a_request_that_was_sent_is_not_sent_again() {
     eventually("an end", || (!client.inbox.is_waiting(3)).then_some(())).await;
     let failures = client.inbox.failures();
     let (_, last) = failures.last().unwrap();
-    assert_eq!((last.category, &last.detail), (ErrorCategory::Disconnected, &Detail::None));
+    assert_eq!(
+        (last.category, &last.detail),
+        (ErrorCategory::Disconnected, &Detail::None)
+    );
 }
 
 #[tokio::test]

@@ -87,7 +87,10 @@ async fn an_accepted_request_is_broken_where_no_stream_is_open() {
     client.call(1);
     let (id, failure) = client.inbox.failed().await;
     assert_eq!((id, failure.category), (Some(1), ErrorCategory::Malformed));
-    assert!(failure.message.starts_with("HTTP 202 without a body"), "{failure}");
+    assert!(
+        failure.message.starts_with("HTTP 202 without a body"),
+        "{failure}"
+    );
 }
 
 #[tokio::test]
