@@ -69,7 +69,7 @@ struct Row {
     about: &'static str,
 }
 
-/// Declares the kinds: documentation and variant; name; whether the call is executed; what is client_view of it; what is
+/// Declares the kinds: documentation and variant; name; whether the call is executed; what the client sees of it; what is
 /// particular; what it does, in one line.
 macro_rules! fault_kinds {
     ($($(#[$attribute:meta])* $kind:ident: $name:literal, $executes:ident, $client_view:ident, $special:ident $(($words:literal))?, $about:literal;)*) => {

@@ -187,7 +187,7 @@ impl FileDiff<'_> {
         Ok(joined(&lines))
     }
 
-    /// The same, with the problem as it is problem_line.
+    /// The same, with the problem as a line.
     pub fn applied_or_told(&self, root: &Path) -> Result<String> {
         self.applied(root)
             .map_err(|problem| anyhow::anyhow!(problem_line(problem)))

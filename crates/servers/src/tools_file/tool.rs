@@ -77,7 +77,7 @@ fn rules(reader: &mut Reader<'_>, table: &Table) -> Vec<Rule> {
         let hint = "write one `- { when: { query: x }, response: … }` for each";
         for (number, node) in (1..).zip(reader.list(field, hint)) {
             let label = sentence!("response {number} of {}", table.label);
-            rules.extend(rule(reader, node, label));
+            rules.extend(rule(reader, node, &label));
         }
     }
     let fixed = table.get("response");
@@ -93,7 +93,7 @@ const RESULT_HINT: &str =
     "write a text, or a whole result such as `{ content: [\"found it\"], isError: false }`";
 
 /// One of `responses`.
-pub fn rule(reader: &mut Reader<'_>, node: &Node, label: Message) -> Option<Rule> {
+pub fn rule(reader: &mut Reader<'_>, node: &Node, label: &Message) -> Option<Rule> {
     let table = Table::read(reader, node, "response", label.clone())?;
     let when = when(reader, &table);
     let given = ["response", "error", "sequence"].map(|name| table.get(name));
