@@ -179,8 +179,8 @@ fn detect_full(sampled: &Sampled<'_>) -> Option<ResourceReport> {
 
 /// How long it was watched, from the start of the run.
 fn watched(sampled: &Sampled<'_>) -> Duration {
-    let samples = sampled.samples.iter().chain(sampled.after);
-    samples.map(|(at, _)| *at).max().unwrap_or_default()
+    let all = sampled.samples.iter().chain(sampled.after);
+    all.map(|(at, _)| *at).max().unwrap_or_default()
 }
 
 /// The verdict of the resource's detector; a leak is critical, unless the run was too short to tell.

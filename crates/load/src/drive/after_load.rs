@@ -222,9 +222,7 @@ impl Comparison<'_> {
             return None;
         }
         let found = self.reply_to(call, number).await?;
-        let mut buffer = String::new();
-        let own = call.own_params(number, self.controller.context.seed, &mut buffer);
-        let params = own.unwrap_or(&call.request.params).to_owned();
+        let params = self.params_of(call, number);
         let tool = self.tools.entry(call.tool.clone()).or_default();
         tool.alone.insert(params, found);
         Some(found)
@@ -272,20 +270,37 @@ impl Comparison<'_> {
 
     /// The other call that gets this reply alone, if one does; none where it is time to end.
     async fn whose(&mut self, sampled: &SampledReply) -> Option<Option<u64>> {
+        let SampledReply { call, others, .. } = sampled;
         let mut whose = None;
-        for other in &sampled.others {
-            let known = self.tools.get(&sampled.call.tool);
-            let asked = known.map_or(0, |tool| tool.alone.len());
-            if whose.is_some() && asked >= OTHERS_ASKED_MIN {
-                break;
+        for other in others {
+            // Once it is found, others only show whether replies tell calls apart.
+            if whose.is_some() && !self.wants_other(call, *other) {
+                continue;
             }
-            match self.alone(&sampled.call, *other).await {
+            match self.alone(call, *other).await {
                 Some(alone) if alone == sampled.hash => whose = whose.or(Some(*other)),
                 None if whose.is_none() => return None,
                 _ => {}
             }
         }
         Some(whose)
+    }
+
+    /// Whether one more call of a tool is to be made alone to see whether its replies differ: one with other parameters, while
+    /// there is time left for more than that.
+    fn wants_other(&self, call: &PreparedCall, number: u64) -> bool {
+        let Some(tool) = self.tools.get(&call.tool) else {
+            return true;
+        };
+        Instant::now() + COMPARISON_TIME / 2 < self.deadline
+            && tool.alone.len() < OTHERS_ASKED_MIN
+            && !tool.alone.contains_key(&self.params_of(call, number))
+    }
+
+    fn params_of(&self, call: &PreparedCall, number: u64) -> String {
+        let mut buffer = String::new();
+        let own = call.own_params(number, self.controller.context.seed, &mut buffer);
+        own.unwrap_or(&call.request.params).to_owned()
     }
 
     /// Whether the tool still does what it did before the load; none where that is not known.

@@ -300,12 +300,13 @@ impl Driver {
     async fn watch_idle(&self, job: &Job) {
         let context = &self.context;
         let held = &context.gauges.held;
-        if !job.schedule.is_steady() || !held.is_kept() {
+        let in_flight = job.schedule.concurrent_max();
+        if !job.schedule.is_steady() || !held.is_kept(in_flight) {
             return;
         }
         held.watch();
         let deadline = Instant::now() + IDLE_TIME;
-        while held.is_kept() && Instant::now() < deadline && context.stop.is_running() {
+        while held.is_kept(in_flight) && Instant::now() < deadline && context.stop.is_running() {
             context.pause(IDLE_STEP).await;
         }
         context.fact("", &IdleWatchFact {});

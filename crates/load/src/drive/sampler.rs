@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 
 use crate::prelude::*;
 use mcprove_client::process::{UsageMeter, UsageSample, process_listening_on};
+use mcprove_score::leak::LeakSettings;
 use mcprove_score::resource_leak::{self, FULL_SHARE, Resource};
 
 /// How often the thread looks whether it is to end.
@@ -47,7 +48,8 @@ pub struct HeldGauge {
 }
 
 impl HeldGauge {
-    fn note(&self, usage: &UsageSample) {
+    /// Notes what they hold now; of a load that only begins nothing is held against them.
+    fn note(&self, usage: &UsageSample, is_beginning: bool) {
         let found = [
             (Resource::Descriptors, usage.descriptors),
             (Resource::Threads, usage.threads),
@@ -61,15 +63,20 @@ impl HeldGauge {
             let (first, most) = (now, now);
             let held = resources.entry(resource.detector());
             let held = held.or_insert(Held { first, most, now });
+            if is_beginning {
+                held.first = now;
+                held.most = now;
+            }
             held.now = now;
             held.most = held.most.max(now);
         }
     }
 
-    /// Whether something grew by so much that it may be a leak, and is still there.
-    pub fn is_kept(&self) -> bool {
+    /// Whether something grew by so much that it may be a leak, more than so many calls in flight hold, and is still there.
+    pub fn is_kept(&self, in_flight: u32) -> bool {
         lock(&self.resources).values().any(|held| {
             resource_leak::may_be_kept(held.first, held.most)
+                && held.most - held.first > f64::from(in_flight)
                 && !resource_leak::is_released(held.first, held.most, held.now)
         })
     }
@@ -147,11 +154,24 @@ impl ServerMeter {
     }
 }
 
+/// How long a load begins, as far as that is known: with a number of calls it may be over soon.
+fn warmup(context: &RunContext) -> Duration {
+    let load = &context.scenario.load;
+    let duration = context.scenario.kind.duration();
+    let duration = duration.filter(|_| load.calls.is_none());
+    let settings = LeakSettings {
+        warmup: (!load.warmup.is_zero()).then_some(load.warmup),
+        ..LeakSettings::default()
+    };
+    duration.map_or(Duration::ZERO, |duration| settings.warmup_of(duration))
+}
+
 fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) {
     let mut meter = ServerMeter::of(context);
     let mut machine = MachineWatch::of(context);
     let mut due = Instant::now();
     let mut was_full = false;
+    let warmup = warmup(context);
     loop {
         let is_last = is_over.load(Ordering::Relaxed);
         machine.look(context, is_last);
@@ -183,7 +203,7 @@ fn sample_until(context: &RunContext, interval: Duration, is_over: &AtomicBool) 
                         processes: usage.processes,
                     },
                 );
-                held.note(&usage);
+                held.note(&usage, context.time(Instant::now()) < warmup);
                 let full = usage.descriptor_share.filter(|share| *share >= FULL_SHARE);
                 if let Some(share) = full.filter(|_| !was_full) {
                     was_full = true;

@@ -244,18 +244,7 @@ pub fn verdict(report: &RaceReport) -> Verdict {
     };
     let verdict = match report.outcome {
         RaceOutcome::Consistent if report.failures > 0 && report.failures_alone == 0 => {
-            let failures = count(report.failures);
-            let made = failures + count(report.concurrent_calls) + report.own_arguments;
-            Verdict::warning(
-                ID,
-                format!(
-                    "Calls fail when made concurrently: {} of {}, and none of {} made alone; those that succeeded got the same reply as alone.",
-                    whole(failures),
-                    whole(made),
-                    whole(count(report.baseline_calls))
-                ),
-                "look for what calls take from each other: locks with a short timeout, a single connection, files that one call holds",
-            )
+            fails_concurrently(report)
         }
         RaceOutcome::Consistent => {
             let own = match report.own_arguments {
@@ -346,6 +335,22 @@ pub fn verdict(report: &RaceReport) -> Verdict {
         return verdict;
     }
     verdict.numbers_of(report, &["own_arguments", "crossed", "altered"])
+}
+
+/// Calls that fail only when made concurrently.
+fn fails_concurrently(report: &RaceReport) -> Verdict {
+    let failures = count(report.failures);
+    let made = failures + count(report.concurrent_calls) + report.own_arguments;
+    Verdict::warning(
+        ID,
+        format!(
+            "Calls fail when made concurrently: {} of {}, and none of {} made alone; those that succeeded got the same reply as alone.",
+            whole(failures),
+            whole(made),
+            whole(count(report.baseline_calls))
+        ),
+        "look for what calls take from each other: locks with a short timeout, a single connection, files that one call holds",
+    )
 }
 
 /// How many characters two texts begin with in common.

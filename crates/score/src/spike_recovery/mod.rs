@@ -309,13 +309,13 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 .map(|(_, phase)| percent(error_share(phase)));
             not_recovered(
                 report,
-                sentence!("{after} of the calls after it fail, {before} before."),
+                &sentence!("{after} of the calls after it fail, {before} before."),
                 "look at the categories of the errors, and for limits that stay reached after the burst: pools, files, circuit breakers",
             )
         }
         (Some(Aftermath::Latency), Some(tool)) => not_recovered(
             report,
-            sentence!(
+            &sentence!(
                 "a call of {} takes {} after it at the median, {} before.",
                 quoted(&tool.tool),
                 milliseconds(tool.after.p50_ms),
@@ -329,7 +329,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
                 .map(|(_, phase)| decimal(phase.ended_per_s, 1));
             not_recovered(
                 report,
-                sentence!("{after} calls per second end after it, {before} before."),
+                &sentence!("{after} calls per second end after it, {before} before."),
                 "look for what the burst used up and nothing gives back: threads, connections, locks; a longer run shows whether it recovers later",
             )
         }
@@ -376,7 +376,7 @@ pub fn verdict(report: &SpikeReport) -> Verdict {
 pub const ID: &str = "spike_recovery";
 
 /// That the server is not what it was; where it was not watched for long, it may be later.
-fn not_recovered(report: &SpikeReport, what: Message, hint: &'static str) -> Verdict {
+fn not_recovered(report: &SpikeReport, what: &Message, hint: &'static str) -> Verdict {
     let Some(watched) = report.watched_secs else {
         let sentence = sentence!("The server does not recover from the burst: {what}");
         return Verdict::critical(ID, sentence, hint);

@@ -287,8 +287,8 @@ pub struct Judging {
     pub interrupts_calls: bool,
     /// It goes on until calls fail.
     pub expects_errors: bool,
-    /// The phase whose failed calls it judges itself.
-    pub burst: Option<&'static str>,
+    /// The phases whose failed calls it judges itself.
+    pub judges_errors_in: &'static [&'static str],
     /// It is made to see what grows, and judges memory itself.
     pub judges_growth: bool,
     /// It starts the server again and again, and how long that takes is a result.

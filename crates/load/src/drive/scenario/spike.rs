@@ -105,7 +105,7 @@ impl ScenarioType for Spike {
 
     fn judging(&self) -> Judging {
         Judging {
-            burst: Some(SPIKE),
+            judges_errors_in: &[SPIKE, RECOVERY, RECOVERED],
             ..Judging::default()
         }
     }

@@ -43,12 +43,12 @@ impl RunFacts<'_> {
         }
     }
 
-    /// Failed calls and all calls of the phases that have a verdict of their own.
-    fn in_bursts(&self) -> (u64, u64) {
-        let burst = self.judging().burst;
-        let bursts = self.measured_phases();
-        let bursts = bursts.filter(|phase| burst == Some(phase.name.as_str()));
-        bursts.fold((0, 0), |(failed, calls), phase| {
+    /// Failed calls and all calls of the phases in which the scenario judges them.
+    fn judged_by_scenario(&self) -> (u64, u64) {
+        let names = self.judging().judges_errors_in;
+        let phases = self.measured_phases();
+        let phases = phases.filter(|phase| names.contains(&phase.name.as_str()));
+        phases.fold((0, 0), |(failed, calls), phase| {
             let more = (self.failed_and_refused(phase).0, self.calls_of(phase));
             (failed + more.0, calls + more.1)
         })
@@ -59,10 +59,11 @@ impl RunFacts<'_> {
         // Whether a queued call would have got an answer is not known. It has a verdict of its own, and so have starts
         // that failed, frames that are broken, and calls that ended with the server or were never answered.
         let judged_elsewhere = self.queued() + report.errors.starts + told_by_category(report);
-        let (failed_in_bursts, in_bursts) = self.in_bursts();
+        let (failed_elsewhere, calls_elsewhere) = self.judged_by_scenario();
         let failed = report.errors.failed.unwrap_or_default();
-        let failed = failed.saturating_sub(judged_elsewhere + failed_in_bursts);
-        let calls = report.throughput.total_requests.saturating_sub(in_bursts);
+        let failed = failed.saturating_sub(judged_elsewhere + failed_elsewhere);
+        let all = report.throughput.total_requests;
+        let calls = all.saturating_sub(calls_elsewhere);
         let rate = share(failed, calls)?;
         let is_provoked = self.judging().sends_bad_input || self.judging().interrupts_calls;
         let nothing_succeeded = report.throughput.successful_requests == 0;

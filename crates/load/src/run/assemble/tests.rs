@@ -307,7 +307,7 @@ fn late_answers_and_refusals_are_no_failed_calls_of_a_spike() {
 }
 
 #[test]
-fn calls_that_fail_only_in_a_burst_are_not_judged_twice() {
+fn calls_that_fail_in_a_burst_or_after_it_are_not_judged_twice() {
     let failure = (ErrorCategory::ServerError, "out of order");
     let report = spike_report([0, 20, 0], failure);
     assert_eq!(outcome_of(&report, "errors"), None);
@@ -315,6 +315,8 @@ fn calls_that_fail_only_in_a_burst_are_not_judged_twice() {
         outcome_of(&report, "spike_recovery"),
         Some(Outcome::Finding)
     );
+    let report = spike_report([0, 0, 20], failure);
+    assert_eq!(outcome_of(&report, "errors"), None);
     let report = spike_report([20, 0, 0], failure);
     assert_eq!(outcome_of(&report, "errors"), Some(Outcome::Finding));
 }
