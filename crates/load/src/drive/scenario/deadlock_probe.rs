@@ -18,11 +18,11 @@ pub struct DeadlockProbe {
     /// Calls released together.
     #[setting(like = Sustained::CONCURRENT, default = 20)]
     pub concurrent: u32,
-    #[setting(like = HangLimits::THRESHOLD, name = "hang_threshold", flag = false, elsewhere = "thresholds.hang_timeout", otherwise = "as in [thresholds]")]
+    #[setting(like = HangLimits::THRESHOLD, name = "hang_threshold", flag = false, elsewhere = "thresholds.hang_timeout")]
     pub hang_threshold: Option<Duration>,
-    #[setting(like = HangLimits::GRACE, flag = false, elsewhere = "thresholds.grace_period", otherwise = "as in [thresholds]")]
+    #[setting(like = HangLimits::GRACE, flag = false, elsewhere = "thresholds.grace_period")]
     pub grace_period: Option<Duration>,
-    #[setting(like = HangLimits::MAX_WAIT, flag = false, elsewhere = "thresholds.max_wait", otherwise = "as in [thresholds]")]
+    #[setting(like = HangLimits::MAX_WAIT, flag = false, elsewhere = "thresholds.max_wait")]
     pub max_wait: Option<Duration>,
     /// How long `tools/list` may take.
     #[setting(otherwise = "as long as a call")]
