@@ -85,7 +85,8 @@ pub fn reason(test: &TestReport) -> String {
 /// `:12:4`, after the name of a file.
 pub fn in_file(line: Option<usize>, column: Option<usize>) -> String {
     let numbers = [line, column].into_iter().flatten();
-    numbers.map(|number| format!(":{number}")).collect()
+    let numbers: Vec<String> = numbers.map(|number| format!(":{number}")).collect();
+    numbers.concat()
 }
 
 /// What kept all tests from being run, in one sentence with its place.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mcprove_settings::setting::Setting;
 use mcprove_settings::tree::Document;
 use serde_json::Value;
 
@@ -169,7 +170,7 @@ fn the_schema_is_not_stricter_than_the_reader() {
     };
     for value in VALUES {
         for section in SECTIONS {
-            for name in (section.settings)().iter().flat_map(|it| it.names()) {
+            for name in (section.settings)().iter().flat_map(Setting::names) {
                 check(&file(section, name, value));
                 if name.contains('_') {
                     check(&file(section, &name.replace('_', "-"), value));

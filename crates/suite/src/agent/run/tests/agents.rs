@@ -158,21 +158,18 @@ async fn keys_are_in_headers_only_and_requests_are_the_same_every_time() {
         }
         let body = &first[0].body;
         assert_eq!(first[0].tools()[0], "api__search");
-        match provider.name {
-            "anthropic" => {
-                assert_eq!(first[0].path, "/v1/messages");
-                assert_eq!(first[0].header("anthropic-version"), Some("2023-06-01"));
-                assert_eq!(body["system"], "Be brief.");
-                assert_eq!(body["max_tokens"], 256);
-            }
-            _ => {
-                assert_eq!(first[0].path, "/v1/chat/completions");
-                assert_eq!(
-                    body["messages"][0],
-                    json!({ "role": "system", "content": "Be brief." })
-                );
-                assert_eq!(body["max_completion_tokens"], 256);
-            }
+        if provider.name == "anthropic" {
+            assert_eq!(first[0].path, "/v1/messages");
+            assert_eq!(first[0].header("anthropic-version"), Some("2023-06-01"));
+            assert_eq!(body["system"], "Be brief.");
+            assert_eq!(body["max_tokens"], 256);
+        } else {
+            assert_eq!(first[0].path, "/v1/chat/completions");
+            assert_eq!(
+                body["messages"][0],
+                json!({ "role": "system", "content": "Be brief." })
+            );
+            assert_eq!(body["max_completion_tokens"], 256);
         }
     }
 }
