@@ -6,7 +6,15 @@ use mcprove_settings::setting::{Fallback, Setting};
 use super::super::example;
 use super::super::sections::SECTIONS;
 use super::{scenario, toml};
+use crate::config::LoadConfig;
 use crate::drive::scenario::{ENTRIES, names};
+
+/// With the limits of hung calls that hold: those of all loads, where the scenario has none of its own.
+fn in_force(mut config: LoadConfig) -> LoadConfig {
+    let common = config.thresholds.hang_limits();
+    config.scenario.kind.as_type_mut().hang_limits(common);
+    config
+}
 
 #[test]
 fn a_default_that_is_written_out_is_the_default() {
@@ -35,7 +43,11 @@ fn a_default_that_is_written_out_is_the_default() {
                 ("", nothing.clone())
             };
             let lines = format!("type = {:?}\n{rate}{} = {value}", entry.name, setting.name);
-            assert_eq!(toml(&scenario(&lines)), nothing, "{lines}");
+            assert_eq!(
+                in_force(toml(&scenario(&lines))),
+                in_force(nothing),
+                "{lines}"
+            );
             tried += 1;
         }
     }
