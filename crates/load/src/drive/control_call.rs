@@ -157,13 +157,11 @@ impl Controller {
             }
         });
         let ended = tokio::time::timeout(patience, &mut performing);
-        match self.context.unless(StopLevel::Drain, ended).await {
-            Some(Ok(ended)) => ended.is_ok_and(|ended| ended == Ended::Done),
-            _ => {
-                self.note_late(async { drop(performing.await) });
-                false
-            }
+        if let Some(Ok(ended)) = self.context.unless(StopLevel::Drain, ended).await {
+            return ended.is_ok_and(|ended| ended == Ended::Done);
         }
+        self.note_late(async { drop(performing.await) });
+        false
     }
 
     fn note_late(&self, waiting: impl Future<Output = ()> + Send + 'static) {
