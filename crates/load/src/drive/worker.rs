@@ -421,12 +421,11 @@ impl Worker {
         // A call that a fault held up says nothing of the server.
         let is_deadlock = error.category() == ErrorCategory::Deadlock;
         if is_deadlock && !self.failed_by_fault(session, error) {
-            // One or the other: a tool that answers others is not stuck.
+            // Stuck, or its reply was dropped: nothing tells one from the other.
             if error.failure.detail == Detail::Overtaken {
                 self.tally.lost.add();
-            } else {
-                self.connections.examine(session, &call.tool).await;
             }
+            self.connections.examine(session, &call.tool).await;
         }
         self.reconnect_if_closed(error, session).await;
     }

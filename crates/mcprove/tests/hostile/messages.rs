@@ -111,7 +111,7 @@ fn an_id_given_twice() {
         "tools/call",
         "[write(answer(request, [])) for _ in range(3)]",
     );
-    outcome.ended(1).says(&["hint:"]);
+    outcome.ended(1).says(&["Next"]);
 }
 
 #[test]

@@ -394,6 +394,8 @@ pub struct LoadCalls {
     pub sent: u64,
     /// Calls without an answer, from a server that makes no progress.
     pub deadlocks: u64,
+    /// Of these, calls that many later calls of their tool overtook: their reply may have been dropped.
+    pub overtaken: u64,
     /// Calls still queued when they were given up.
     pub queued: u64,
     /// Calls without an answer when the time that was set for a call was over.
@@ -427,7 +429,12 @@ pub fn load_verdict(calls: &LoadCalls, tools: &[String], kinds: &[DeadlockKind])
                 describe_duration(calls.limits.judged_after()),
                 stuck(worst)
             ),
-            worst.unwrap_or(DeadlockKind::ToolStuck).hint(),
+            match worst.unwrap_or(DeadlockKind::ToolStuck).hint() {
+                hint if calls.overtaken > 0 => sentence!(
+                    "{hint}; or for replies that are dropped under load: writes that are not awaited, full queues, tasks that end silently"
+                ),
+                hint => hint,
+            },
         )
     } else if calls.queued > 0 {
         Verdict::inconclusive(

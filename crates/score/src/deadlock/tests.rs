@@ -298,6 +298,7 @@ fn load_runs_have_the_same_words() {
 }
 
 const CALLS: LoadCalls = LoadCalls {
+    overtaken: 0,
     sent: 100,
     deadlocks: 0,
     queued: 0,

@@ -61,7 +61,7 @@ kinds! {
 }
 
 /// How freely a model chooses its words.
-pub const TEMPERATURE: Kind = number("a number from 0 to 2", "NUMBER", 0.0..=2.0, (false, false));
+pub const TEMPERATURE: Kind = number("number from 0 to 2", "NUMBER", 0.0..=2.0, (false, false));
 
 /// A setting that is read with what stands around it, and only declared here.
 #[derive(Debug, Default)]

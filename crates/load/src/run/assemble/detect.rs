@@ -152,7 +152,7 @@ impl RunFacts<'_> {
         if isolation.crossed == 0 && !isolation.stored_text.is_empty() {
             isolation.examples.clear();
         }
-        let has_replies = report.throughput.successful_requests > 0 || isolation.lost > 0;
+        let has_replies = report.throughput.successful_requests > 0;
         if !found.is_empty() && has_replies {
             report.verdicts.push(isolation::verdict(isolation));
         }
@@ -235,12 +235,10 @@ impl RunFacts<'_> {
             .chain(stuck)
             .chain(queued.into_iter().map(|call| call.tool))
             .collect();
-        // A call whose reply was lost while its tool answered others is told by `isolation`.
-        let lost = report.isolation.lost;
-        let deadlocks = self.deadlocks().saturating_sub(lost);
         let calls = deadlock::LoadCalls {
             sent: self.total.sent,
-            deadlocks,
+            deadlocks: self.deadlocks(),
+            overtaken: report.isolation.lost,
             queued: self.queued(),
             timed_out,
             late: self.late(),
@@ -253,8 +251,7 @@ impl RunFacts<'_> {
                 .hang_limits(&self.header.thresholds),
         };
         // Bad input is sent instead of calls: whether it wedges the server is told by `fuzz`.
-        let is_told = lost > 0 && deadlocks == 0;
-        if !is_told && !self.judging().sends_bad_input {
+        if !self.judging().sends_bad_input {
             let tools: Vec<String> = tools.into_iter().collect();
             let verdict = deadlock::load_verdict(&calls, &tools, &kinds);
             report.verdicts.push(self.and_injected_hangs(verdict));

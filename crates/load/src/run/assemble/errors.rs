@@ -1,7 +1,7 @@
 //! How many calls failed, where nobody said how many may.
 
 use mcprove_score::compare::proportion::share_at_least;
-use mcprove_score::{deadlock, isolation};
+use mcprove_score::deadlock;
 
 use super::frames::of_category;
 use crate::prelude::*;
@@ -17,7 +17,7 @@ fn told_by_category(report: &Report) -> u64 {
             verdict.outcome == Outcome::Finding && detectors.contains(&verdict.detector.as_str())
         })
     };
-    let stuck = [deadlock::ID, isolation::ID];
+    let stuck = [deadlock::ID];
     [
         (ErrorCategory::Malformed, true),
         (ErrorCategory::Deadlock, has_finding(&stuck)),

@@ -96,7 +96,7 @@ impl RunFacts<'_> {
     /// How long a load lasted: as long as was planned, unless its calls were done before or it was interrupted.
     pub fn load_duration(&self) -> Duration {
         let planned = self.header.scenario.kind.duration();
-        planned.map_or(self.ending.duration, |it| it.min(self.ending.duration))
+        planned.map_or(self.ending.duration, |it| it.min(self.load_end()))
     }
 
     /// Descriptors, threads and processes that grow with the calls. A soak says so where they do not, too.

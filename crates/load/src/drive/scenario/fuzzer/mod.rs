@@ -74,6 +74,13 @@ struct Seen {
     aftermath: Aftermath,
 }
 
+impl Seen {
+    /// Whether a valid call after it failed, or was not answered.
+    fn has_failed(&self) -> bool {
+        matches!(self.aftermath, Aftermath::Fails(_) | Aftermath::Stuck)
+    }
+}
+
 /// What came of a valid call after a payload.
 enum Aftermath {
     /// It was not made, or its end says nothing.
@@ -102,6 +109,27 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Sends a payload and notes what comes of it. What only a valid call after it shows counts if a fresh session shows
+    /// it again: a server that fails now and then by itself does not fail because of a payload.
+    async fn examine(
+        &self,
+        connection: Connection,
+        payload: &'static Payload,
+        is_last: bool,
+    ) -> Option<Connection> {
+        let seen = self.send(&connection, payload, is_last).await;
+        let is_over = connection.session.closed().is_some();
+        if seen.is_alive && (is_over || seen.has_failed()) {
+            let reason = format!("after the payload {}", payload.name);
+            if let Ok(fresh) = reopen(self.context, &reason).await {
+                connection.finish(true).await;
+                let again = self.send(&fresh, payload, is_last).await;
+                return self.conclude(fresh, payload, &again).await;
+            }
+        }
+        self.conclude(connection, payload, &seen).await
+    }
+
     /// Sends a payload, asks whether the server is alive afterwards, and whether a call works that worked before.
     async fn send(
         &self,
@@ -217,7 +245,7 @@ impl Trial<'_> {
             Some(_) => Answer::Result,
             None => Answer::None,
         };
-        let has_worked = matches!(seen.aftermath, Aftermath::Works | Aftermath::Unknown);
+        let has_worked = !seen.has_failed();
         if seen.is_alive && closed.is_none() && has_worked {
             self.note_case(payload, seen, classify(said, true, false), None, false);
             return Some(connection);
@@ -421,8 +449,7 @@ impl ScenarioType for Fuzzer {
                 };
                 done += 1;
                 let is_last = done == total;
-                let seen = trial.send(&connection, payload, is_last).await;
-                current = trial.conclude(connection, payload, &seen).await;
+                current = trial.examine(connection, payload, is_last).await;
             }
             if current.is_none() && done < total {
                 context.note_verdict(&untried(total - done));

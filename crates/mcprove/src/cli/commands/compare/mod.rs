@@ -15,7 +15,7 @@ const DURATION: &str = "1s";
 const RUNS: kind::Kind = kind::Kind::Whole(1, 1000);
 /// How much larger one figure may be than another.
 const RATIO: kind::Kind = kind::Kind::Number(kind::Range {
-    words: "a number of more than 0, such as 1.2",
+    words: "number of more than 0, such as 1.2",
     placeholder: "RATIO",
     least: 0.0,
     most: f64::INFINITY,
