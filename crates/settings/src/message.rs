@@ -554,7 +554,7 @@ mod tests {
     #[test]
     fn what_is_read_back_has_the_same_names() {
         for each in ["a", "a`b", "`", "a`", "``a", "a ` `` b", " ` "] {
-            let secret = sentence!("{} waits for `b`{}", code(each), setting("c"));
+            let secret = sentence!("{} waits for `b` {}", code(each), setting("c"));
             let text = serde_json::to_string(&secret).unwrap();
             assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), secret);
             let edited = secret.edited(|text| text.replace("waits", "*****"));

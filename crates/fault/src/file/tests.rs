@@ -246,7 +246,7 @@ const BAD: &[[&str; 4]] = &[
         "- { kind: hang, seed: -1 }",
         "1:23",
         "`seed` must be a whole number from 0 to 18446744073709551615, not -1",
-        "any such number will do",
+        "choose any number in this range",
     ],
     [
         "- { kind: http_status, status: 200 }",

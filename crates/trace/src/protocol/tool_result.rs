@@ -151,7 +151,8 @@ mod tests {
             ),
         ];
         for (result, fault) in cases {
-            assert_eq!(find_fault(&result, false), Some(fault.into()));
+            let found = find_fault(&result, false).unwrap();
+            assert_eq!(found.rendered(), fault);
         }
     }
 

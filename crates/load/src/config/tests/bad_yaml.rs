@@ -27,7 +27,7 @@ fn places_in_blocks_and_in_flows() {
         ),
         (with("  concurrent: 0"), "5:15", "not 0", "use 1 or more"),
         (with("  concurrent: many"), "5:15", "not \"many\"", "use 1"),
-        (with("  seed: -1"), "5:9", "`seed`", "any such"),
+        (with("  seed: -1"), "5:9", "`seed`", "choose any"),
         (
             with("  strict: yes"),
             "5:11",

@@ -159,7 +159,7 @@ pub fn score_trajectory_axes(
         broken(&spans, earlier, later, |(_, produced), (_, consumed)| {
             (consumed <= produced).then(|| {
                 sentence!(
-                    "{} was last called at call {consumed}, not after {}, which it reads the output of and which was last called at call {produced}",
+                    "{} was last called at call {consumed}, not after {}, whose output it reads and which was last called at call {produced}",
                     quoted(later),
                     quoted(earlier),
                 )

@@ -112,15 +112,19 @@ fn faster_is_an_improvement_and_the_same_is_unchanged() {
     );
 }
 
+fn advice_of(comparison: &Comparison) -> String {
+    comparison.advice.clone().unwrap_or_default().rendered()
+}
+
 #[test]
 fn few_or_noisy_runs_are_inconclusive_with_a_number_to_try() {
     let few = against(&runs(3, 1.0), &runs(3, 1.2));
     assert_eq!(few.change, Change::Inconclusive);
-    assert_eq!(few.advice, Some("compare more runs: `runs = 8`".into()));
+    assert_eq!(advice_of(&few), "compare more runs: `runs = 8`");
     let mut random = Lcg(3);
     let clear = against(&random.runs(4, 1.0, 0.05), &random.runs(4, 1.25, 0.05));
     assert_eq!(clear.change, Change::Inconclusive, "four runs prove little");
-    assert_eq!(clear.advice, Some("compare more runs: `runs = 8`".into()));
+    assert_eq!(advice_of(&clear), "compare more runs: `runs = 8`");
     let mut random = Lcg(7);
     let noisy = against(&random.runs(8, 1.0, 0.1), &random.runs(8, 1.0, 0.1));
     assert_eq!(noisy.change, Change::Inconclusive);
@@ -142,7 +146,7 @@ fn too_few_runs_for_a_test_decide_nothing() {
             assert_eq!(few.change, Change::Inconclusive, "{count} runs, {slower}");
             assert!(few.decides_nothing());
             assert_eq!(few.single_run, count == 1);
-            assert_eq!(few.advice, Some("compare more runs: `runs = 8`".into()));
+            assert_eq!(advice_of(&few), "compare more runs: `runs = 8`");
             for metric in &few.metrics {
                 assert_eq!(metric.change, Change::Inconclusive, "{metric:?}");
                 assert!(metric.sentence.contains("too few runs for a test"));

@@ -219,7 +219,7 @@ async fn a_fact_of_another_form_is_an_error_with_its_line() {
         let place = trace.lines().position(|line| line.contains(fact)).unwrap();
         std::fs::write(directory.trace(), trace.replace(fact, wrong)).unwrap();
         let error = recompute_with(&directory, &known).unwrap_err().to_string();
-        let expected = format!("trace.jsonl:{}: the note ", place + 1);
+        let expected = format!("trace.jsonl:{}: cannot read the record ", place + 1);
         assert!(error.contains(&expected), "{error}");
     }
 }

@@ -85,7 +85,7 @@ fn bad_files_are_told_with_their_place() {
     extra["run_this"] = json!("rm -rf /");
     for (bytes, expected) in [
         (b"{\n  \"schema\": 1".to_vec(), "cassettes/a.json:2:"),
-        (b"\xff".to_vec(), "no UTF-8"),
+        (b"\xff".to_vec(), "not UTF-8"),
         (b"[]".to_vec(), "not a cassette"),
         (with("/schema", json!("cassette.v9")), "cassette.v9"),
         (extra.to_string().into_bytes(), "run_this"),
@@ -96,7 +96,7 @@ fn bad_files_are_told_with_their_place() {
         ),
         (
             with("/runs/0/model/0/response", json!({ "base64": "%" })),
-            "no base64",
+            "not valid base64",
         ),
         (
             with("/runs/0/model/0/status", Value::Null),
