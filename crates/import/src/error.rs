@@ -27,7 +27,7 @@ pub struct ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text().rendered())
+        Diagnostic::from(self.text()).fmt(formatter)
     }
 }
 

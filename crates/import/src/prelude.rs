@@ -2,7 +2,7 @@
 
 pub use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-pub use mcprove_settings::message::name;
+pub use mcprove_settings::message::{Diagnostic, name};
 pub use mcprove_settings::phrase;
 pub use mcprove_settings::registry::nearest;
 pub use mcprove_trace::prelude::*;
