@@ -10,22 +10,19 @@ use crate::prelude::*;
 pub const ERROR_SHARE_MAX: f64 = 0.05;
 
 /// Failed calls whose category has a finding of its own.
-fn told_by_category(report: &Report) -> u64 {
-    let has_finding = |detectors: &[&str]| {
-        let mut findings = report.verdicts.iter();
-        findings.any(|verdict| {
-            verdict.outcome == Outcome::Finding && detectors.contains(&verdict.detector.as_str())
-        })
+fn found_by_category(report: &Report) -> u64 {
+    let has_finding = |detector: &str| {
+        let mut verdicts = report.verdicts.iter();
+        verdicts.any(|it| it.outcome == Outcome::Finding && it.detector == detector)
     };
-    let stuck = [deadlock::ID];
     [
         (ErrorCategory::Malformed, true),
-        (ErrorCategory::Deadlock, has_finding(&stuck)),
-        (ErrorCategory::Crash, has_finding(&["crash"])),
-        (ErrorCategory::Disconnected, has_finding(&["disconnected"])),
+        (ErrorCategory::Deadlock, has_finding(deadlock::ID)),
+        (ErrorCategory::Crash, has_finding("crash")),
+        (ErrorCategory::Disconnected, has_finding("disconnected")),
     ]
     .into_iter()
-    .filter(|(_, is_told)| *is_told)
+    .filter(|(_, is_found)| *is_found)
     .map(|(category, _)| of_category(report, category))
     .sum()
 }
@@ -58,7 +55,7 @@ impl RunFacts<'_> {
     pub fn detect_errors(&self, report: &Report) -> Option<Verdict> {
         // Whether a queued call would have got an answer is not known. It has a verdict of its own, and so have starts
         // that failed, frames that are broken, and calls that ended with the server or were never answered.
-        let judged_elsewhere = self.queued() + report.errors.starts + told_by_category(report);
+        let judged_elsewhere = self.queued() + report.errors.starts + found_by_category(report);
         let (failed_elsewhere, calls_elsewhere) = self.judged_by_scenario();
         let failed = report.errors.failed.unwrap_or_default();
         let failed = failed.saturating_sub(judged_elsewhere + failed_elsewhere);
